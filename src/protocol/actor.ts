@@ -1,0 +1,63 @@
+import { type Static, Type } from 'typebox';
+import { Nullable, OneOf, Timestamp } from './schema.ts';
+
+export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
+export type ActorType = (typeof ACTOR_TYPES)[number];
+
+/** Who does something (specification, actor). `role` is null wherever the specified endpoints show one. */
+export const Actor = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('actor'),
+  type: OneOf(ACTOR_TYPES),
+  name: Nullable(Type.String()),
+  handle: Nullable(Type.String()),
+  avatar_url: Nullable(Type.String()),
+  role: Type.Null(),
+});
+export type Actor = Static<typeof Actor>;
+
+export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
+
+/** A pointer to an app resource (specification, entity). */
+export const Entity = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('entity'),
+  type: OneOf(ENTITY_TYPES),
+  name: Nullable(Type.String()),
+  handle: Nullable(Type.String()),
+});
+export type Entity = Static<typeof Entity>;
+
+/** A reusable roster, or a persona such as 'Customer Service' (specification, messaging_group). */
+export const MessagingGroup = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('messaging_group'),
+  name: Type.String(),
+  members: Type.Null(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type MessagingGroup = Static<typeof MessagingGroup>;
+
+/** What is known of an actor wherever it is read. */
+export interface ActorFields {
+  readonly id: string;
+  readonly type: ActorType;
+  readonly name: string | null;
+  readonly handle: string | null;
+  readonly avatar_url: string | null;
+}
+
+/** Specification, actor: a handle is shown for users and keys only, a picture for users only. */
+export function presentActor(fields: ActorFields): Actor {
+  const { id, type, name, handle, avatar_url } = fields;
+  return {
+    id,
+    object: 'actor',
+    type,
+    name,
+    handle: type === 'user' || type === 'api_key' ? handle : null,
+    avatar_url: type === 'user' ? avatar_url : null,
+    role: null,
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * The error table (specification, Errors; statuses decided in design.md section 7): every condition
+ * that a caller can meet, over REST or a socket. A plain table, so that the SDK can carry it.
+ */
+export const ERRORS = {
+  expired_token: { type: 'invalid_request_error', transient: false, status: 401 },
+  api_key_expired: { type: 'invalid_request_error', transient: false, status: 401 },
+  api_key_revoked: { type: 'invalid_request_error', transient: false, status: 401 },
+  invalid_credentials: { type: 'invalid_request_error', transient: false, status: 401 },
+  insufficient_permissions: { type: 'invalid_request_error', transient: false, status: 403 },
+  payment_required: { type: 'invalid_request_error', transient: false, status: 402 },
+  limit_exceeded: { type: 'invalid_request_error', transient: false, status: 403 },
+  registration_closed: { type: 'invalid_request_error', transient: false, status: 403 },
+  validation_failed: { type: 'invalid_request_error', transient: false, status: 422 },
+  payload_too_large: {
+    type: 'invalid_request_error',
+    transient: false,
+    status: 413,
+    code: 'validation_failed',
+  },
+  missing_field: { type: 'invalid_request_error', transient: false, status: 400 },
+  invalid_format: { type: 'invalid_request_error', transient: false, status: 400 },
+  method_not_allowed: { type: 'invalid_request_error', transient: false, status: 405 },
+  parameter_missing: { type: 'invalid_request_error', transient: false, status: 400 },
+  parameter_invalid: { type: 'invalid_request_error', transient: false, status: 400 },
+  parameter_unknown: { type: 'invalid_request_error', transient: false, status: 400 },
+  parameters_exclusive: { type: 'invalid_request_error', transient: false, status: 400 },
+  resource_not_found: { type: 'invalid_request_error', transient: false, status: 404 },
+  resource_exists: {
+    type: 'invalid_request_error',
+    transient: false,
+    status: 409,
+    anchor: 'resource_conflict',
+  },
+  resource_conflict: { type: 'invalid_request_error', transient: false, status: 409 },
+  resource_gone: { type: 'invalid_request_error', transient: false, status: 410 },
+  idempotency_in_progress: { type: 'idempotency_error', transient: true, status: 409 },
+  idempotency_key_reused: {
+    type: 'idempotency_error',
+    transient: false,
+    status: 422,
+    code: 'validation_failed',
+  },
+  rate_limit_exceeded: { type: 'invalid_request_error', transient: true, status: 429 },
+  api_version_required: { type: 'invalid_request_error', transient: false, status: 400 },
+  api_version_invalid: { type: 'invalid_request_error', transient: false, status: 400 },
+  api_version_too_old: { type: 'invalid_request_error', transient: false, status: 400 },
+  internal_error: { type: 'api_error', transient: true, status: 500 },
+  service_unavailable: { type: 'api_error', transient: true, status: 503 },
+  external_service_error: { type: 'api_error', transient: true, status: 502 },
+  timeout: { type: 'api_error', transient: true, status: 504 },
+  connection_error: { type: 'api_error', transient: true, status: 502 },
+  request_timeout: { type: 'api_error', transient: true, status: 408 },
+  client_closed_request: { type: 'api_error', transient: false, status: 499 },
+} as const satisfies Record<string, ErrorEntry>;
+
+interface ErrorEntry {
+  readonly type: 'invalid_request_error' | 'api_error' | 'idempotency_error';
+  readonly transient: boolean;
+  readonly status: number;
+  /** The code on the wire, where two conditions share one. */
+  readonly code?: string;
+  /** The documentation anchor, where it is not the code. */
+  readonly anchor?: string;
+}
+
+/** A condition of the table; on the wire most are their own code. */
+export type ErrorCondition = keyof typeof ERRORS;
+
+/** Present with `limit_exceeded` only (specification, Limits). */
+export interface Quota {
+  readonly limit: number;
+  readonly used: number;
+  readonly reset_at: string | null;
+}
+
+/** The value of `error` in every error answer, over REST and in socket replies alike. */
+export interface ErrorObject {
+  readonly code: string;
+  readonly type: ErrorEntry['type'];
+  readonly message: string;
+  readonly param: string | null;
+  readonly doc_url: string;
+  readonly is_transient: boolean;
+  readonly quota?: Quota;
+  readonly request_log_url: string | null;
+}
+
+export interface ErrorDetails {
+  /** The offending field, parameter or header. */
+  readonly param?: string | null;
+  readonly quota?: Quota;
+  /** Seconds for the Retry-After header. */
+  readonly retryAfterS?: number;
+  readonly cause?: unknown;
+}
+
+/** What any layer throws when the caller is to be told; anything else that is thrown is an `internal_error`. */
+export class ApiError extends Error {
+  readonly condition: ErrorCondition;
+  readonly param: string | null;
+  readonly quota: Quota | undefined;
+  readonly retryAfterS: number | undefined;
+
+  constructor(condition: ErrorCondition, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'ApiError';
+    this.condition = condition;
+    this.param = details.param ?? null;
+    this.quota = details.quota;
+    this.retryAfterS = details.retryAfterS;
+  }
+
+  get status(): number {
+    return ERRORS[this.condition].status;
+  }
+}
+
+/** `docsUrl` and `requestLogUrl` come from the configuration; the latter is null where none is kept. */
+export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
+  const entry: ErrorEntry = ERRORS[error.condition];
+  const code = entry.code ?? error.condition;
+  return {
+    code,
+    type: entry.type,
+    message: error.message,
+    param: error.param,
+    doc_url: `${docsUrl}/api/errors#${entry.anchor ?? code}`,
+    is_transient: entry.transient,
+    ...(error.quota === undefined ? {} : { quota: error.quota }),
+    request_log_url: requestLogUrl,
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * Formats that callers can get wrong, stricter than the libraries' own: what passes here, Postgres and
+ * Date understand, and mean the same.
+ */
+
+/**
+ * RFC 3339 with offset, a day that exists, no leap second (Date has none), a year and an offset that
+ * Postgres takes. The libraries' check lets a blank for the `T` and offsets such as `+01` pass.
+ */
+export function isDateTime(text: string): boolean {
+  const parts = DATE_TIME.exec(text);
+  if (parts === null) return false;
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  return year > 0 && day <= daysIn(year, month);
+}
+
+/** As ajv-formats has it, within the length that mail allows (RFC 5321, 4.5.3.1). */
+export function isEmail(text: string): boolean {
+  return text.length <= 254 && EMAIL.test(text);
+}
+
+const DATE_TIME =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:0\d|1[0-5]):[0-5]\d)$/;
+
+const EMAIL =
+  /^[a-z\d!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z\d!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z\d](?:[a-z\d-]*[a-z\d])?$/i;
+
+function daysIn(year: number, month: number): number {
+  // Day 0 of the next month; years below 100 would mean 1900 and something.
+  const last = new Date(Date.UTC(2000, month, 0));
+  if (month !== 2) return last.getUTCDate();
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}

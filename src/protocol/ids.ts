@@ -1,0 +1,51 @@
+import { customAlphabet } from 'nanoid';
+
+/** What an id names, by its prefix (design.md section 7). To callers ids are opaque. */
+export const ID_PREFIXES = {
+  account: 'acc',
+  actor: 'act',
+  conversation: 'cnv',
+  participant: 'prt',
+  message: 'msg',
+  attachment: 'att',
+  group: 'grp',
+  entity: 'ent',
+  role: 'rol',
+  apiKey: 'key',
+  agent: 'agt',
+  agentRun: 'run',
+  agentStep: 'stp',
+  agentAction: 'acn',
+  artifact: 'art',
+  notification: 'ntf',
+  webhook: 'whk',
+  connection: 'con',
+} as const;
+
+export type IdKind = keyof typeof ID_PREFIXES;
+
+// In the order of the bytes, so that ids sort by time under the "C" collation.
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const TIME_LENGTH = 8;
+const random = customAlphabet(ALPHABET, 16);
+
+let lastMs = -1;
+let lastTime = '';
+
+/** `<prefix>_`, 8 characters that grow with time (so that neighbours in time are neighbours in an index), 16 random ones. */
+export function newId(kind: IdKind): string {
+  const nowMs = Date.now();
+  if (nowMs !== lastMs) {
+    lastMs = nowMs;
+    lastTime = encodeTime(nowMs);
+  }
+  return `${ID_PREFIXES[kind]}_${lastTime}${random()}`;
+}
+
+function encodeTime(ms: number): string {
+  let text = '';
+  for (let rest = ms; text.length < TIME_LENGTH; rest = Math.floor(rest / ALPHABET.length)) {
+    text = ALPHABET[rest % ALPHABET.length] + text;
+  }
+  return text;
+}

@@ -1,0 +1,319 @@
+import { Ajv, type ErrorObject as AjvError } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { Static, TSchema } from 'typebox';
+import { ApiError } from './errors.ts';
+import { isDateTime, isEmail } from './formats.ts';
+
+/** Returns the value with the schema's type, or throws the one ApiError that design.md section 7 asks for. */
+export type Validator<T> = (value: unknown) => T;
+
+/**
+ * For request bodies and socket frames. An optional field that is null is removed from `value`, at any
+ * depth, where the schema does not take null: it counts as absent. Throws ApiError `missing_field`,
+ * `invalid_format` or `validation_failed`, with a `param` such as `attachments[0].url`.
+ *
+ * Always the same problem of several: an object's missing fields come first, then its unknown ones, then
+ * the values of the others in the order of the schema.
+ */
+export function compile<S extends TSchema>(schema: S): Validator<Static<S>> {
+  const check = ajv.compile<Static<S>>(schema);
+  return (value) => {
+    if (check(value)) return value;
+    // Nulls that count as absent are rare, so valid bodies do not pay for looking for them.
+    if (removeNulls(schema, value) && check(value)) return value;
+    throw bodyError(check.errors ?? [], value);
+  };
+}
+
+/**
+ * For query parameters as parseQuery (http/query.ts) reads them: text, or lists of text under names that
+ * end in `[]`. Numbers and booleans are converted where the schema asks for them. Throws ApiError
+ * `parameter_missing`, `parameter_unknown` or `parameter_invalid`.
+ */
+export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>> {
+  const check = ajv.compile<Static<S>>(schema);
+  const conversions = Object.entries((schema as JsonSchema).properties ?? {}).flatMap(([name, property]) => {
+    const convert = CONVERSIONS.get(property.type);
+    return convert === undefined ? [] : [{ name, convert }];
+  });
+  return (value) => {
+    const query = value as Record<string, unknown>;
+    for (const { name, convert } of conversions) {
+      const text = query[name];
+      if (typeof text === 'string') query[name] = convert(text);
+    }
+    if (check(query)) return query;
+    throw queryError(check.errors ?? []);
+  };
+}
+
+/**
+ * The JSON object in a body or frame. Throws ApiError `invalid_format`: no JSON, no object, nested beyond
+ * reason (param null), or a string with U+0000 or a lone surrogate, which Postgres cannot keep
+ * (param names it).
+ */
+export function parseObject(text: string): Record<string, unknown> {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ApiError('invalid_format', 'Expected a JSON object.');
+  }
+  // Neither can stand in JSON but as an escape (the bytes are valid UTF-8).
+  if (text.includes('\\u')) requireCleanStrings(value, '');
+  return value as Record<string, unknown>;
+}
+
+/** Whether Postgres can keep it: no U+0000, no lone surrogate. */
+export function isCleanText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+const MAX_DEPTH = 100;
+
+/** Of JSON Schema what is looked at here. */
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+}
+
+const ajv = new Ajv({
+  discriminator: true,
+  strictTypes: false,
+  strictTuples: false,
+  allowUnionTypes: true,
+  // Needed to tell an integer's wrong type from a number's.
+  verbose: true,
+});
+addFormats.default(ajv);
+ajv.addFormat('date-time', isDateTime);
+ajv.addFormat('email', isEmail);
+
+const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
+  ['integer', (text) => (INTEGER.test(text) ? Number(text) : text)],
+  ['number', (text) => (NUMBER.test(text) ? Number(text) : text)],
+  ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : text)],
+]);
+const INTEGER = /^-?\d{1,15}$/;
+const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
+
+function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new ApiError('invalid_format', `Nested more than ${MAX_DEPTH} levels deep.`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError('invalid_format', 'Not valid JSON.', { cause });
+  }
+}
+
+/** Before parsing: what walks the value later may recurse. Few texts have brackets enough to be looked at closer. */
+function isTooDeep(text: string): boolean {
+  if (countUpTo(MAX_DEPTH + 1, text, '[') + countUpTo(MAX_DEPTH + 1, text, '{') <= MAX_DEPTH) return false;
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i += 1;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return true;
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth -= 1;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [
+  ...Buffer.from('"\\[]{}'),
+] as [number, number, number, number, number, number];
+
+function countUpTo(most: number, text: string, character: string): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1 && count < most; at = text.indexOf(character, at + 1)) {
+    count += 1;
+  }
+  return count;
+}
+
+function requireCleanStrings(value: unknown, param: string): void {
+  if (typeof value === 'string') {
+    if (!isCleanText(value)) throw unclean(param);
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) requireCleanStrings(item, `${param}[${index}]`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, field] of Object.entries(value)) {
+      // A name that cannot be kept cannot be shown either.
+      if (!isCleanText(name)) throw unclean(param);
+      requireCleanStrings(field, fieldOf(param, name));
+    }
+  }
+}
+
+function unclean(param: string): ApiError {
+  return new ApiError('invalid_format', 'Strings must not hold U+0000 or lone surrogates.', {
+    param: param === '' ? null : param,
+  });
+}
+
+/** Removes what counts as absent; returns whether there was any. */
+function removeNulls(schema: JsonSchema, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  let removed = false;
+  if (Array.isArray(value)) {
+    if (schema.items !== undefined) {
+      for (const item of value) removed = removeNulls(schema.items, item) || removed;
+    }
+  } else {
+    const fields = value as Record<string, unknown>;
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      if (!Object.hasOwn(fields, name)) continue;
+      if (fields[name] === null && !takesNull(property)) {
+        delete fields[name];
+        removed = true;
+      } else removed = removeNulls(property, fields[name]) || removed;
+    }
+  }
+  for (const part of partsOf(schema)) removed = removeNulls(part, value) || removed;
+  return removed;
+}
+
+function takesNull(schema: JsonSchema): boolean {
+  if (schema.const !== undefined) return schema.const === null;
+  if (schema.enum !== undefined) return schema.enum.includes(null);
+  if (schema.type !== undefined) return schema.type === 'null' || schema.type.includes('null');
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return choices.some(takesNull);
+  return schema.allOf?.every(takesNull) ?? true;
+}
+
+function partsOf({ anyOf = [], oneOf = [], allOf = [] }: JsonSchema): readonly JsonSchema[] {
+  return anyOf.length + oneOf.length + allOf.length === 0 ? NONE : [...anyOf, ...oneOf, ...allOf];
+}
+const NONE: readonly JsonSchema[] = [];
+
+function bodyError(errors: readonly AjvError[], root: unknown): ApiError {
+  const error = mostTelling(errors);
+  const at = pathOf(error.instancePath, root);
+  switch (error.keyword) {
+    case 'required':
+    case 'dependentRequired':
+      return missing(fieldOf(at, error.params.missingProperty));
+    case 'additionalProperties':
+      return unknownField(fieldOf(at, error.params.additionalProperty));
+    case 'unevaluatedProperties':
+      return unknownField(fieldOf(at, error.params.unevaluatedProperty));
+    case 'discriminator':
+      return tagError(error, fieldOf(at, error.params.tag));
+    case 'type':
+      // JSON has one type of numbers: 1.5 for an integer is a wrong value, not a wrong type.
+      if (typeof error.data === 'number' && includesNumber(error.params.type)) return refused(error, at);
+      return malformed(`Must be of type ${typeText(error.params.type)}.`, at);
+    case 'format':
+      return malformed(`Must be a valid ${error.params.format}.`, at);
+    default:
+      return refused(error, at);
+  }
+}
+
+function queryError(errors: readonly AjvError[]): ApiError {
+  const error = mostTelling(errors);
+  if (error.keyword === 'required') {
+    const param = error.params.missingProperty;
+    return new ApiError('parameter_missing', 'This parameter is required.', { param });
+  }
+  if (error.keyword === 'additionalProperties') {
+    const param = shorten(error.params.additionalProperty);
+    return new ApiError('parameter_unknown', 'There is no such parameter here.', { param });
+  }
+  const param = segmentsOf(error.instancePath)[0] ?? null;
+  const message =
+    error.keyword === 'type' ? `Must be of type ${typeText(error.params.type)}.` : sentence(error);
+  return new ApiError('parameter_invalid', message, { param });
+}
+
+/** Of a choice's branches the one that got furthest, else the first: Nullable names what it is before null. */
+function mostTelling(errors: readonly AjvError[]): AjvError {
+  const [first, ...others] = errors;
+  if (first === undefined) throw new Error('the validator refused without saying why');
+  return others.reduce(
+    (best, error) => (depthOf(error) > depthOf(best) && isWithin(error, best) ? error : best),
+    first,
+  );
+}
+
+function depthOf({ instancePath }: AjvError): number {
+  return instancePath.split('/').length;
+}
+
+function isWithin(inner: AjvError, outer: AjvError): boolean {
+  return inner.instancePath.startsWith(outer.instancePath);
+}
+
+function tagError(error: AjvError, param: string): ApiError {
+  if (error.params.tagValue === undefined || error.params.tagValue === null) return missing(param);
+  if (error.params.error === 'tag') return malformed('Must be a string.', param);
+  return new ApiError('validation_failed', 'Is not one of the allowed values.', { param });
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_field', 'This field is required.', { param });
+}
+
+function unknownField(param: string): ApiError {
+  return new ApiError('validation_failed', 'There is no such field here.', { param });
+}
+
+function malformed(message: string, at: string): ApiError {
+  return new ApiError('invalid_format', message, { param: at === '' ? null : at });
+}
+
+function refused(error: AjvError, at: string): ApiError {
+  return new ApiError('validation_failed', sentence(error), { param: at === '' ? null : at });
+}
+
+function sentence(error: AjvError): string {
+  if (error.keyword === 'enum') return `Must be one of: ${error.params.allowedValues.join(', ')}.`;
+  const message = error.message ?? 'is not allowed';
+  return `${message[0]!.toUpperCase()}${message.slice(1)}.`;
+}
+
+function typeText(type: string | readonly string[]): string {
+  return typeof type === 'string' ? type : type.join(' or ');
+}
+
+function includesNumber(type: string | readonly string[]): boolean {
+  return type.includes('integer') || type.includes('number');
+}
+
+/** `/attachments/0/url` as `attachments[0].url`: whether 0 is an index or a name, the value tells. */
+function pathOf(instancePath: string, root: unknown): string {
+  let path = '';
+  let value = root;
+  for (const segment of segmentsOf(instancePath)) {
+    path = Array.isArray(value) ? `${path}[${segment}]` : fieldOf(path, segment);
+    value = (value as Readonly<Record<string, unknown>>)[segment];
+  }
+  return path;
+}
+
+function segmentsOf(instancePath: string): string[] {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function fieldOf(parent: string, name: string): string {
+  return parent === '' ? shorten(name) : `${parent}.${shorten(name)}`;
+}
+
+/** Names that callers made up are shown, but not at any length. */
+function shorten(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
+}

@@ -1,0 +1,16 @@
+/** Supported values of Service-Version, oldest first (specification, Versioning; design.md section 7). */
+export const VERSIONS = ['1.0.harbor', '1.1.harbor', '1.2.harbor-preview.1'] as const;
+
+export type Version = (typeof VERSIONS)[number];
+
+/** The newest stable one: what demo.json and the documentation use. */
+export const CURRENT_VERSION = '1.1.harbor' satisfies Version;
+
+export function isVersion(value: string): value is Version {
+  return (VERSIONS as readonly string[]).includes(value);
+}
+
+/** Whether a caller that speaks `spoken` may use what exists since `since`. */
+export function covers(spoken: Version, since: Version): boolean {
+  return VERSIONS.indexOf(spoken) >= VERSIONS.indexOf(since);
+}
