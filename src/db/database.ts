@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+import { connectionOptions, placeOf } from './connection-options.ts';
+import { PipelinedConnection } from './pipelined-connection.ts';
+import type { Schema } from './schema.ts';
+import { bindable, type Statement, type Value } from './statement.ts';
+import { isUnavailable, named } from './unavailable.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly log: Logger;
+  /** Of the pool; the pipelined connection comes on top. Default 10. */
+  readonly maxConnections?: number | undefined;
+  /** How long a query may take, in milliseconds, before its connection counts as dead. Default 10,000. */
+  readonly queryTimeoutMs?: number | undefined;
+}
+
+/** Connects, so that a wrong URL or an absent Postgres is said at start, in one line without the password. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const database = new Database(options);
+  try {
+    await database.pipeline.open();
+    return database;
+  } catch (cause) {
+    await database.close();
+    const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
+    throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
+  }
+}
+
+/**
+ * Everything Parley says to Postgres. Three ways, by what is asked: `pipeline` for the short statements of
+ * hot paths, `query` for other prepared statements, `kysely` and `transaction` for the rest.
+ *
+ * With Postgres away each of them answers within about a second, and works again by itself when it is back.
+ * isUnavailable() (unavailable.ts) recognizes such an error, also one of `kysely` itself, which is raw.
+ */
+export class Database {
+  readonly pool: pg.Pool;
+  readonly kysely: Kysely<Schema>;
+  readonly pipeline: PipelinedConnection;
+  readonly #config: pg.ClientConfig;
+  readonly #clients = new Set<pg.Client>();
+
+  constructor({ url, log, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
+    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
+    this.#config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
+    this.pool = new pg.Pool({ ...this.#config, max: maxConnections, idleTimeoutMillis: 30_000 });
+    surviveLostClients(this.pool);
+    this.pool.on('error', (error) => {
+      log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
+    });
+    this.pool.on('connect', (client) => {
+      this.#clients.add(client);
+      client.on('end', () => this.#clients.delete(client));
+    });
+    this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
+    this.pipeline = new PipelinedConnection({ url, log, queryTimeoutMs });
+  }
+
+  /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
+  async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    const query = { name: statement.name, text: statement.text, values: bindable(values) };
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await this.pool.connect();
+      const { rows } = await client.query(query);
+      client.release();
+      return rows;
+    } catch (error) {
+      // pool.query() would throw the connection away after any error: a unique violation is no reason to.
+      client?.release(isUnavailable(error) || !(error instanceof pg.DatabaseError));
+      throw named(error);
+    }
+  }
+
+  /**
+   * Commits when `run` resolves and rolls back when it rejects. Rejects with DatabaseUnavailableError (a
+   * commit that was under way may have happened), or with what `run` rejected with.
+   */
+  async transaction<T>(run: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    try {
+      return await this.kysely.transaction().execute(run);
+    } catch (error) {
+      throw named(error);
+    }
+  }
+
+  /** Kysely over one connection of its own that has no time limit: for migrations. */
+  async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
+    const pool = new pg.Pool({ ...this.#config, statement_timeout: 0, query_timeout: 0, max: 1 });
+    surviveLostClients(pool);
+    try {
+      return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));
+    } catch (error) {
+      throw named(error);
+    } finally {
+      await pool.end();
+    }
+  }
+
+  /** Waits for what is under way, two seconds at most. */
+  async close(): Promise<void> {
+    if (this.pool.ending) return;
+    const timer = setTimeout(() => {
+      for (const client of this.#clients) client.connection.stream.destroy();
+    }, 2_000);
+    // Who holds a connection without using it never lets the pool end: it is not waited for.
+    const patience = new AbortController();
+    await Promise.all([
+      this.pipeline.close(),
+      Promise.race([this.pool.end(), delay(2_500, undefined, { signal: patience.signal }).catch(() => {})]),
+    ]);
+    patience.abort();
+    clearTimeout(timer);
+  }
+}
+
+/** pg-pool takes its own listener off while a client is out: an error event then would end the process. */
+function surviveLostClients(pool: pg.Pool): void {
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+}

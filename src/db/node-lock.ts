@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+import { connectionOptions, placeOf } from './connection-options.ts';
+
+export interface NodeLockOptions {
+  readonly url: string;
+  /** `exclusive` for a node without Redis, `shared` for one with: only nodes with Redis may be several. */
+  readonly mode: 'exclusive' | 'shared';
+  readonly log: Logger;
+  /** How long to try before the lock counts as another node's, in milliseconds. Default 3,000. */
+  readonly patienceMs?: number | undefined;
+}
+
+/**
+ * Rejects with an Error of one line that mentions REDIS_URL when a node that this one cannot work with has
+ * the database. The lock of a node that was just killed may take a moment to go, hence the patience.
+ */
+export async function acquireNodeLock(options: NodeLockOptions): Promise<NodeLock> {
+  const lock = new NodeLock(options);
+  const deadline = Date.now() + (options.patienceMs ?? 3_000);
+  try {
+    while (!(await lock.tryToAcquire())) {
+      if (Date.now() >= deadline) throw new Error(REFUSALS[options.mode]);
+      await delay(100);
+    }
+    return lock;
+  } catch (error) {
+    await lock.close();
+    throw error;
+  }
+}
+
+const REFUSALS = {
+  exclusive:
+    'another Parley node uses this database, and this one has no Redis to work with it: set REDIS_URL on every node, or stop the other one',
+  shared:
+    'a Parley node without Redis uses this database: set REDIS_URL on that one too, or stop it, before this one starts',
+} as const;
+
+/**
+ * A session-level advisory lock on a connection of its own (which must be a real session: no pooler in
+ * transaction mode). `held` turns false at once when the connection is lost, and true again when the lock
+ * was had again; a node that does not hold it must take no sends.
+ *
+ * A vanished peer: we ask every second and let go after 3 s without an answer; Postgres lets go of our lock
+ * after 11 s (the keepalives in connection-options.ts). So we know first.
+ */
+export class NodeLock {
+  readonly #options: NodeLockOptions;
+  #client: pg.Client | undefined;
+  #held = false;
+  #closed = false;
+  #next: NodeJS.Timeout | undefined;
+
+  constructor(options: NodeLockOptions) {
+    this.#options = options;
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** False when another node has it. Rejects when Postgres cannot be reached. */
+  async tryToAcquire(): Promise<boolean> {
+    this.#client ??= await this.#connect();
+    const client = this.#client;
+    const wanted =
+      this.#options.mode === 'exclusive' ? 'pg_try_advisory_lock' : 'pg_try_advisory_lock_shared';
+    const { rows } = await client.query<{ held: boolean }>(`SELECT ${wanted}($1, $2) AS held`, LOCK);
+    const held = rows[0]?.held === true && this.#client === client;
+    if (held) {
+      this.#held = true;
+      this.#again(CHECK_MS);
+    }
+    return held;
+  }
+
+  /** Gives the lock back. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#held = false;
+    clearTimeout(this.#next);
+    const client = this.#client;
+    this.#client = undefined;
+    // pg destroys the connection rather than waiting when a query is under way.
+    await client?.end();
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const { url } = this.#options;
+    const limits = { statementTimeoutMs: 0, queryTimeoutMs: ANSWER_MS };
+    const client = new pg.Client(
+      connectionOptions({ url, ...limits, settings: { idle_session_timeout: 0 } }),
+    );
+    client.on('error', () => this.#lost(client));
+    client.on('end', () => this.#lost(client));
+    try {
+      await client.connect();
+    } catch (cause) {
+      throw new Error(`cannot reach Postgres at ${placeOf(url)}: ${(cause as Error).message}`, { cause });
+    }
+    if (!this.#closed) return client;
+    await client.end();
+    throw new Error('the lock was closed');
+  }
+
+  /** Also when a query had no answer in time: whether the lock is still ours is unknown then. */
+  #lost(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.connection.stream.destroy();
+    if (this.#closed) return;
+    if (this.#held) this.#options.log.error('lost the lock on the database: no sends until it is back');
+    this.#held = false;
+    this.#again(RETRY_MS);
+  }
+
+  #again(afterMs: number): void {
+    clearTimeout(this.#next);
+    this.#next = setTimeout(() => void this.#check(), afterMs);
+  }
+
+  async #check(): Promise<void> {
+    const client = this.#client;
+    try {
+      if (this.#held && client !== undefined) {
+        await client.query('SELECT');
+        if (this.#client === client) this.#again(CHECK_MS);
+        return;
+      }
+      if (await this.tryToAcquire()) this.#options.log.info('have the lock on the database again');
+      else this.#again(RETRY_MS);
+    } catch {
+      if (this.#closed) return;
+      if (client !== undefined && this.#client === client) this.#lost(client);
+      else this.#again(RETRY_MS);
+    }
+  }
+}
+
+const CHECK_MS = 1_000;
+const ANSWER_MS = 3_000;
+const RETRY_MS = 200;
+/** Any two numbers, the same in every Parley: a lock of the database, not of the server. */
+const LOCK = [0x7061726c, 0x6579];

@@ -1,0 +1,113 @@
+/** Says which live process owns a directory, and forgets owners that died without saying so. */
+
+import { randomBytes } from 'node:crypto';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+
+export interface Ownership {
+  /** Gives the directory back; a file that somebody else wrote meanwhile stays. */
+  release(): Promise<void>;
+}
+
+/** The owner file names a process that is alive. */
+export class OwnedElsewhereError extends Error {
+  readonly pid: number;
+
+  constructor(path: string, pid: number) {
+    super(`${path} belongs to process ${pid}, which is running`);
+    this.pid = pid;
+  }
+}
+
+/**
+ * Claims what the file at `path` stands for, for this process. The file holds `<pid> <start time>`: the
+ * start time (Linux) tells the owner from a later process that happens to have its pid, as in a
+ * restarted container. Throws OwnedElsewhereError while the owner lives, this very process included.
+ */
+export async function claimOwnership(path: string): Promise<Ownership> {
+  const mine = `${process.pid} ${(await startTimeOf(process.pid)) ?? ''}\n`;
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, mine, { mode: 0o644 });
+  try {
+    while (!(await linked(draft, path))) await removeIfStale(path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return {
+    async release() {
+      if ((await contentOf(path)) === mine) await rm(path, { force: true });
+    },
+  };
+}
+
+/** Whether the file at `path` names a process that is alive. */
+export async function isOwned(path: string): Promise<boolean> {
+  return (await livingOwner(await contentOf(path))) !== undefined;
+}
+
+/** Whether `pid` is a process that runs; a zombie does not. */
+export async function isAlive(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  const stat = await contentOf(`/proc/${pid}/stat`);
+  return stat === undefined || fieldsAfterName(stat)[0] !== 'Z';
+}
+
+async function removeIfStale(path: string): Promise<void> {
+  const seen = await contentOf(path);
+  if (seen === undefined) return;
+  const owner = await livingOwner(seen);
+  if (owner !== undefined) throw new OwnedElsewhereError(path, owner);
+  // Two that find the same stale file must not remove each other's fresh one: take it away under a name
+  // of our own, look whether it is the one that was judged, and put it back when it is not.
+  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if ((await contentOf(aside)) !== seen) await linked(aside, path);
+  await rm(aside, { force: true });
+}
+
+async function livingOwner(content: string | undefined): Promise<number | undefined> {
+  const [pidText = '', startTime = ''] = (content ?? '').trim().split(' ');
+  const pid = Number(pidText);
+  if (!Number.isSafeInteger(pid) || pid <= 0 || !(await isAlive(pid))) return undefined;
+  const startTimeNow = await startTimeOf(pid);
+  if (startTime !== '' && startTimeNow !== undefined && startTimeNow !== startTime) return undefined;
+  return pid;
+}
+
+/** `link` fails when the target exists, so that the file appears whole and for one claimant only. */
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Clock ticks from boot to the start of the process; undefined where there is no /proc. */
+async function startTimeOf(pid: number): Promise<string | undefined> {
+  const stat = await contentOf(`/proc/${pid}/stat`);
+  return stat === undefined ? undefined : fieldsAfterName(stat)[19];
+}
+
+/** The fields from the state on: the name before them may contain spaces and parentheses. */
+function fieldsAfterName(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+async function contentOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,155 @@
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+import { connectionOptions } from './connection-options.ts';
+import { bindable, type Statement, type Value } from './statement.ts';
+import { DatabaseUnavailableError, named } from './unavailable.ts';
+
+export interface PipelinedConnectionOptions {
+  readonly url: string;
+  readonly log: Logger;
+  /** A query that has no answer after this long, in milliseconds, rejects and takes the connection with it. Default 10,000. */
+  readonly queryTimeoutMs?: number | undefined;
+}
+
+/**
+ * One connection that many callers use at once: statements go out at once and come back in order, each one
+ * a transaction of its own, so that an error is its sender's alone. For short statements only: a slow one
+ * delays those behind it (Postgres cancels it at 80 % of the query timeout, before it costs the connection).
+ *
+ * A lost connection comes back by itself; meanwhile queries reject at once. A query whose connection died
+ * before its answer rejects with DatabaseUnavailableError: whether it was carried out is unknown.
+ *
+ * What it relies on in pg 8.23.1 (`pipeline: true`, client.js and query.js): one Sync per query (errors are
+ * isolated); a query that timed out destroys the stream; the end of a stream rejects everything sent.
+ */
+export class PipelinedConnection {
+  readonly #config: pg.ClientConfig;
+  readonly #log: Logger;
+  #current: Session | undefined;
+  #closed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #backoffMs = MIN_BACKOFF_MS;
+
+  constructor(options: PipelinedConnectionOptions) {
+    const queryTimeoutMs = options.queryTimeoutMs ?? 10_000;
+    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
+    this.#config = {
+      ...connectionOptions({ url: options.url, statementTimeoutMs, queryTimeoutMs }),
+      pipeline: true,
+    };
+    this.#log = options.log;
+  }
+
+  get connected(): boolean {
+    return this.#current !== undefined;
+  }
+
+  /** The first connection; rejects when there is none to be had, and then does not try again. */
+  async open(): Promise<void> {
+    try {
+      await this.#connect();
+    } catch (error) {
+      throw named(error);
+    }
+  }
+
+  /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
+  async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    const query = { name: statement.name, text: statement.text, values: bindable(values) };
+    try {
+      const { rows } = await this.#send(query);
+      return rows;
+    } catch (error) {
+      throw named(error);
+    }
+  }
+
+  /** Waits for the queries under way, two seconds at most. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    const client = this.#current?.client;
+    this.#current = undefined;
+    if (client === undefined) return;
+    const timer = setTimeout(() => client.connection.stream.destroy(), 2_000);
+    await client.end();
+    clearTimeout(timer);
+  }
+
+  /**
+   * The first use of a name on a connection goes alone: pg sends the statement's text with that one only, so
+   * if it failed to parse, those sent behind it would find no statement of the name, or one too many.
+   */
+  async #send(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    const name = query.name ?? '';
+    for (;;) {
+      const { client, prepared, preparing } = this.#session();
+      if (prepared.has(name)) return client.query(query);
+      const first = preparing.get(name);
+      if (first === undefined) {
+        const answer = client.query(query);
+        const settled = answer.then(
+          () => void prepared.add(name),
+          () => undefined,
+        );
+        preparing.set(
+          name,
+          settled.finally(() => preparing.delete(name)),
+        );
+        return answer;
+      }
+      await first;
+    }
+  }
+
+  #session(): Session {
+    if (this.#current !== undefined) return this.#current;
+    throw new DatabaseUnavailableError(
+      this.#closed ? 'the connection to Postgres was closed' : 'there is no connection to Postgres',
+    );
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client(this.#config);
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client, undefined));
+    await client.connect();
+    if (this.#closed) return client.end();
+    this.#current = { client, prepared: new Set(), preparing: new Map() };
+    this.#backoffMs = MIN_BACKOFF_MS;
+  }
+
+  /** An error of the client and the end of its stream may both come, in this order. */
+  #lost(client: pg.Client, error: Error | undefined): void {
+    if (this.#current?.client !== client) return;
+    this.#current = undefined;
+    // A dead server's socket would linger: nothing more is expected from it.
+    client.connection.stream.destroy();
+    if (this.#closed) return;
+    this.#log.warn({ reason: error?.message }, 'lost the pipelined connection to Postgres');
+    this.#reconnectLater();
+  }
+
+  #reconnectLater(): void {
+    this.#retry = setTimeout(() => {
+      this.#connect().then(
+        () => this.#log.info('the pipelined connection to Postgres is back'),
+        () => {
+          if (!this.#closed) this.#reconnectLater();
+        },
+      );
+    }, this.#backoffMs);
+    this.#backoffMs = Math.min(this.#backoffMs * 2, MAX_BACKOFF_MS);
+  }
+}
+
+interface Session {
+  readonly client: pg.Client;
+  /** Names that Postgres knows on this connection. */
+  readonly prepared: Set<string>;
+  /** Names in their first use, which ends without rejecting. */
+  readonly preparing: Map<string, Promise<void>>;
+}
+
+const MIN_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 1_000;

@@ -1,0 +1,266 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { ActorType } from '../protocol/actor.ts';
+import type { AttachmentKind } from '../protocol/attachment.ts';
+import type { Channel, MessageKind, MessageStatus, Visibility } from '../protocol/chat-message.ts';
+import type { Audience, Conversation, ConversationType } from '../protocol/conversation.ts';
+import type { Notification } from '../protocol/notification.ts';
+import type { Participant } from '../protocol/participant.ts';
+
+/**
+ * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds,
+ * bigints as numbers, xid8 as decimal text (db/database.ts).
+ */
+export interface Schema {
+  settings: SettingsTable;
+  accounts: AccountsTable;
+  roles: RolesTable;
+  actors: ActorsTable;
+  users: UsersTable;
+  api_keys: ApiKeysTable;
+  tickets: TicketsTable;
+  messaging_groups: MessagingGroupsTable;
+  entities: EntitiesTable;
+  conversations: ConversationsTable;
+  participants: ParticipantsTable;
+  messages: MessagesTable;
+  attachments: AttachmentsTable;
+  notifications: NotificationsTable;
+  outbox: OutboxTable;
+  idempotency_keys: IdempotencyKeysTable;
+  agent_definitions: AgentDefinitionsTable;
+}
+
+/** Written by Postgres unless given. */
+type Time = ColumnType<string, string | undefined, string>;
+
+interface Times {
+  created_at: Time;
+  updated_at: Time;
+}
+
+/** Rows that clients are streamed. */
+interface Streamed {
+  changed_in: Generated<string>;
+}
+
+interface SettingsTable {
+  name: string;
+  value: string;
+  created_at: Time;
+}
+
+interface AccountsTable extends Times {
+  id: string;
+  name: string;
+  plan: Generated<'free' | 'pro'>;
+  subscription: Generated<'active' | 'inactive'>;
+}
+
+interface RolesTable extends Times {
+  id: string;
+  account_id: string;
+  name: string;
+  type: Generated<'admin' | 'user' | 'scanner' | 'sales_rep' | 'agent'>;
+  permissions: Generated<string[]>;
+}
+
+interface ActorsTable extends Times {
+  id: string;
+  account_id: string;
+  type: ActorType;
+  customer: Generated<boolean>;
+  name: string | null;
+  handle: string | null;
+  avatar_url: string | null;
+  role_id: string | null;
+  deactivated_at: string | null;
+}
+
+interface UsersTable extends Times {
+  id: string;
+  account_id: string;
+  email: string;
+}
+
+interface ApiKeysTable extends Times {
+  id: string;
+  account_id: string;
+  actor_id: string;
+  name: string;
+  hash: Buffer;
+  redacted: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+interface TicketsTable {
+  hash: Buffer;
+  account_id: string;
+  actor_id: string;
+  credential: JSONColumnType<object>;
+  expires_at: string;
+}
+
+interface MessagingGroupsTable extends Times {
+  id: string;
+  account_id: string;
+  actor_id: string;
+  name: string;
+}
+
+interface EntitiesTable extends Times {
+  id: string;
+  account_id: string;
+  name: string | null;
+  handle: string | null;
+}
+
+interface ConversationsTable extends Times, Streamed {
+  id: string;
+  account_id: string;
+  type: ConversationType;
+  audience: Generated<Audience>;
+  title: string | null;
+  workflow_status: Conversation['workflow_status'];
+  group_id: string | null;
+  status: Generated<'active' | 'archived'>;
+  legal_hold: Generated<Conversation['legal_hold']>;
+  assignee_id: string | null;
+  topic_type: 'account' | 'actor' | 'entity' | null;
+  topic_id: string | null;
+}
+
+interface ParticipantsTable extends Times, Streamed {
+  id: string;
+  account_id: string;
+  conversation_id: string;
+  actor_id: string | null;
+  type: Participant['type'];
+  role: Generated<Participant['role']>;
+  membership: Generated<Participant['membership']>;
+  notifications: Generated<Participant['notifications']>;
+  agent_trigger_policy: Participant['agent_trigger_policy'];
+  agent_trigger_keywords: Generated<string[]>;
+  read_sequence: Generated<number>;
+}
+
+interface MessagesTable extends Times, Streamed {
+  id: string;
+  account_id: string;
+  conversation_id: string;
+  sequence: number | null;
+  kind: MessageKind | 'void';
+  status: MessageStatus | 'void';
+  visibility: Visibility;
+  channel: Generated<Channel>;
+  body: string | null;
+  subject: string | null;
+  cc: string[] | null;
+  mentions: string[] | null;
+  sender_id: string | null;
+  author_id: string | null;
+  reply_to_id: string | null;
+  resource_type: 'account' | 'actor' | 'entity' | null;
+  resource_id: string | null;
+  source_thread_message_id: string | null;
+  agent_run_id: string | null;
+  streaming_state: 'streaming' | 'complete' | null;
+  client_message_id: string | null;
+  has_attachments: Generated<boolean>;
+  scheduled_at: string | null;
+  edited_at: string | null;
+  deleted_at: string | null;
+}
+
+interface AttachmentsTable {
+  id: string;
+  conversation_id: string;
+  message_id: string;
+  position: number;
+  kind: AttachmentKind;
+  s3_key: string | null;
+  filename: string | null;
+  content_type: string | null;
+  size_bytes: number | null;
+  url: string | null;
+  resource_type: 'account' | 'actor' | 'entity' | null;
+  resource_id: string | null;
+  created_at: Time;
+}
+
+interface NotificationsTable extends Times, Streamed {
+  id: string;
+  account_id: string;
+  recipient_id: string;
+  category: string;
+  title: string;
+  body: string | null;
+  status: Generated<Notification['status']>;
+  priority: Generated<Notification['priority']>;
+  sender_id: string | null;
+  sender_type: Generated<'user' | 'group' | 'system'>;
+  resource_type: 'account' | 'actor' | 'entity' | null;
+  resource_id: string | null;
+  message_id: string | null;
+  seen_at: string | null;
+  read_at: string | null;
+  dismissed_at: string | null;
+}
+
+interface OutboxTable {
+  id: Generated<number>;
+  topic: string;
+  payload: JSONColumnType<object>;
+  attempts: Generated<number>;
+  created_at: Time;
+  due_at: Time;
+}
+
+interface IdempotencyKeysTable {
+  hash: Buffer;
+  fingerprint: Buffer;
+  claim: string;
+  claimed_until: string;
+  status: number | null;
+  response: Buffer | null;
+  /** The response is readable only with the Idempotency-Key itself. */
+  encrypted: Generated<boolean>;
+  created_at: Time;
+}
+
+interface AgentDefinitionsTable extends Times {
+  id: string;
+  account_id: string;
+  actor_id: string;
+  definition_type: Generated<'system' | 'custom'>;
+  category_code: string;
+  trigger_type: 'scheduled' | 'event' | 'manual' | 'chat';
+  name: string;
+  slug: string;
+  description: string | null;
+  status: Generated<'active' | 'inactive'>;
+  role_id: string | null;
+  system_prompt: string | null;
+  tier: 'frontier' | 'high' | 'balanced' | 'cheap' | 'legacy' | null;
+  temperature: number | null;
+  trigger_config: ColumnType<AgentTriggerConfig | null, string | null | undefined, string | null>;
+  endpoint_tool_slugs: Generated<string[]>;
+  endpoint_tool_review: ColumnType<Readonly<Record<string, boolean>>, string | undefined, string>;
+  tools: ColumnType<readonly AttachedTool[], string | undefined, string>;
+}
+
+interface AgentTriggerConfig {
+  readonly cron_schedule?: string;
+  readonly timezone?: string;
+  readonly event_filters?: readonly string[];
+}
+
+interface AttachedTool {
+  readonly id: string;
+  readonly tool: 'create_artifact' | 'read_doc' | 'fetch_url';
+  readonly review_requirement: 'not_required' | 'required';
+  readonly config: unknown;
+  readonly sort_order: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+}

@@ -1,0 +1,32 @@
+/** A statement that Postgres parses once per connection, by its name (at most 63 bytes, one text each). */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * A parameter. Arrays become Postgres arrays, bytes bytea, other objects JSON (an array meant as JSON has to
+ * be given as JSON text). Times are ISO 8601 strings.
+ */
+export type Value = string | number | bigint | boolean | null | object;
+
+/**
+ * The values in a form that pg's own conversion cannot fail on, or throws here. When it fails inside pg
+ * (JSON of a circular object, for one), pg deallocates the named statement on the server and goes on
+ * believing that it is there: every later use of the name fails on that connection.
+ */
+export function bindable(values: readonly Value[]): Bindable[] {
+  return values.map(convert);
+}
+
+type Bindable = string | Buffer | null | Bindable[];
+
+function convert(value: Value): Bindable {
+  if (value === null || value === undefined || typeof value === 'string') return value ?? null;
+  if (typeof value !== 'object') return String(value);
+  if (Buffer.isBuffer(value)) return value;
+  if (Array.isArray(value)) return value.map(convert);
+  if (value instanceof Date) return value.toISOString();
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return JSON.stringify(value);
+}

@@ -1,0 +1,101 @@
+/** Release what was acquired, in reverse; run what repeats until told to stop. */
+
+type Release = () => void | Promise<void>;
+
+/**
+ * Collects releases where resources are acquired and runs them in reverse order, each one awaited,
+ * every one even when an earlier one fails. Closing twice is closing once.
+ */
+export class Disposer {
+  readonly #releases: { name: string; release: Release }[] = [];
+  #closing: Promise<void> | undefined;
+
+  /** Registers `release`; returns `resource` so that acquiring and registering read as one line. */
+  add<T>(name: string, resource: T, release: (resource: T) => void | Promise<void>): T {
+    this.#releases.push({ name, release: () => release(resource) });
+    return resource;
+  }
+
+  /** Rejects with an AggregateError of every release that failed, after all of them have run. */
+  close(): Promise<void> {
+    this.#closing ??= this.#run();
+    return this.#closing;
+  }
+
+  async #run(): Promise<void> {
+    const failures: Error[] = [];
+    for (const { name, release } of this.#releases.reverse()) {
+      try {
+        await release();
+      } catch (cause) {
+        failures.push(new Error(`could not stop ${name}`, { cause }));
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'some parts did not stop cleanly');
+  }
+}
+
+export interface LoopOptions {
+  /** Pause between two runs, in milliseconds. */
+  readonly intervalMs: number;
+  /** One round of work; the signal aborts when the loop is closed. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  /** An error never ends the loop: it is reported here and the next round comes after the pause. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Periodic work: one round at a time, a wake-up during a round makes another round at once (none is
+ * lost), and closing aborts the pause and waits for the round under way.
+ */
+export class Loop {
+  readonly #options: LoopOptions;
+  readonly #abort = new AbortController();
+  readonly #done: Promise<void>;
+  #woken = false;
+  #endPause: (() => void) | undefined;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#done = this.#rounds();
+  }
+
+  /** Ends the pause now, or makes the round under way be followed by another at once. */
+  wake(): void {
+    this.#woken = true;
+    this.#endPause?.();
+  }
+
+  close(): Promise<void> {
+    this.#abort.abort();
+    this.#endPause?.();
+    return this.#done;
+  }
+
+  async #rounds(): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      await this.#pause();
+      if (signal.aborted) return;
+      this.#woken = false;
+      try {
+        await this.#options.run(signal);
+      } catch (error) {
+        if (!signal.aborted) this.#options.onError(error);
+      }
+    }
+  }
+
+  #pause(): Promise<void> {
+    if (this.#woken) return Promise.resolve();
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#options.intervalMs);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    }).then(() => {
+      this.#endPause = undefined;
+    });
+  }
+}
