@@ -1,0 +1,89 @@
+import type { FrameListener, Subscription } from './engine.ts';
+import type { Frame } from './frame.ts';
+
+/**
+ * Who listens to what in this process, and synchronous delivery to them: the half of an engine that
+ * needs no network. A channel exists from its first listener to its last.
+ */
+export class Channels {
+  readonly #onEmpty: (channel: string) => void;
+  readonly #channels = new Map<string, Channel>();
+  #serial = 0;
+
+  /** `onEmpty` is called, synchronously, when the last listener of a channel has left. */
+  constructor(onEmpty: (channel: string) => void = () => {}) {
+    this.#onEmpty = onEmpty;
+  }
+
+  has(channel: string): boolean {
+    return this.#channels.has(channel);
+  }
+
+  names(): IterableIterator<string> {
+    return this.#channels.keys();
+  }
+
+  /** Every call is a subscription of its own, also for a listener that is there already. */
+  add(name: string, listener: FrameListener): Subscription {
+    let channel = this.#channels.get(name);
+    if (channel === undefined) {
+      channel = { listeners: new Set(), delivering: false, waiting: undefined };
+      this.#channels.set(name, channel);
+    }
+    const { listeners } = channel;
+    const entry: Entry = { listener, serial: ++this.#serial };
+    listeners.add(entry);
+    return {
+      unsubscribe: () => {
+        if (!listeners.delete(entry) || listeners.size > 0) return;
+        this.#channels.delete(name);
+        this.#onEmpty(name);
+      },
+    };
+  }
+
+  /**
+   * Calls the channel's listeners. Who leaves meanwhile is not called again, who joins meanwhile does
+   * not get this frame. A frame delivered from inside a listener of the same channel waits until the
+   * present one has reached everybody: otherwise later listeners would see the two in reverse.
+   */
+  deliver(name: string, frame: Frame): void {
+    const channel = this.#channels.get(name);
+    if (channel === undefined) return;
+    if (channel.delivering) {
+      channel.waiting ??= [];
+      channel.waiting.push(frame);
+      return;
+    }
+    channel.delivering = true;
+    try {
+      for (let next: Frame | undefined = frame; next !== undefined; next = channel.waiting?.shift()) {
+        const newest = this.#serial;
+        for (const entry of channel.listeners) {
+          if (entry.serial > newest) break;
+          entry.listener(next);
+        }
+      }
+    } finally {
+      channel.delivering = false;
+    }
+  }
+
+  /** Nobody is called any more; `onEmpty` is not called. */
+  clear(): void {
+    for (const { listeners } of this.#channels.values()) listeners.clear();
+    this.#channels.clear();
+  }
+}
+
+interface Channel {
+  /** In the order of joining, which is also the order of `serial`. */
+  readonly listeners: Set<Entry>;
+  delivering: boolean;
+  waiting: Frame[] | undefined;
+}
+
+interface Entry {
+  readonly listener: FrameListener;
+  readonly serial: number;
+}

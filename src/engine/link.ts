@@ -1,0 +1,154 @@
+import { Loop } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+
+/** A proof is sent this long after the last one came back. */
+const INTERVAL_MS = 1000;
+/** A proof that is not back by then has failed. */
+const DEADLINE_MS = 1000;
+/** So many failures in a row, and the connections are made anew: TCP alone may take a quarter of an hour to give up a dead peer. */
+const FAILURES_TO_RESTART = 2;
+
+export interface LinkOptions {
+  /** Whether everything a proof travels over is connected. */
+  readonly connected: () => boolean;
+  /** Makes the receiving side whole: a proof sent after it resolved speaks for every channel. */
+  readonly prepare: () => Promise<void>;
+  /** Sends a proof on its way; it comes back through `arrived`. */
+  readonly send: (proof: string) => void;
+  /** Drops all connections, which come back by themselves. */
+  readonly restart: () => void;
+  readonly log: Logger;
+}
+
+/**
+ * Knows whether the link is whole, by sending itself a proof through it every second. A connection
+ * that is open proves nothing: a broker that hangs keeps it open, and what was lost between two
+ * connections is only known to be lost.
+ */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #listeners = new Set<(healthySinceMs: number) => void>();
+  #loop: Loop | undefined;
+  #closed = false;
+  #healthy = false;
+  #provenAt = 0;
+  #failures = 0;
+  #serial = 0;
+  /** Counts lost connections: a proof that was under way while one was lost proves nothing. */
+  #breaks = 0;
+  #pending: { proof: string; resolve: () => void; reject: (error: Error) => void } | undefined;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  /** Makes the first proof and starts the others. Rejects when it fails. */
+  async open(): Promise<void> {
+    this.#provenAt = await this.#prove();
+    this.#healthy = true;
+    this.#loop = new Loop({
+      intervalMs: INTERVAL_MS,
+      run: () => this.#round(),
+      onError: (error) => this.#options.log.error({ err: error }, 'proving the engine link failed'),
+    });
+  }
+
+  /** Listeners get the `performance.now()` at which the last proof before the outage was sent. */
+  onRecovered(listener: (healthySinceMs: number) => void): () => void {
+    const entry = (healthySinceMs: number) => listener(healthySinceMs);
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  arrived(proof: string): void {
+    if (proof === this.#pending?.proof) this.#pending.resolve();
+    // Late, so the broker answers again: the next proof need not wait for its second.
+    else this.#loop?.wake();
+  }
+
+  /** Something over the link failed or changed: prove it now. */
+  check(): void {
+    this.#loop?.wake();
+  }
+
+  /** A connection is gone. */
+  broken(reason: Error): void {
+    this.#breaks++;
+    this.#lost(reason);
+    this.#pending?.reject(reason);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.broken(new Error('closed'));
+    this.#listeners.clear();
+    await this.#loop?.close();
+  }
+
+  async #round(): Promise<void> {
+    // Whoever connects calls check().
+    if (!this.#options.connected()) return;
+    let sentAt: number;
+    try {
+      sentAt = await this.#prove();
+    } catch (error) {
+      this.#lost(error);
+      this.#failures++;
+      if (this.#closed || this.#failures % FAILURES_TO_RESTART !== 0) return;
+      this.#options.log.warn(
+        { failures: this.#failures },
+        'the engine link does not answer: connecting anew',
+      );
+      this.#options.restart();
+      return;
+    }
+    this.#failures = 0;
+    const healthySinceMs = this.#provenAt;
+    this.#provenAt = sentAt;
+    if (this.#healthy || this.#closed) return;
+    this.#healthy = true;
+    this.#options.log.info(
+      { unprovenMs: Math.round(sentAt - healthySinceMs) },
+      'the engine link is whole again',
+    );
+    for (const listener of [...this.#listeners]) listener(healthySinceMs);
+  }
+
+  /** One round trip; returns when it began (`performance.now()`). */
+  async #prove(): Promise<number> {
+    const breaks = this.#breaks;
+    await this.#options.prepare();
+    this.#mustBeUnbroken(breaks);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const proof = String(++this.#serial);
+    const sentAt = performance.now();
+    // Timers run before sockets are read: after a pause of this very process the proof may be there
+    // already, so it gets one more look at the sockets.
+    const overdue = () => setImmediate(reject, new Error(`no proof of the link in ${DEADLINE_MS} ms`));
+    const timer = setTimeout(overdue, DEADLINE_MS);
+    this.#pending = { proof, resolve, reject };
+    try {
+      this.#options.send(proof);
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#pending = undefined;
+    }
+    this.#mustBeUnbroken(breaks);
+    return sentAt;
+  }
+
+  #mustBeUnbroken(breaks: number): void {
+    if (breaks !== this.#breaks) throw new Error('a connection was lost meanwhile');
+  }
+
+  #lost(error: unknown): void {
+    if (!this.#healthy) return;
+    this.#healthy = false;
+    if (!this.#closed) this.#options.log.warn({ err: error }, 'the engine link is lost');
+  }
+}

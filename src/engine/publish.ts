@@ -1,0 +1,77 @@
+import { EVENTS, type EventFrame, type EventName } from '../protocol/events.ts';
+import type { Engine } from './engine.ts';
+import { FRAME_KINDS, type Frame } from './frame.ts';
+
+/** Something that became true in Postgres (or, for ephemeral events, is happening now). */
+export interface DomainEvent {
+  readonly event: EventName;
+  /** The conversation's or actor's id; its engine channel has the same name. */
+  readonly stream: string;
+  /** Null for an actor's own feed. */
+  readonly conversationId: string | null;
+  /** Of the sent message it is about; 0 where there is none. */
+  readonly sequence: number;
+  /** Id of the resource. */
+  readonly resource: string;
+  /** ISO 8601 from Postgres: when it became true; for resources their `updated_at`. */
+  readonly at: string;
+  /** The resource as the team sees it; undefined: not for the team. */
+  readonly team: object | undefined;
+  /** The resource as customers see it; undefined: not for them. */
+  readonly customer: object | undefined;
+}
+
+/**
+ * Tells every node, once the caller's transaction has committed: the one way an event leaves this
+ * process. Rejects with EngineUnavailableError when other nodes could not be told (local readers have
+ * been); the outbox row that stands for the event is then kept and tried again.
+ */
+export function publish(engine: Engine, event: DomainEvent): Promise<void> {
+  return engine.publish(event.stream, toFrame(event));
+}
+
+/** Encodes the event once for each audience, whatever the number of its readers. */
+export function toFrame(event: DomainEvent): Frame {
+  const { order } = EVENTS[event.event];
+  return {
+    kind: FRAME_KINDS[order],
+    stream: event.stream,
+    resource: event.resource,
+    sequence: event.sequence,
+    updatedAtUs: order === 'ephemeral' ? 0 : microseconds(event.at),
+    team: event.team && encodeEvent(event, event.team),
+    customer: event.customer && encodeEvent(event, event.customer),
+  };
+}
+
+/** The frame that says of a number that no message will ever carry it. */
+export function voidFrame(conversationId: string, sequence: number): Frame {
+  return {
+    kind: FRAME_KINDS.void,
+    stream: conversationId,
+    resource: '',
+    sequence,
+    updatedAtUs: 0,
+    team: undefined,
+    customer: undefined,
+  };
+}
+
+function encodeEvent(event: DomainEvent, data: object): Buffer {
+  const frame: EventFrame = {
+    type: 'event',
+    event: event.event,
+    ...(event.conversationId === null ? {} : { conversation_id: event.conversationId }),
+    ...(event.sequence === 0 ? {} : { sequence: event.sequence }),
+    at: event.at,
+    data,
+  };
+  return Buffer.from(JSON.stringify(frame));
+}
+
+/** `2026-11-21T01:02:03.123456Z` → microseconds since 1970, exact below 2^53 (the year 2255). */
+export function microseconds(timestamp: string): number {
+  const fraction = /\.(\d{1,6})/.exec(timestamp)?.[1] ?? '';
+  const wholeMs = Date.parse(`${timestamp.slice(0, 19)}Z`);
+  return wholeMs * 1_000 + Number(fraction.padEnd(6, '0'));
+}

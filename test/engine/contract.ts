@@ -1,0 +1,385 @@
+/** What every engine must do (src/engine/engine.ts), run against each of them. */
+
+import type { Test } from 'tap';
+import { type Engine, EngineUnavailableError, type Subscription } from '../../src/engine/engine.ts';
+import { FRAME_KINDS, type Frame } from '../../src/engine/frame.ts';
+import { until } from '../support/until.ts';
+
+/** Two nodes over one broker; where there is only one process, both are the same engine. */
+export interface Nodes {
+  readonly a: Engine;
+  readonly b: Engine;
+}
+
+export type ConnectNodes = (t: Test) => Promise<Nodes>;
+
+export function engineContract(t: Test, connect: ConnectNodes): void {
+  t.test('frames', (t) => framesContract(t, connect));
+  t.test('subscriptions', (t) => subscriptionsContract(t, connect));
+  t.test('counters', (t) => countersContract(t, connect));
+  t.test('closing', (t) => closingContract(t, connect));
+}
+
+export function makeFrame(sequence: number, fields: Partial<Frame> = {}): Frame {
+  return {
+    kind: FRAME_KINDS.created,
+    stream: 'cnv_1',
+    resource: `msg_${sequence}`,
+    sequence,
+    updatedAtUs: 1_700_000_000_000_000 + sequence,
+    team: Buffer.from(`{"team":${sequence}}`),
+    customer: undefined,
+    ...fields,
+  };
+}
+
+/** A channel no other test has, also in a Redis that is shared. */
+export function newChannel(): string {
+  return `cnv_${crypto.randomUUID()}`;
+}
+
+/** Numbers in [0, 1), the same ones for the same seed. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Sends a frame that arrives after everything the same node published on the channel before. */
+export async function flushed(from: Engine, to: Engine, channel: string): Promise<void> {
+  const marker = makeFrame(0, { kind: FRAME_KINDS.ephemeral, resource: crypto.randomUUID() });
+  let arrived = false;
+  const subscription = await to.subscribe(channel, (frame) => {
+    if (frame.resource === marker.resource) arrived = true;
+  });
+  await from.publish(channel, marker);
+  await until(() => arrived, { what: 'the marker arrives' });
+  subscription.unsubscribe();
+}
+
+async function framesContract(t: Test, connect: ConnectNodes): Promise<void> {
+  const { a, b } = await connect(t);
+
+  await t.test('arrive whole', async (t) => {
+    const channel = newChannel();
+    const received: Frame[] = [];
+    await a.subscribe(channel, (frame) => received.push(frame));
+    const frames = [
+      makeFrame(1, { customer: Buffer.from('{"für":"Kundinnen"}') }),
+      makeFrame(Number.MAX_SAFE_INTEGER, { kind: FRAME_KINDS.updated }),
+      makeFrame(2, { kind: FRAME_KINDS.void, resource: '', updatedAtUs: 0, team: undefined }),
+      makeFrame(3, { team: Buffer.alloc(200_000, 'x') }),
+    ];
+    for (const frame of frames) await b.publish(channel, frame);
+    await until(() => received.length >= frames.length, { what: 'all frames arrive' });
+    t.same(received, frames);
+  });
+
+  await t.test('keep the order of each publisher, and come once', async (t) => {
+    const channel = newChannel();
+    const publishers = a === b ? [a] : [a, b];
+    const perPublisher = 5000 / publishers.length;
+    const received = new Map<Engine, Frame[]>();
+    for (const node of publishers) {
+      const frames: Frame[] = [];
+      received.set(node, frames);
+      await node.subscribe(channel, (frame) => frames.push(frame));
+    }
+    await Promise.all(
+      publishers.map(async (node) => {
+        const sent: Promise<void>[] = [];
+        for (let sequence = 1; sequence <= perPublisher; sequence++) {
+          sent.push(node.publish(channel, makeFrame(sequence, { resource: node.nodeId })));
+          // 64 a tick, the next tick not waiting for their acknowledgement.
+          if (sequence % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        await Promise.all(sent);
+      }),
+    );
+    const inOrder = Array.from({ length: perPublisher }, (_, index) => index + 1);
+    for (const frames of received.values()) {
+      await until(() => frames.length >= 5000, { what: 'all frames arrive' });
+      for (const { nodeId } of publishers) {
+        const sequences = frames
+          .filter(({ resource }) => resource === nodeId)
+          .map(({ sequence }) => sequence);
+        t.same(sequences, inOrder);
+      }
+    }
+  });
+
+  await t.test('reach local listeners before publish returns', async (t) => {
+    const channel = newChannel();
+    const received: number[] = [];
+    await a.subscribe(channel, ({ sequence }) => received.push(sequence));
+    const sent = a.publish(channel, makeFrame(1));
+    t.same(received, [1]);
+    await sent;
+    await flushed(a, b, channel);
+    await flushed(b, a, channel);
+    t.same(
+      received.filter((sequence) => sequence > 0),
+      [1],
+      'and not again over the broker',
+    );
+  });
+
+  await t.test('published in answer to a frame come after it, for everybody', async (t) => {
+    const channel = newChannel();
+    const received: Record<string, number[]> = { first: [], second: [], remote: [] };
+    await a.subscribe(channel, ({ sequence }) => {
+      received.first!.push(sequence);
+      if (sequence < 4) void a.publish(channel, makeFrame(sequence + 1));
+    });
+    await a.subscribe(channel, ({ sequence }) => received.second!.push(sequence));
+    await b.subscribe(channel, ({ sequence }) => received.remote!.push(sequence));
+    await a.publish(channel, makeFrame(1));
+    await until(() => received.remote!.length === 4, { what: 'four frames at the other node' });
+    t.same(received, { first: [1, 2, 3, 4], second: [1, 2, 3, 4], remote: [1, 2, 3, 4] });
+  });
+}
+
+async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<void> {
+  const { a, b } = await connect(t);
+
+  await t.test('are counted', async (t) => {
+    const channel = newChannel();
+    const received: string[] = [];
+    const one = await a.subscribe(channel, () => received.push('one'));
+    const listener = () => received.push('two');
+    const two = await a.subscribe(channel, listener);
+    const twoAgain = await a.subscribe(channel, listener);
+
+    const round = async (): Promise<string[]> => {
+      received.length = 0;
+      await a.publish(channel, makeFrame(1));
+      return [...received];
+    };
+    t.same(await round(), ['one', 'two', 'two']);
+    one.unsubscribe();
+    one.unsubscribe();
+    t.same(await round(), ['two', 'two'], 'leaving twice is leaving once');
+    two.unsubscribe();
+    t.same(await round(), ['two']);
+    received.length = 0;
+    await b.publish(channel, makeFrame(2));
+    await until(() => received.length === 1, { what: 'the one who stayed hears the other node' });
+    twoAgain.unsubscribe();
+    t.same(await round(), []);
+  });
+
+  await t.test('may end and begin inside a listener', async (t) => {
+    const channel = newChannel();
+    const received: string[] = [];
+    const subscriptions: Subscription[] = [];
+    let joined: Promise<Subscription> | undefined;
+    subscriptions.push(
+      await a.subscribe(channel, () => {
+        received.push('leaves');
+        subscriptions[0]!.unsubscribe();
+        subscriptions[1]!.unsubscribe();
+        joined = a.subscribe(channel, () => received.push('joined'));
+      }),
+    );
+    subscriptions.push(await a.subscribe(channel, () => received.push('is removed')));
+    subscriptions.push(await a.subscribe(channel, () => received.push('stays')));
+    await a.publish(channel, makeFrame(1));
+    t.same(received, ['leaves', 'stays']);
+    await joined;
+    await a.publish(channel, makeFrame(2));
+    t.same(received, ['leaves', 'stays', 'stays', 'joined']);
+  });
+
+  await t.test('the only listener may leave inside itself', async (t) => {
+    const channel = newChannel();
+    let calls = 0;
+    const subscription = await a.subscribe(channel, () => {
+      calls++;
+      subscription.unsubscribe();
+    });
+    await b.publish(channel, makeFrame(1));
+    await b.publish(channel, makeFrame(2));
+    await flushed(b, a, channel);
+    t.equal(calls, 1);
+  });
+
+  await t.test('are whole when subscribe resolves', async (t) => {
+    const lost: number[] = [];
+    for (let round = 0; round < 200; round++) {
+      const channel = newChannel();
+      let arrived = false;
+      const subscription = await a.subscribe(channel, () => {
+        arrived = true;
+      });
+      await b.publish(channel, makeFrame(round));
+      await until(() => arrived, { timeoutMs: 1000, what: 'the frame arrives' }).catch(() =>
+        lost.push(round),
+      );
+      subscription.unsubscribe();
+    }
+    t.same(lost, []);
+  });
+
+  await t.test('end as asked, whatever was asked while the broker was being told', async (t) => {
+    const random = seeded(7);
+    const channels = Array.from({ length: 6 }, newChannel);
+    const held = channels.map((): { subscription: Promise<Subscription>; heard: string[] }[] => []);
+    for (let step = 0; step < 3000; step++) {
+      const index = Math.floor(random() * channels.length);
+      const listeners = held[index]!;
+      // Short enough lists that a channel often loses its last listener.
+      if (listeners.length > 0 && random() < 0.6) {
+        const { subscription } = listeners.pop()!;
+        const leave = subscription.then((subscription) => subscription.unsubscribe());
+        if (random() < 0.5) await leave;
+      } else {
+        const heard: string[] = [];
+        const subscription = a.subscribe(channels[index]!, ({ resource }) => heard.push(resource));
+        listeners.push({ subscription, heard });
+        if (random() < 0.3) await subscription;
+      }
+      if (random() < 0.1) await new Promise((resolve) => setImmediate(resolve));
+      // Every so often all that is held must hear the other node.
+      if (step % 300 !== 299) continue;
+      for (const [index, listeners] of held.entries()) {
+        if (listeners.length === 0) {
+          const heard: string[] = [];
+          listeners.push({
+            subscription: a.subscribe(channels[index]!, ({ resource }) => heard.push(resource)),
+            heard,
+          });
+        }
+        await Promise.all(listeners.map(({ subscription }) => subscription));
+        const resource = `step_${step}`;
+        await b.publish(channels[index]!, makeFrame(step, { resource }));
+        await until(() => listeners.every(({ heard }) => heard.includes(resource)), {
+          timeoutMs: 2000,
+          what: `all ${listeners.length} listeners hear step ${step}`,
+        });
+      }
+    }
+    t.pass('3,000 steps on 6 channels');
+  });
+
+  await t.test('left and taken again in one tick', async (t) => {
+    const channel = newChannel();
+    let last = await a.subscribe(channel, () => {});
+    let heard = 0;
+    for (let round = 0; round < 500; round++) {
+      last.unsubscribe();
+      const again = a.subscribe(channel, () => heard++);
+      if (round % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+      last = await again;
+      if (round % 50 !== 49) continue;
+      heard = 0;
+      await b.publish(channel, makeFrame(round));
+      await until(() => heard === 1, { what: `a frame after round ${round}` });
+    }
+    last.unsubscribe();
+    t.pass('500 rounds');
+  });
+
+  await t.test('by the thousand', async (t) => {
+    const channels = Array.from({ length: 2500 }, newChannel);
+    let heard = 0;
+    const subscriptions = await Promise.all(channels.map((channel) => a.subscribe(channel, () => heard++)));
+    await Promise.all(channels.map((channel) => b.publish(channel, makeFrame(1))));
+    await until(() => heard === channels.length, { what: 'a frame on each channel' });
+    for (const subscription of subscriptions) subscription.unsubscribe();
+    t.equal(heard, channels.length);
+  });
+}
+
+async function countersContract(t: Test, connect: ConnectNodes): Promise<void> {
+  const { a, b } = await connect(t);
+
+  await t.test('refuse to count when absent, start at a floor, and never go back', async (t) => {
+    const stream = newChannel();
+    t.same(await a.reserve([{ stream, count: 1 }]), [null]);
+    t.same(await a.reserve([{ stream, count: 3, floor: 41 }]), [42]);
+    t.same(await b.reserve([{ stream, count: 1 }]), [45]);
+    t.same(await b.reserve([{ stream, count: 2, floor: 10 }]), [46], 'a lower floor changes nothing');
+    t.same(await a.reserve([{ stream, count: 1, floor: 100 }]), [101], 'a higher one raises');
+    t.same(await a.reserve([{ stream: newChannel(), count: 1, floor: 0 }]), [1]);
+  });
+
+  await t.test('answer many claims in order', async (t) => {
+    t.same(await a.reserve([]), []);
+    const streams = Array.from({ length: 1000 }, newChannel);
+    const absent = await a.reserve(streams.map((stream) => ({ stream, count: 1 })));
+    t.ok(absent.length === 1000 && absent.every((answer) => answer === null));
+    const seededAt = await a.reserve(
+      streams.map((stream, index) => (index % 2 ? { stream, count: 2, floor: index } : { stream, count: 1 })),
+    );
+    t.same(
+      seededAt,
+      streams.map((_, index) => (index % 2 ? index + 1 : null)),
+    );
+    const stream = newChannel();
+    t.same(
+      await a.reserve([
+        { stream, count: 1 },
+        { stream, count: 2, floor: 5 },
+        { stream, count: 1 },
+      ]),
+      [null, 6, 8],
+      'claims on one stream follow each other',
+    );
+  });
+
+  await t.test('stay exact up to 2^53', async (t) => {
+    const stream = newChannel();
+    const floor = Number.MAX_SAFE_INTEGER - 4;
+    t.same(await a.reserve([{ stream, count: 2, floor }]), [floor + 1]);
+    t.same(await b.reserve([{ stream, count: 2 }]), [floor + 3]);
+  });
+
+  await t.test('give no number twice', async (t) => {
+    const stream = newChannel();
+    const counts = Array.from({ length: 1000 }, (_, index) => (index % 3) + 1);
+    const taken = await Promise.all(
+      counts.map(async (count, index) => {
+        const [first] = await (index % 2 ? a : b).reserve([{ stream, count, floor: 0 }]);
+        return Array.from({ length: count }, (_, offset) => first! + offset);
+      }),
+    );
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    t.same(
+      taken.flat().sort((x, y) => x - y),
+      Array.from({ length: total }, (_, index) => index + 1),
+    );
+  });
+}
+
+async function closingContract(t: Test, connect: ConnectNodes): Promise<void> {
+  const { a, b } = await connect(t);
+  const channel = newChannel();
+  let heardByA = 0;
+  let heardByB = 0;
+  await a.subscribe(channel, () => heardByA++);
+  await b.subscribe(channel, () => heardByB++);
+  t.equal(a.healthy, true);
+  t.equal(b.healthy, true);
+
+  const last = a.publish(channel, makeFrame(1));
+  const closing = a.close();
+  await last;
+  await closing;
+  await a.close();
+  t.equal(a.healthy, false);
+  t.equal(heardByA, 1);
+  await until(() => heardByB === 1, { what: 'what was published before close arrives' });
+
+  await t.rejects(a.publish(channel, makeFrame(2)), EngineUnavailableError);
+  await t.rejects(
+    a.subscribe(channel, () => {}),
+    EngineUnavailableError,
+  );
+  await t.rejects(a.reserve([{ stream: channel, count: 1, floor: 0 }]), EngineUnavailableError);
+  t.equal(heardByA, 1, 'nobody is called any more');
+  await b.close();
+}

@@ -1,0 +1,8 @@
+import t from 'tap';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { engineContract } from './contract.ts';
+
+engineContract(t, async () => {
+  const engine = new MemoryEngine();
+  return { a: engine, b: engine };
+});

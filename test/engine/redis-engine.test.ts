@@ -1,0 +1,395 @@
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import t, { type Test } from 'tap';
+import { type Engine, EngineUnavailableError } from '../../src/engine/engine.ts';
+import { encodeFrame } from '../../src/engine/frame.ts';
+import { RedisEngine } from '../../src/engine/redis-engine.ts';
+import { createLog } from '../../src/log.ts';
+import { startRedis, testRedisUrl } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { engineContract, flushed, makeFrame, type Nodes, newChannel } from './contract.ts';
+
+/** Enough that telling the broker of all of them again takes longer than a proof. */
+const CHANNELS = 10_000;
+
+const sharedUrl = await testRedisUrl(t);
+
+engineContract(t, (t) => connectNodes(t, sharedUrl));
+
+t.test('the broker is told of the first listener and of the last', async (t) => {
+  const { a } = await connectNodes(t, sharedUrl);
+  const redis = await connectRaw(t, sharedUrl);
+  const channel = newChannel();
+  const subscribers = async (): Promise<number> => {
+    const [, count] = (await redis.call('PUBSUB', 'SHARDNUMSUB', key(channel))) as [string, number];
+    return count;
+  };
+  const one = await a.subscribe(channel, () => {});
+  const two = await a.subscribe(channel, () => {});
+  t.equal(await subscribers(), 1);
+  one.unsubscribe();
+  await a.subscribe(newChannel(), () => {});
+  t.equal(await subscribers(), 1, 'one is still there');
+  two.unsubscribe();
+  await until(async () => (await subscribers()) === 0, { what: 'the node has left the channel' });
+});
+
+t.test('what is published by hand does no harm', async (t) => {
+  const lines: string[] = [];
+  const { a, b } = await connectNodes(t, sharedUrl, lines);
+  const redis = await connectRaw(t, sharedUrl);
+  const channel = newChannel();
+  const received: number[] = [];
+  await a.subscribe(channel, ({ sequence }) => received.push(sequence));
+  const garbage = ['', 'x', 'twelve bytes', 'much more than twelve bytes, but no frame', '\0'.repeat(60)];
+  for (const message of garbage) await redis.spublish(key(channel), message);
+  for (const message of garbage) await redis.spublish(key(`node:${a.nodeId}`), message);
+  await redis.spublish(key(channel), Buffer.concat([Buffer.from('another-node'), encodeFrame(makeFrame(7))]));
+  await b.publish(channel, makeFrame(8));
+  await until(() => received.length === 2, { what: 'the frames after the garbage' });
+  t.same(received, [7, 8]);
+  t.equal(a.healthy, true);
+  const complaints = lines.filter((line) => line.includes('cannot be read'));
+  t.equal(complaints.length, 1, 'said once, not ten times');
+});
+
+t.test('counters', async (t) => {
+  const server = await startRedis(t);
+  const { a, b } = await connectNodes(t, server.url);
+  const redis = await connectRaw(t, server.url);
+
+  await t.test('are absent after FLUSHALL, and start again from a floor', async (t) => {
+    const stream = newChannel();
+    t.same(await a.reserve([{ stream, count: 5, floor: 10 }]), [11]);
+    await server.flushall();
+    t.same(await a.reserve([{ stream, count: 1 }]), [null]);
+    t.same(await b.reserve([{ stream, count: 1, floor: 15 }]), [16]);
+  });
+
+  await t.test('rewound by hand, are raised by a floor', async (t) => {
+    const stream = newChannel();
+    await a.reserve([{ stream, count: 1, floor: 500 }]);
+    await redis.set(counter(stream), 3);
+    t.same(await a.reserve([{ stream, count: 1 }]), [4], 'without a floor nobody can know');
+    t.same(await a.reserve([{ stream, count: 1, floor: 501 }]), [502]);
+  });
+
+  await t.test('that hold anything but a whole number count as absent', async (t) => {
+    const values = ['', 'twelve', '1.5', '-3', '007', ' 7', '1e3', '9007199254740991', '9'.repeat(30)];
+    for (const value of values) {
+      const stream = newChannel();
+      await redis.set(counter(stream), value);
+      t.same(await a.reserve([{ stream, count: 1 }]), [null], `'${value}'`);
+      t.equal(await redis.exists(counter(stream)), 0);
+      await redis.set(counter(stream), value);
+      t.same(await a.reserve([{ stream, count: 2, floor: 7 }]), [8], `'${value}' under a floor`);
+    }
+    const list = newChannel();
+    await redis.rpush(counter(list), 'x');
+    const other = newChannel();
+    const answers = await a.reserve([
+      { stream: other, count: 1, floor: 1 },
+      { stream: list, count: 1 },
+      { stream: other, count: 1 },
+    ]);
+    t.same(answers, [2, null, 3], 'and do not disturb their neighbours');
+    await redis.rpush(counter(list), 'x');
+    t.same(await a.reserve([{ stream: list, count: 1, floor: 0 }]), [1]);
+  });
+
+  await t.test('and frames survive SCRIPT FLUSH', async (t) => {
+    const stream = newChannel();
+    const received: number[] = [];
+    await b.subscribe(stream, ({ sequence }) => received.push(sequence));
+    const sent: Promise<unknown>[] = [];
+    for (let sequence = 1; sequence <= 300; sequence++) {
+      sent.push(a.publish(stream, makeFrame(sequence)), a.reserve([{ stream, count: 1, floor: 0 }]));
+      if (sequence % 50 === 0) sent.push(redis.script('FLUSH'));
+      if (sequence % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(sent);
+    await until(() => received.length === 300, { what: 'all frames arrive' });
+    t.same(
+      received,
+      Array.from({ length: 300 }, (_, index) => index + 1),
+    );
+    t.same(await b.reserve([{ stream, count: 1 }]), [301]);
+  });
+});
+
+t.test('a restart is noticed, and nothing published after the recovery is lost', async (t) => {
+  const server = await startRedis(t);
+  const { a, b } = await connectNodes(t, server.url);
+  const channels = Array.from({ length: CHANNELS }, newChannel);
+  const received = new Set<number>();
+  const subscriptions = await Promise.all(
+    channels.map((channel) => a.subscribe(channel, ({ sequence }) => received.add(sequence))),
+  );
+  const recoveries: { at: number; healthySinceMs: number }[] = [];
+  // Connected again before the nodes are.
+  const redis = await connectRaw(t, server.url, { retryStrategy: () => 5 });
+  let heldAtRecovery: Promise<Set<string>> | undefined;
+  a.onRecovered((healthySinceMs) => {
+    recoveries.push({ at: performance.now(), healthySinceMs });
+    heldAtRecovery = redis.call('PUBSUB', 'SHARDCHANNELS').then((keys) => new Set(keys as string[]));
+  });
+  let recoveredB = 0;
+  b.onRecovered(() => recoveredB++);
+  let unregisteredCalls = 0;
+  a.onRecovered(() => unregisteredCalls++)();
+
+  // The other node publishes all the time.
+  const acknowledged: { sequence: number; publishedAt: number }[] = [];
+  let sequence = 0;
+  let stopPublishing = false;
+  const publishing = (async () => {
+    while (!stopPublishing) {
+      const publishedAt = performance.now();
+      const some = Array.from({ length: 8 }, () => ++sequence);
+      const sent = some.map((sequence) =>
+        b.publish(channels[(sequence * 7) % CHANNELS]!, makeFrame(sequence)),
+      );
+      await Promise.all(sent).then(
+        () => acknowledged.push(...some.map((sequence) => ({ sequence, publishedAt }))),
+        () => {},
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  })();
+  await until(() => received.size > 100, { what: 'frames arrive' });
+
+  const stoppingAt = performance.now();
+  await server.stop();
+  const stoppedAt = performance.now();
+  await until(() => !a.healthy && !b.healthy, { timeoutMs: 1000, what: 'the nodes notice' });
+  await isAway(t, a);
+  t.same(recoveries, []);
+  // Who leaves meanwhile does not come back.
+  for (const subscription of subscriptions.splice(0, 100)) subscription.unsubscribe();
+  await server.start();
+  const startedAt = performance.now();
+  await until(() => a.healthy && b.healthy, { timeoutMs: 1000, what: 'whole within a second of Redis' });
+  t.comment(`whole ${Math.round(performance.now() - startedAt)} ms after Redis`);
+
+  const recovered = recoveries[0]!;
+  const enough = () => acknowledged.filter(({ publishedAt }) => publishedAt > recovered.at).length > 2000;
+  await until(enough, { what: '2,000 frames after the recovery' });
+  stopPublishing = true;
+  await publishing;
+  // One connection carries them all in order.
+  await flushed(b, a, channels[100]!);
+
+  t.equal(recoveries.length, 1);
+  t.equal(recoveredB, 1);
+  t.equal(unregisteredCalls, 0);
+  t.ok(recovered.healthySinceMs <= stoppedAt, 'whole before Redis went');
+  t.ok(recovered.healthySinceMs > stoppingAt - 2100, 'and not long before');
+  const gone = new Set(channels.slice(0, 100));
+  const lost = acknowledged.filter(
+    ({ sequence, publishedAt }) =>
+      publishedAt > recovered.at &&
+      !gone.has(channels[(sequence * 7) % CHANNELS]!) &&
+      !received.has(sequence),
+  );
+  t.same(lost, []);
+  const held = await heldAtRecovery;
+  t.ok(
+    channels.every((channel) => gone.has(channel) !== held?.has(key(channel))),
+    'told the broker of every channel that is wanted before it said so, and of no other',
+  );
+});
+
+t.test('a kill -9 in the middle of it all keeps the order', async (t) => {
+  const server = await startRedis(t);
+  const { a, b } = await connectNodes(t, server.url);
+  const channel = newChannel();
+  const received: number[] = [];
+  await b.subscribe(channel, ({ sequence }) => received.push(sequence));
+  let failed = 0;
+  let sequence = 0;
+  let recovered = false;
+  b.onRecovered(() => {
+    recovered = true;
+  });
+  const publishUntil = async (done: () => boolean): Promise<void> => {
+    while (!done()) {
+      for (let count = 0; count < 16; count++)
+        a.publish(channel, makeFrame(++sequence)).catch(() => failed++);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await publishUntil(() => received.length > 1000);
+  await server.kill();
+  const restarted = server.start();
+  await publishUntil(() => recovered && a.healthy);
+  await restarted;
+  const before = received.length;
+  await publishUntil(() => received.length > before + 1000);
+  await flushed(a, b, channel);
+  const frames = received.filter((sequence) => sequence > 0);
+  t.ok(failed > 0);
+  t.ok(
+    frames.every((sequence, index) => index === 0 || sequence > frames[index - 1]!),
+    'rising, so none twice',
+  );
+});
+
+t.test('a Redis that hangs is noticed, and taken up again when it goes on', async (t) => {
+  const server = await startRedis(t);
+  const lines: string[] = [];
+  const { a, b } = await connectNodes(t, server.url, lines);
+  const channel = newChannel();
+  const received: number[] = [];
+  await b.subscribe(channel, ({ sequence }) => received.push(sequence));
+  let recoveries = 0;
+  let healthySinceMs = 0;
+  b.onRecovered((since) => {
+    recoveries++;
+    healthySinceMs = since;
+  });
+
+  await t.test('for a moment', async (t) => {
+    server.hang();
+    const hungAt = performance.now();
+    await isAway(t, a);
+    await until(() => !a.healthy && !b.healthy, { timeoutMs: 2500, what: 'the nodes notice' });
+    t.ok(performance.now() - hungAt < 2500);
+    server.resume();
+    const resumedAt = performance.now();
+    await until(() => a.healthy && b.healthy, { timeoutMs: 1000, what: 'whole within a second' });
+    t.comment(`whole ${Math.round(performance.now() - resumedAt)} ms after the hang`);
+    t.equal(recoveries, 1);
+    t.ok(healthySinceMs <= hungAt && healthySinceMs > hungAt - 2100);
+    t.notOk(lines.some((line) => line.includes('connecting anew')));
+    await flushed(a, b, channel);
+  });
+
+  await t.test('for so long that the connections are made anew', async (t) => {
+    server.hang();
+    const anew = () => lines.filter((line) => line.includes('connecting anew')).length === 2;
+    await until(anew, { timeoutMs: 6000, what: 'both nodes make their connections anew' });
+    await isAway(t, a);
+    server.resume();
+    await until(() => a.healthy && b.healthy, { timeoutMs: 1500, what: 'whole again' });
+    t.equal(recoveries, 2);
+    await flushed(a, b, channel);
+  });
+
+  await t.test('and close does not wait for it', async () => {
+    server.hang();
+    await Promise.all([a.close(), b.close()]);
+    server.resume();
+  });
+});
+
+t.test('a lost connection is an outage, however short', async (t) => {
+  const server = await startRedis(t);
+  const { a, b } = await connectNodes(t, server.url);
+  const redis = await connectRaw(t, server.url);
+  const channel = newChannel();
+  await a.subscribe(channel, () => {});
+  for (const type of ['pubsub', 'normal']) {
+    const recoveries: number[] = [];
+    const unregister = a.onRecovered((healthySinceMs) => recoveries.push(healthySinceMs));
+    await redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
+    const killedAt = performance.now();
+    await until(() => recoveries.length > 0, { timeoutMs: 1000, what: `recovery from KILL TYPE ${type}` });
+    t.ok(recoveries[0]! <= killedAt);
+    t.equal(a.healthy, true);
+    await until(() => b.healthy, { what: 'the other node is back' });
+    await flushed(b, a, channel);
+    t.equal(recoveries.length, 1);
+    unregister();
+  }
+});
+
+t.test('close works while Redis is away', async (t) => {
+  const server = await startRedis(t);
+  const { a, b } = await connectNodes(t, server.url);
+  await server.stop();
+  await a.close();
+  await until(() => !b.healthy, { what: 'the other node notices' });
+  await b.close();
+});
+
+t.test('connect says in one line which Redis it cannot use, why, and what to do', async (t) => {
+  const server = await startRedis(t);
+  const connect = async (url: string): Promise<string> => {
+    const error: unknown = await RedisEngine.connect({ url, log: createLog('silent') }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!(error instanceof Error)) throw new Error('it connected');
+    t.notMatch(`${error.message} ${JSON.stringify(error.cause)}`, /hunter2|\n/);
+    return error.message;
+  };
+  const address = `127.0.0.1:${server.port}`;
+
+  await connectRaw(t, server.url).then((redis) => redis.config('SET', 'requirepass', 'other'));
+  t.match(
+    await connect(`redis://ada:hunter2@${address}/2?password=hunter2`),
+    /ada@127.*WRONGPASS.*REDIS_URL/,
+  );
+  t.match(await connect(`redis://${address}`), /NOAUTH/);
+
+  server.hang();
+  const askedAt = performance.now();
+  t.match(await connect(`redis://${address}`), /cannot use Redis at redis:.*timed out/);
+  t.ok(performance.now() - askedAt < 2000);
+  server.resume();
+
+  await server.stop();
+  t.match(
+    await connect(`redis://:hunter2@${address}`),
+    new RegExp(`redis://${address}: .*ECONNREFUSED.*REDIS_URL`),
+  );
+});
+
+async function connectNodes(t: Test, url: string, lines: string[] = []): Promise<Nodes> {
+  const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
+  const [a, b] = await Promise.all([RedisEngine.connect({ url, log }), RedisEngine.connect({ url, log })]);
+  t.teardown(async () => {
+    await Promise.all([a.close(), b.close()]);
+  });
+  return { a, b };
+}
+
+/** Everything that needs the broker is refused within a second; who listens here is served all the same. */
+async function isAway(t: Test, engine: Engine): Promise<void> {
+  const channel = newChannel();
+  const started = performance.now();
+  const calls: Record<string, Promise<unknown>> = {
+    publish: engine.publish(channel, makeFrame(1)),
+    reserve: engine.reserve([{ stream: channel, count: 1, floor: 1 }]),
+    subscribe: engine.subscribe(channel, () => t.fail('a refused subscription was left')),
+  };
+  await Promise.all(
+    Object.entries(calls).map(async ([name, call]) => {
+      const error: unknown = await call.catch((error: unknown) => error);
+      const tookMs = performance.now() - started;
+      t.ok(error instanceof EngineUnavailableError, `${name} is refused`);
+      t.ok(tookMs < 1000, `within a second: ${Math.round(tookMs)} ms`);
+    }),
+  );
+  engine.publish(channel, makeFrame(2)).catch(() => {});
+}
+
+async function connectRaw(
+  t: Test,
+  url: string,
+  options: { retryStrategy?: () => number } = {},
+): Promise<Redis> {
+  const redis = new Redis(url, options);
+  redis.on('error', () => {});
+  t.teardown(() => redis.disconnect());
+  await new Promise((resolve) => redis.once('ready', resolve));
+  return redis;
+}
+
+function key(channel: string): string {
+  return `parley:ch:{${channel}}`;
+}
+
+function counter(stream: string): string {
+  return `parley:seq:{${stream}}`;
+}
