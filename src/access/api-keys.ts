@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { customAlphabet } from 'nanoid';
+
+/** What every API key begins with; no access token does. */
+export const API_KEY_PREFIX = 'parley_';
+
+/** `key` is shown once; `hash` and `redacted` are what is stored (design.md section 7, keys). */
+export interface NewApiKey {
+  /** `parley_`, 32 random characters, 6 of checksum. */
+  readonly key: string;
+  readonly hash: Buffer;
+  /** `parley_…wxyz`: the last four characters. */
+  readonly redacted: string;
+}
+
+export function newApiKey(): NewApiKey {
+  const unchecked = API_KEY_PREFIX + random();
+  const key = unchecked + checksumOf(unchecked);
+  return { key, hash: hashApiKey(key), redacted: `${API_KEY_PREFIX}…${key.slice(-4)}` };
+}
+
+/** SHA-256 without salt: a key is 190 random bits, there is nothing to guess from. */
+export function hashApiKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}
+
+/** Whether it has the form and the checksum of a key: a mistyped one is refused without a look-up. */
+export function hasValidChecksum(key: string): boolean {
+  if (!FORM.test(key)) return false;
+  return checksumOf(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 32;
+/** 62^6 is more than 2^32. */
+const CHECKSUM_LENGTH = 6;
+const FORM = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const random = customAlphabet(ALPHABET, RANDOM_LENGTH);
+
+/** CRC-32 of the text, in base 62. */
+function checksumOf(text: string): string {
+  let digits = '';
+  for (let rest = crc32(text); digits.length < CHECKSUM_LENGTH; rest = Math.floor(rest / ALPHABET.length)) {
+    digits = ALPHABET[rest % ALPHABET.length] + digits;
+  }
+  return digits;
+}

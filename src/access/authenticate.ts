@@ -1,0 +1,276 @@
+import type { Selectable } from 'kysely';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Statement, Value } from '../db/statement.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+import type { Actor, ActorType } from '../protocol/actor.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { PERMISSIONS } from '../protocol/permissions.ts';
+import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
+import type { Credential, Principal } from './principal.ts';
+import { RevocableCache } from './revocable-cache.ts';
+import type { Rights } from './rights.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface AuthenticatorOptions {
+  readonly database: Database;
+  readonly tokens: Tokens;
+  readonly rights: Rights;
+  /** Most credentials remembered; default 10,000. */
+  readonly maxCached?: number;
+  /** Milliseconds since 1970: what expiry is compared with. */
+  readonly now?: () => number;
+  /** Milliseconds of a clock that never goes back: the age of what is cached. */
+  readonly monotonicNow?: () => number;
+}
+
+/** Who redeems a ticket: what the ticket's row says of whom it was made for. */
+export interface Identity {
+  readonly accountId: string;
+  readonly actorId: string;
+  readonly credential: Credential;
+}
+
+/**
+ * From a credential to who makes the request (specification, Authentication 1 and 4; design.md
+ * sections 6 and 7). What is read is kept by the text of the credential itself, so that a request
+ * that is known costs one look-up in memory, no hash and no `await`. A right that changes
+ * (`rights.announce` with the id of the key, actor, role or account) counts at once on every node.
+ */
+export class Authenticator {
+  readonly #database: Database;
+  readonly #tokens: Tokens;
+  readonly #now: () => number;
+  readonly #byText: RevocableCache<Standing | undefined>;
+  readonly #byIdentity: RevocableCache<Standing | undefined>;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#database = options.database;
+    this.#tokens = options.tokens;
+    this.#now = options.now ?? Date.now;
+    const common = {
+      rights: options.rights,
+      subjectsOf,
+      max: options.maxCached ?? MAX_CACHED,
+      ...(options.monotonicNow === undefined ? {} : { now: options.monotonicNow }),
+    };
+    this.#byText = new RevocableCache({ ...common, load: (text) => this.#readText(text) });
+    this.#byIdentity = new RevocableCache({
+      ...common,
+      load: (key) => this.#readIdentity(parseIdentity(key)),
+    });
+  }
+
+  /**
+   * The principal at once if the credential is known, else a promise. Throws, or rejects with, ApiError:
+   * `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated actor),
+   * `api_key_expired`, `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres is away).
+   * `authorization` is the value of the header.
+   */
+  authenticate(authorization: string | undefined): Principal | Promise<Principal> {
+    const standing = this.#byText.get(credentialIn(authorization));
+    return standing instanceof Promise ? standing.then((read) => this.#admit(read)) : this.#admit(standing);
+  }
+
+  /**
+   * The principal behind a credential that was checked before (a ticket's, an open socket's), as it
+   * stands now. Rejects like `authenticate`.
+   */
+  async principalOf(identity: Identity): Promise<Principal> {
+    return this.#admit(await this.#byIdentity.get(identityKey(identity)));
+  }
+
+  /** Forgets what it knows and listens to no more changes. */
+  close(): void {
+    this.#byText.close();
+    this.#byIdentity.close();
+  }
+
+  /** At each use, cached or not: time passes without telling anybody. */
+  #admit(standing: Standing | undefined): Principal {
+    if (standing === undefined) {
+      throw new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
+    }
+    const { principal, revoked, deactivated } = standing;
+    const { kind, expiresAtMs } = principal.credential;
+    if (revoked) throw new ApiError('api_key_revoked', 'The API key was revoked.');
+    if (expiresAtMs !== null && expiresAtMs <= this.#now()) {
+      if (kind === 'api_key') throw new ApiError('api_key_expired', 'The API key has expired.');
+      throw new ApiError('expired_token', 'The access token has expired.');
+    }
+    if (deactivated) throw new ApiError('invalid_credentials', 'The caller was deactivated.');
+    return principal;
+  }
+
+  async #readText(text: string): Promise<Standing | undefined> {
+    if (!CREDENTIAL.test(text)) return undefined;
+    if (text.startsWith(API_KEY_PREFIX)) {
+      if (!hasValidChecksum(text)) return undefined;
+      const row = await this.#read(BY_HASH, [hashApiKey(text)]);
+      return row === undefined || row.key_id === null
+        ? undefined
+        : standingOf(row, {
+            kind: 'api_key',
+            id: row.key_id,
+            expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
+          });
+    }
+    const { accountId, actorId, id, expiresAtMs } = await this.#tokens.verifyAccess(text);
+    return this.#readIdentity({ accountId, actorId, credential: { kind: 'access_token', id, expiresAtMs } });
+  }
+
+  async #readIdentity({ accountId, actorId, credential }: Identity): Promise<Standing | undefined> {
+    const isKey = credential.kind === 'api_key';
+    const row = await this.#read(BY_ACTOR, [actorId, accountId, isKey ? credential.id : null]);
+    if (row === undefined || (isKey && row.key_id === null)) return undefined;
+    return standingOf(row, credential);
+  }
+
+  async #read(statement: Statement, values: readonly Value[]): Promise<Row | undefined> {
+    try {
+      const rows = await this.#database.query<Row>(statement, values);
+      return rows[0];
+    } catch (cause) {
+      if (!isUnavailable(cause)) throw cause;
+      throw new ApiError('service_unavailable', 'Credentials cannot be checked at the moment.', {
+        retryAfterS: 1,
+        cause,
+      });
+    }
+  }
+}
+
+const MAX_CACHED = 10_000;
+const SCHEME = 'Bearer ';
+/** Visible ASCII, and no longer than any credential of ours. */
+const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
+
+/** What a row says of a credential. That it was refused is kept as well: a refusal of a real key is a right like any other. */
+interface Standing {
+  readonly principal: Principal;
+  readonly revoked: boolean;
+  readonly deactivated: boolean;
+}
+
+interface Row {
+  readonly key_id: string | null;
+  readonly expires_at: string | null;
+  readonly revoked: boolean;
+  readonly account_id: string;
+  readonly account_name: string;
+  readonly subscribed: boolean;
+  readonly actor_id: string;
+  readonly actor_type: ActorType;
+  readonly customer: boolean;
+  readonly name: string | null;
+  readonly handle: string | null;
+  readonly avatar_url: string | null;
+  readonly deactivated: boolean;
+  readonly role_id: string | null;
+  readonly role_type: Selectable<Schema['roles']>['type'] | null;
+  readonly permissions: string[] | null;
+}
+
+const COLUMNS = `
+  SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
+    c.id AS account_id, c.name AS account_name, c.subscription = 'active' AS subscribed,
+    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url,
+    a.deactivated_at IS NOT NULL AS deactivated,
+    r.id AS role_id, r.type AS role_type, r.permissions`;
+
+const BY_HASH = {
+  name: 'principal_by_hash',
+  text: `${COLUMNS}
+  FROM api_keys k
+  JOIN actors a ON a.id = k.actor_id
+  JOIN accounts c ON c.id = a.account_id
+  LEFT JOIN roles r ON r.id = a.role_id
+  WHERE k.hash = $1`,
+};
+
+const BY_ACTOR = {
+  name: 'principal_by_actor',
+  text: `${COLUMNS}
+  FROM actors a
+  JOIN accounts c ON c.id = a.account_id
+  LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
+  LEFT JOIN roles r ON r.id = a.role_id
+  WHERE a.id = $1 AND a.account_id = $2`,
+};
+
+/** Throws ApiError `invalid_credentials` where there is no bearer credential. What it looks like is checked when it is read. */
+function credentialIn(authorization: string | undefined): string {
+  if (authorization === undefined || authorization === '') {
+    throw new ApiError('invalid_credentials', 'The Authorization header is missing.', {
+      param: 'Authorization',
+    });
+  }
+  // The scheme's case does not matter (RFC 9110, 11.1); nearly everybody writes it like this.
+  if (
+    authorization.startsWith(SCHEME) ||
+    authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME.toLowerCase()
+  ) {
+    return authorization.slice(SCHEME.length);
+  }
+  throw new ApiError('invalid_credentials', 'The Authorization header must be "Bearer <credential>".', {
+    param: 'Authorization',
+  });
+}
+
+function standingOf(row: Row, credential: Credential): Standing {
+  const admin = row.role_type === 'admin';
+  const granted = row.permissions ?? [];
+  return {
+    principal: {
+      accountId: row.account_id,
+      accountName: row.account_name,
+      subscribed: row.subscribed,
+      actor: actorOf(row),
+      customer: row.customer,
+      admin,
+      roleId: row.role_id,
+      permissions: new Set(admin ? [...PERMISSIONS, ...granted] : granted),
+      credential,
+    },
+    revoked: row.revoked,
+    deactivated: row.deactivated,
+  };
+}
+
+/** Which of its fields an actor shows depends on its type (specification, actor). */
+function actorOf(row: Row): Actor {
+  const { actor_type: type } = row;
+  return {
+    id: row.actor_id,
+    object: 'actor',
+    type,
+    name: row.name,
+    handle: type === 'user' || type === 'api_key' ? row.handle : null,
+    avatar_url: type === 'user' ? row.avatar_url : null,
+    role: null,
+  };
+}
+
+function subjectsOf(standing: Standing | undefined): string[] {
+  // A credential that is not known cannot become known: its secret is made with it.
+  if (standing === undefined) return [];
+  const { accountId, actor, roleId, credential } = standing.principal;
+  const subjects = [credential.id, actor.id, accountId];
+  if (roleId !== null) subjects.push(roleId);
+  return subjects;
+}
+
+function identityKey({ accountId, actorId, credential }: Identity): string {
+  return JSON.stringify([accountId, actorId, credential.kind, credential.id, credential.expiresAtMs]);
+}
+
+function parseIdentity(key: string): Identity {
+  const [accountId, actorId, kind, id, expiresAtMs]: [
+    string,
+    string,
+    Credential['kind'],
+    string,
+    number | null,
+  ] = JSON.parse(key);
+  return { accountId, actorId, credential: { kind, id, expiresAtMs } };
+}

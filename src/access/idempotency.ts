@@ -1,0 +1,265 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { nanoid } from 'nanoid';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Statement } from '../db/statement.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+import { ApiError } from '../protocol/errors.ts';
+
+/** Where a key counts: the same key elsewhere is another key. `path` with its ids, without the query. */
+export interface IdempotencyScope {
+  readonly accountId: string;
+  readonly actorId: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Either the answer that was given before, to be sent again byte for byte, or leave to act. */
+export type Begun =
+  | { readonly replay: StoredResponse; readonly claim?: undefined }
+  | { readonly claim: Claim; readonly replay?: undefined };
+
+export interface StoredResponse {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+export interface CompleteOptions {
+  /** The transaction of the effect: the response is then stored if and only if the effect is. */
+  readonly tx?: Kysely<Schema>;
+  /** The body shows a secret (a new API key, a token): it is stored readable only with the Idempotency-Key. */
+  readonly secret?: boolean;
+}
+
+/**
+ * Requests that are carried out once however often they are sent (specification, Endpoints and Errors;
+ * design.md section 7, idempotency). Whoever claims a key has 30 s; the answer is kept for 24 h.
+ */
+export class Idempotency {
+  readonly #database: Database;
+
+  constructor({ database }: { readonly database: Database }) {
+    this.#database = database;
+  }
+
+  /**
+   * `key` is the Idempotency-Key as sent, `fingerprint` what fingerprintOf() made of the request.
+   * Rejects with ApiError: `parameter_invalid` (an empty or too long key), `idempotency_key_reused`
+   * (another request had it), `idempotency_in_progress`, `service_unavailable` (Postgres is away).
+   */
+  async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
+    if (key === '' || key.length > MAX_KEY_LENGTH) {
+      throw new ApiError('parameter_invalid', `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`, {
+        param: 'Idempotency-Key',
+      });
+    }
+    const hash = hashOf(scope, key);
+    try {
+      return await this.#begin({ hash, key, fingerprint, owner: nanoid() });
+    } catch (cause) {
+      if (!isUnavailable(cause)) throw cause;
+      throw new ApiError('service_unavailable', 'Idempotency keys cannot be checked at the moment.', {
+        retryAfterS: 1,
+        cause,
+      });
+    }
+  }
+
+  /** Deletes what is older than 24 h; resolves with how many rows that were. */
+  async purge(): Promise<number> {
+    let purged = 0;
+    for (;;) {
+      const rows = await this.#database.query(PURGE, [PURGE_BATCH]);
+      purged += rows.length;
+      if (rows.length < PURGE_BATCH) return purged;
+    }
+  }
+
+  async #begin(holder: Holder): Promise<Begun> {
+    const { hash, key, fingerprint, owner } = holder;
+    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
+      const claimed = await this.#database.query(CLAIM, [hash, fingerprint, owner]);
+      if (claimed.length > 0) return { claim: new Claim(this.#database, holder) };
+
+      const [row] = await this.#database.query<KeyRow>(READ, [hash]);
+      // Released in between: try to get it.
+      if (row === undefined) continue;
+      if (!row.fingerprint.equals(fingerprint)) {
+        throw new ApiError(
+          'idempotency_key_reused',
+          'This Idempotency-Key was used for a different request.',
+          {
+            param: 'Idempotency-Key',
+          },
+        );
+      }
+      if (row.status !== null && row.response !== null) {
+        const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
+        return { replay: { status: row.status, body } };
+      }
+      // Its lease may run out just now: whoever comes back finds out.
+      break;
+    }
+    throw inProgress();
+  }
+}
+
+/** Leave to carry out one request, until the lease runs out and another takes it over. */
+export class Claim {
+  readonly #database: Database;
+  readonly #holder: Holder;
+
+  constructor(database: Database, holder: Holder) {
+    this.#database = database;
+    this.#holder = holder;
+  }
+
+  /**
+   * Keeps the answer, or gives the key free where the answer is not one to repeat (validation, 401,
+   * 403, 429, 5xx). With `tx`, and the claim lost meanwhile to another owner, rejects with ApiError
+   * `idempotency_in_progress`, so that the effect is rolled back. Without, the effect stands already,
+   * and a lost claim is the new owner's business. Rejects with the database's error otherwise.
+   */
+  async complete(status: number, body: Buffer, options: CompleteOptions = {}): Promise<void> {
+    if (!isKept(status)) return this.release();
+    const { hash, key, owner } = this.#holder;
+    const { tx, secret = false } = options;
+    const { numUpdatedRows } = await (tx ?? this.#database.kysely)
+      .updateTable('idempotency_keys')
+      .set({ status, response: secret ? encrypt(body, key, hash) : body, encrypted: secret })
+      .where('hash', '=', hash)
+      .where('claim', '=', owner)
+      .where('status', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n && tx !== undefined) throw inProgress();
+  }
+
+  /** Gives the key free: the next request with it acts. Does nothing where it is not ours any more. */
+  async release(): Promise<void> {
+    const { hash, owner } = this.#holder;
+    await this.#database.query(RELEASE, [hash, owner]);
+  }
+}
+
+/**
+ * SHA-256 of query and body: what makes two requests the same. `query` as sent, without `?`; `body` as
+ * parsed, so that the order of its fields and blanks do not count; undefined where there is none.
+ * Throws ApiError `invalid_format` on a body nested too deeply to walk.
+ */
+export function fingerprintOf(query: string, body: unknown): Buffer {
+  const canonical = body === undefined ? '' : canonicalJson(body, 0);
+  return createHash('sha256').update(JSON.stringify(query)).update(canonical).digest();
+}
+
+interface Holder {
+  readonly hash: Buffer;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  /** Random: tells this owner of the key from the ones before and after it. */
+  readonly owner: string;
+}
+
+interface KeyRow {
+  readonly fingerprint: Buffer;
+  readonly status: number | null;
+  readonly response: Buffer | null;
+  readonly encrypted: boolean;
+}
+
+const MAX_KEY_LENGTH = 255;
+const CLAIM_ATTEMPTS = 3;
+const PURGE_BATCH = 10_000;
+const MAX_DEPTH = 500;
+
+/**
+ * Takes a key that is new, older than 24 h, or whose owner let the lease run out: the response is
+ * stored with the effect, so then there was no effect. Of many who try, the row's lock lets one
+ * through, and the others see what it wrote. A lapsed key stays bound to its request.
+ */
+const CLAIM: Statement = {
+  name: 'idempotency_claim',
+  text: `
+    INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until)
+    VALUES ($1, $2, $3, clock_timestamp() + interval '30 seconds')
+    ON CONFLICT (hash) DO UPDATE SET
+      fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
+      status = NULL, response = NULL, encrypted = false, created_at = clock_timestamp()
+    WHERE held.created_at <= clock_timestamp() - interval '24 hours'
+      OR (held.status IS NULL AND held.claimed_until <= clock_timestamp() AND held.fingerprint = excluded.fingerprint)
+    RETURNING 1`,
+};
+
+const READ: Statement = {
+  name: 'idempotency_read',
+  text: 'SELECT fingerprint, status, response, encrypted FROM idempotency_keys WHERE hash = $1',
+};
+
+const RELEASE: Statement = {
+  name: 'idempotency_release',
+  text: 'DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL',
+};
+
+const PURGE: Statement = {
+  name: 'idempotency_purge',
+  text: `
+    DELETE FROM idempotency_keys WHERE hash IN (
+      SELECT hash FROM idempotency_keys WHERE created_at <= clock_timestamp() - interval '24 hours'
+      LIMIT $1 FOR UPDATE SKIP LOCKED
+    ) RETURNING 1`,
+};
+
+function inProgress(): ApiError {
+  return new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is being processed.', {
+    retryAfterS: 1,
+  });
+}
+
+/** Answers that would be the same if the request were carried out again: success, and refusals by the state it met. */
+function isKept(status: number): boolean {
+  return status < 400 || status === 404 || status === 409 || status === 410;
+}
+
+function hashOf({ accountId, actorId, method, path }: IdempotencyScope, key: string): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([accountId, actorId, method, path, key]))
+    .digest();
+}
+
+/** JSON with the fields of every object in the order of their names. */
+function canonicalJson(value: unknown, depth: number): string {
+  if (depth > MAX_DEPTH) {
+    throw new ApiError('invalid_format', `The body is nested more than ${MAX_DEPTH} levels deep.`);
+  }
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field, depth + 1)}`).join(',')}}`;
+  }
+  return JSON.stringify(value);
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Nonce, tag, ciphertext. */
+function encrypt(body: Buffer, key: string, hash: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, cipherKey(key, hash), nonce);
+  const sealed = Buffer.concat([cipher.update(body), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** Throws where the bytes are not what encrypt() made with this key. */
+function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
+  const nonce = stored.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(CIPHER, cipherKey(key, hash), nonce, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(stored.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+}
+
+/** The table holds a hash of the Idempotency-Key alone: who reads it learns nothing of the body, if the key is not guessable. */
+function cipherKey(key: string, hash: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
+}

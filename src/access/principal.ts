@@ -1,0 +1,34 @@
+import type { Actor } from '../protocol/actor.ts';
+
+/**
+ * Who makes a request, as read from its credential: immutable, cached and shared between requests
+ * (access/authenticate.ts), so nothing of one request may be kept in it.
+ */
+export interface Principal {
+  readonly accountId: string;
+  readonly accountName: string;
+  /** Whether the account's subscription is active enough; else `payment_required`. */
+  readonly subscribed: boolean;
+  /** As the resources show it. `actor.id` is the author of what it sends. */
+  readonly actor: Actor;
+  /** An external customer: no role, sees its own cases alone (design.md section 7, customers). */
+  readonly customer: boolean;
+  /** Behind an `admin` role: holds every permission. */
+  readonly admin: boolean;
+  readonly roleId: string | null;
+  readonly permissions: ReadonlySet<string>;
+  readonly credential: Credential;
+}
+
+export interface Credential {
+  readonly kind: 'api_key' | 'access_token';
+  /** The key's id, or the token's `jti`: what rate limits count and revocation names. */
+  readonly id: string;
+  /** Milliseconds since 1970; null where it does not expire. */
+  readonly expiresAtMs: number | null;
+}
+
+/** Whether the caller reads and sends in every conversation of its account (design.md section 7). */
+export function seesWholeAccount(principal: Principal): boolean {
+  return principal.admin || principal.actor.type === 'api_key';
+}

@@ -1,0 +1,109 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { ApiError } from '../protocol/errors.ts';
+
+/** `PARLEY_RATE_LIMIT`, as config.ts reads it. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+/** What the RateLimit-* headers say. */
+export interface RateState {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Seconds until all of `limit` is there again, rounded up. */
+  readonly resetS: number;
+}
+
+export interface RateLimits {
+  /** By `principal.credential.id`. */
+  readonly credentials: RateLimiter;
+  /** By the caller's address, before authentication: ten times as much, for many may share one. */
+  readonly addresses: RateLimiter;
+}
+
+/** Both limits of a node; `null` (PARLEY_RATE_LIMIT=off) limits nobody. */
+export function createRateLimits(limit: RateLimit | null): RateLimits {
+  const perAddress = limit === null ? null : { ...limit, requests: limit.requests * PER_ADDRESS };
+  return {
+    credentials: new RateLimiter(limit),
+    addresses: new RateLimiter(perAddress, networkOf),
+  };
+}
+
+/**
+ * So many requests in a window that begins with a key's first one (specification, Limits). Counted in
+ * this process: with n nodes a caller that spreads its requests gets up to n times as much.
+ */
+export class RateLimiter {
+  readonly #requests: number;
+  readonly #windows: RateLimiterMemory | undefined;
+  readonly #keyOf: (key: string) => string;
+
+  /** `keyOf`: what to count by, where several keys are one caller. */
+  constructor(limit: RateLimit | null, keyOf: (key: string) => string = (key) => key) {
+    this.#requests = limit?.requests ?? 0;
+    this.#windows =
+      limit === null ? undefined : new RateLimiterMemory({ points: limit.requests, duration: limit.seconds });
+    this.#keyOf = keyOf;
+  }
+
+  /** Counts one request. Rejects with ApiError `rate_limit_exceeded`; undefined, at once, where nothing is limited. */
+  consume(key: string): Promise<RateState> | undefined {
+    return this.#windows?.consume(this.#keyOf(key)).then(this.#stateOf, refuse);
+  }
+
+  readonly #stateOf = (window: RateLimiterRes): RateState => ({
+    limit: this.#requests,
+    remaining: window.remainingPoints,
+    resetS: secondsOf(window),
+  });
+}
+
+/**
+ * What an address is counted as: an IPv4 address (also when it comes mapped into IPv6) itself, an IPv6
+ * one its /64. One caller has all of a /64, and could otherwise fill the memory with counters.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = groupsOf(address);
+  const mapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  if (mapped) return [groups[6]!, groups[7]!].map((group) => `${group >> 8}.${group & 0xff}`).join('.');
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
+}
+
+const PER_ADDRESS = 10;
+
+/** The library rejects with its window, which is no Error. */
+function refuse(window: unknown): never {
+  if (!(window instanceof RateLimiterRes)) throw window;
+  const retryAfterS = secondsOf(window);
+  throw new ApiError('rate_limit_exceeded', `Too many requests; try again in ${retryAfterS} s.`, {
+    retryAfterS,
+  });
+}
+
+function secondsOf({ msBeforeNext }: RateLimiterRes): number {
+  return Math.max(1, Math.ceil(msBeforeNext / 1000));
+}
+
+/** The eight groups of an IPv6 address, written out or shortened, with or without an IPv4 tail. */
+function groupsOf(address: string): number[] {
+  const plain = address
+    .replace(/%.*$/, '')
+    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
+      const [a, b, c, d] = bytes.slice(0, 4).map(Number) as [number, number, number, number];
+      return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+    });
+  const [before = '', after] = plain.split('::');
+  const head = parseGroups(before);
+  const tail = parseGroups(after ?? '');
+  return [...head, ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail];
+}
+
+function parseGroups(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+}

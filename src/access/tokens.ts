@@ -1,0 +1,143 @@
+import { randomBytes, webcrypto } from 'node:crypto';
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { nanoid } from 'nanoid';
+import type { Database } from '../db/database.ts';
+import { ApiError } from '../protocol/errors.ts';
+
+export interface TokensOptions {
+  readonly database: Database;
+  /** At least 32 characters (config.ts sees to it). Without, one is made once and kept in the database, so that all nodes share it. */
+  readonly secret?: string | null;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** Whom an access token speaks for. */
+export interface TokenSubject {
+  readonly accountId: string;
+  readonly actorId: string;
+}
+
+export interface VerifiedToken extends TokenSubject {
+  /** The token's own id (`jti`). */
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Access tokens: signed JWTs that any node verifies without a look-up (design.md section 7, tokens).
+ * Whether their actor may still act is authenticate.ts's question.
+ */
+export class Tokens {
+  readonly #key: webcrypto.CryptoKey;
+  readonly #now: () => number;
+  /** Verifying costs 50 µs, and callers send the same token with every request. Only valid ones get in. */
+  readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_VERIFIED });
+
+  /** Rejects with the database's error while Postgres is away and the secret has to be read. */
+  static async open(options: TokensOptions): Promise<Tokens> {
+    const secret = options.secret ?? (await sharedSecret(options.database));
+    // Imported once: a raw secret would be imported again for every token.
+    const key = await webcrypto.subtle.importKey(
+      'raw',
+      Buffer.from(secret),
+      { name: 'HMAC', hash: 'SHA-256' },
+      false,
+      ['sign', 'verify'],
+    );
+    return new Tokens(key, options.now ?? Date.now);
+  }
+
+  /** Use `Tokens.open`. */
+  private constructor(key: webcrypto.CryptoKey, now: () => number) {
+    this.#key = key;
+    this.#now = now;
+  }
+
+  /** `ttlS` in seconds; `expiresAt` is ISO 8601, a whole second. */
+  async issueAccess(
+    options: TokenSubject & { readonly ttlS?: number },
+  ): Promise<{ token: string; expiresAt: string }> {
+    const issuedAtS = Math.floor(this.#now() / 1000);
+    const expiresAtS = issuedAtS + (options.ttlS ?? DEFAULT_TTL_S);
+    const token = await new SignJWT({ account: options.accountId })
+      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+      .setIssuer(PARTY)
+      .setAudience(PARTY)
+      .setSubject(options.actorId)
+      .setJti(nanoid())
+      .setIssuedAt(issuedAtS)
+      .setExpirationTime(expiresAtS)
+      .sign(this.#key);
+    return { token, expiresAt: new Date(expiresAtS * 1000).toISOString() };
+  }
+
+  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for anything that is no token of ours. */
+  async verifyAccess(token: string): Promise<VerifiedToken> {
+    const known = this.#verified.get(token);
+    if (known !== undefined) {
+      if (known.expiresAtMs <= this.#now()) throw expired();
+      return known;
+    }
+    const verified = await this.#verify(token);
+    this.#verified.set(token, verified);
+    return verified;
+  }
+
+  async #verify(token: string): Promise<VerifiedToken> {
+    try {
+      const { payload } = await jwtVerify(token, this.#key, {
+        algorithms: [ALGORITHM],
+        typ: TYPE,
+        issuer: PARTY,
+        audience: PARTY,
+        requiredClaims: ['sub', 'jti', 'exp', 'account'],
+        currentDate: new Date(this.#now()),
+      });
+      const { sub, jti, exp, account } = payload;
+      if (typeof account !== 'string' || sub === undefined || jti === undefined || exp === undefined) {
+        throw invalid();
+      }
+      return { accountId: account, actorId: sub, id: jti, expiresAtMs: exp * 1000 };
+    } catch (error) {
+      // The signature is checked before the claims: only a token that was ours can be an expired one.
+      if (error instanceof errors.JWTExpired) throw expired();
+      if (error instanceof errors.JOSEError) throw invalid();
+      throw error;
+    }
+  }
+}
+
+const ALGORITHM = 'HS256';
+/** RFC 9068: no other kind of JWT passes for an access token. */
+const TYPE = 'at+jwt';
+/** We issue them, and they are for us. */
+const PARTY = 'parley';
+const DEFAULT_TTL_S = 900;
+const MAX_VERIFIED = 10_000;
+const SETTING = 'token_secret';
+
+function expired(): ApiError {
+  return new ApiError('expired_token', 'The access token has expired.');
+}
+
+function invalid(): ApiError {
+  return new ApiError('invalid_credentials', 'The access token is not valid.');
+}
+
+/** Of nodes that start at once the first one's secret stays; all of them read that one. */
+async function sharedSecret({ kysely }: Database): Promise<string> {
+  await kysely
+    .insertInto('settings')
+    .values({ name: SETTING, value: randomBytes(32).toString('base64url') })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+  const { value } = await kysely
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', SETTING)
+    .executeTakeFirstOrThrow();
+  return value;
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { hashApiKey, hasValidChecksum, newApiKey } from '../../src/access/api-keys.ts';
+
+t.test('a key has its form, its hash and a redacted form', async (t) => {
+  const { key, hash, redacted } = newApiKey();
+  t.match(key, /^parley_[0-9A-Za-z]{38}$/);
+  t.ok(hasValidChecksum(key));
+  t.equal(redacted, `parley_…${key.slice(-4)}`);
+  t.same(hash, createHash('sha256').update(key).digest());
+  t.same(hashApiKey(key), hash);
+});
+
+t.test('a thousand keys differ, and each passes its own check', async (t) => {
+  const keys = Array.from({ length: 1000 }, () => newApiKey().key);
+  t.equal(new Set(keys).size, keys.length);
+  t.ok(keys.every(hasValidChecksum));
+});
+
+t.test('one wrong character anywhere is noticed', async (t) => {
+  const { key } = newApiKey();
+  const missed = [];
+  for (let i = 0; i < key.length; i++) {
+    const other = key[i] === 'a' ? 'b' : 'a';
+    if (hasValidChecksum(key.slice(0, i) + other + key.slice(i + 1))) missed.push(i);
+  }
+  t.same(missed, []);
+});
+
+t.test('what is no key at all', async (t) => {
+  const { key } = newApiKey();
+  for (const text of ['', 'parley_', key.slice(0, -1), `${key}a`, `${key}\n`, key.toUpperCase(), ` ${key}`]) {
+    t.notOk(hasValidChecksum(text), JSON.stringify(text));
+  }
+});

@@ -1,0 +1,57 @@
+import t from 'tap';
+import {
+  hasPermission,
+  requireAccount,
+  requireAdmin,
+  requirePermission,
+  requireSubscription,
+} from '../../src/access/authorize.ts';
+import type { Principal } from '../../src/access/principal.ts';
+import { refusal, refused } from './refusal.ts';
+
+const principal: Principal = {
+  accountId: 'acc_1',
+  accountName: 'Harbor',
+  subscribed: true,
+  actor: {
+    id: 'act_1',
+    object: 'actor',
+    type: 'user',
+    name: 'Ada',
+    handle: 'ada@example.com',
+    avatar_url: null,
+    role: null,
+  },
+  customer: false,
+  admin: false,
+  roleId: 'rol_1',
+  permissions: new Set(['messaging:read']),
+  credential: { kind: 'access_token', id: 'jti', expiresAtMs: null },
+};
+
+t.test('permissions are those of the role; an admin has all', async (t) => {
+  t.doesNotThrow(() => requirePermission(principal, 'messaging:read'));
+  t.equal(await refusal(() => requirePermission(principal, 'messaging:create')), 'insufficient_permissions');
+  t.ok(hasPermission({ ...principal, admin: true }, 'agents:create'));
+  t.equal(await refusal(() => requireAdmin(principal)), 'insufficient_permissions');
+  t.doesNotThrow(() => requireAdmin({ ...principal, admin: true }));
+});
+
+t.test('Service-Account must be there and be the own account', async (t) => {
+  t.doesNotThrow(() => requireAccount(principal, 'acc_1'));
+  for (const missing of [undefined, '']) {
+    t.match(await refused(() => requireAccount(principal, missing)), {
+      condition: 'parameter_missing',
+      param: 'Service-Account',
+    });
+  }
+  t.match(await refused(() => requireAccount(principal, 'acc_2')), {
+    condition: 'resource_not_found',
+    param: 'Service-Account',
+  });
+});
+
+t.test('an account without subscription', async (t) => {
+  t.doesNotThrow(() => requireSubscription(principal));
+  t.equal(await refusal(() => requireSubscription({ ...principal, subscribed: false })), 'payment_required');
+});

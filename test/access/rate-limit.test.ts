@@ -1,0 +1,55 @@
+import t from 'tap';
+import { createRateLimits, networkOf, RateLimiter } from '../../src/access/rate-limit.ts';
+import { until } from '../support/until.ts';
+import { refusal, refused } from './refusal.ts';
+
+t.test('counts down, then refuses and says for how long', async (t) => {
+  const { credentials } = createRateLimits({ requests: 2, seconds: 60 });
+  t.same(await credentials.consume('key_1'), { limit: 2, remaining: 1, resetS: 60 });
+  t.same(await credentials.consume('key_1'), { limit: 2, remaining: 0, resetS: 60 });
+  t.match(await refused(() => credentials.consume('key_1')), {
+    condition: 'rate_limit_exceeded',
+    retryAfterS: 60,
+  });
+  t.match(await credentials.consume('key_2'), { remaining: 1 });
+});
+
+t.test('an address has ten times as much, however it is written', async (t) => {
+  const { addresses } = createRateLimits({ requests: 1, seconds: 60 });
+  for (let i = 0; i < 5; i++) {
+    await addresses.consume('10.0.0.1');
+    await addresses.consume('0000:0000:0000:0000:0000:ffff:0a00:0001');
+  }
+  t.equal(await refusal(() => addresses.consume('::ffff:10.0.0.1')), 'rate_limit_exceeded');
+  t.match(await addresses.consume('10.0.0.2'), { limit: 10, remaining: 9 });
+});
+
+t.test('a window ends', async (t) => {
+  const limiter = new RateLimiter({ requests: 1, seconds: 1 });
+  await limiter.consume('key_1');
+  t.match(await refused(() => limiter.consume('key_1')), { retryAfterS: 1 });
+  const state = await until(() => limiter.consume('key_1')!.catch(() => undefined), {
+    what: 'another window',
+  });
+  t.match(state, { remaining: 0 });
+});
+
+t.test('off limits nobody', async (t) => {
+  const { credentials, addresses } = createRateLimits(null);
+  t.equal(credentials.consume('key_1'), undefined);
+  t.equal(addresses.consume('10.0.0.1'), undefined);
+});
+
+t.test('what an address is counted as', async (t) => {
+  const networks = {
+    '127.0.0.1': '127.0.0.1',
+    '::ffff:127.0.0.1': '127.0.0.1',
+    '0000:0000:0000:0000:0000:ffff:7f00:0001': '127.0.0.1',
+    '::1': '0:0:0:0::/64',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+    '2001:db8:1:2::9': '2001:db8:1:2::/64',
+    '2001:0db8:0001:0002:ffff:0000:0000:0009': '2001:db8:1:2::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+  };
+  for (const [address, network] of Object.entries(networks)) t.equal(networkOf(address), network, address);
+});

@@ -1,0 +1,17 @@
+import { ApiError, type ErrorCondition } from '../../src/protocol/errors.ts';
+
+/** The condition of the ApiError that `action` throws or rejects with; whatever else comes of it is an error. */
+export async function refusal(action: () => unknown): Promise<ErrorCondition> {
+  return (await refused(action)).condition;
+}
+
+/** The ApiError itself. */
+export async function refused(action: () => unknown): Promise<ApiError> {
+  try {
+    await action();
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
