@@ -1,0 +1,103 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { newId } from '../protocol/ids.ts';
+import { PERMISSIONS, type Permission } from '../protocol/permissions.ts';
+import { createGroup, type GroupRow } from './groups.ts';
+import { tellRightsChanged } from './rights-changed.ts';
+import { createRole, type RoleRow, type RoleType } from './roles.ts';
+
+export type AccountRow = Selectable<Schema['accounts']>;
+export type Plan = AccountRow['plan'];
+export type Subscription = AccountRow['subscription'];
+
+export const PLANS = ['free', 'pro'] as const satisfies readonly Plan[];
+export const SUBSCRIPTIONS = ['active', 'inactive'] as const satisfies readonly Subscription[];
+
+/** The persona behind every customer-visible reply (design.md section 7, audience `customer`). */
+export const CUSTOMER_SERVICE = 'Customer Service';
+
+export interface NewAccount {
+  readonly account: AccountRow;
+  /** By their names, which are these keys. */
+  readonly roles: Readonly<Record<DefaultRole, RoleRow>>;
+  readonly customerService: GroupRow;
+}
+
+/** An account with what every account begins with: four roles and the 'Customer Service' persona. */
+export async function createAccount(
+  tx: Transaction<Schema>,
+  input: { readonly name: string; readonly plan?: Plan },
+): Promise<NewAccount> {
+  const account = await tx
+    .insertInto('accounts')
+    .values({ id: newId('account'), name: input.name, plan: input.plan ?? 'free' })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const make = (name: DefaultRole) => createRole(tx, { accountId: account.id, name, ...DEFAULT_ROLES[name] });
+  return {
+    account,
+    roles: {
+      admin: await make('admin'),
+      member: await make('member'),
+      viewer: await make('viewer'),
+      agent: await make('agent'),
+    },
+    customerService: await createGroup(tx, { accountId: account.id, name: CUSTOMER_SERVICE }),
+  };
+}
+
+/** Throws `resource_not_found`. */
+export async function findAccount(db: Kysely<Schema>, id: string): Promise<AccountRow> {
+  const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+  if (account === undefined) throw noSuchAccount(id);
+  return account;
+}
+
+/** What is left out stays. Tells the nodes, which hold the subscription in cached rights. Throws `resource_not_found`. */
+export async function updateAccount(
+  tx: Transaction<Schema>,
+  id: string,
+  changes: { readonly name?: string; readonly plan?: Plan; readonly subscription?: Subscription },
+): Promise<AccountRow> {
+  const account = await tx
+    .updateTable('accounts')
+    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  if (account === undefined) throw noSuchAccount(id);
+  await tellRightsChanged(tx, [id]);
+  return account;
+}
+
+/** A default role's name. */
+export type DefaultRole = 'admin' | 'member' | 'viewer' | 'agent';
+
+interface RoleGrant {
+  readonly type: RoleType;
+  readonly permissions: readonly Permission[];
+}
+
+const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
+  // An admin holds every permission whatever stands here; it stands here for who reads the role.
+  admin: { type: 'admin', permissions: PERMISSIONS },
+  member: {
+    type: 'user',
+    permissions: [
+      'messaging:read',
+      'messaging:create',
+      'messaging:update',
+      'agents:read',
+      'agents:create',
+      'agents:run',
+    ],
+  },
+  viewer: { type: 'user', permissions: ['messaging:read'] },
+  // Without messaging:send_external: what it writes to customers is a draft that a person approves.
+  agent: { type: 'agent', permissions: ['messaging:read', 'messaging:create'] },
+};
+
+function noSuchAccount(id: string): ApiError {
+  return new ApiError('resource_not_found', `There is no account ${id}.`, { param: 'id' });
+}

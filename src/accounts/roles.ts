@@ -1,0 +1,53 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { newId } from '../protocol/ids.ts';
+import type { Permission } from '../protocol/permissions.ts';
+
+export type RoleRow = Selectable<Schema['roles']>;
+export type RoleType = RoleRow['type'];
+
+export interface NewRole {
+  readonly accountId: string;
+  readonly name: string;
+  /** Roles made through the API are always `user` (specification, role). */
+  readonly type?: RoleType;
+  readonly permissions: readonly Permission[];
+}
+
+/** Throws `resource_exists` (param name) where the account has one of that name. */
+export async function createRole(db: Kysely<Schema>, role: NewRole): Promise<RoleRow> {
+  const row = await db
+    .insertInto('roles')
+    .values({
+      id: newId('role'),
+      account_id: role.accountId,
+      name: role.name,
+      type: role.type ?? 'user',
+      permissions: [...role.permissions],
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) {
+    throw new ApiError('resource_exists', `The account has a role named "${role.name}".`, { param: 'name' });
+  }
+  return row;
+}
+
+/** By id or by name within the account. Throws `resource_not_found` (param role_id). */
+export async function findRole(db: Kysely<Schema>, accountId: string, idOrName: string): Promise<RoleRow> {
+  const row = await db
+    .selectFrom('roles')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where((either) => either.or([either('id', '=', idOrName), either('name', '=', idOrName)]))
+    // A role may be named like another one's id: the id counts.
+    .orderBy((order) => order.case().when('id', '=', idOrName).then(0).else(1).end())
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) {
+    throw new ApiError('resource_not_found', `The account has no role ${idOrName}.`, { param: 'role_id' });
+  }
+  return row;
+}

@@ -1,0 +1,118 @@
+import { RevocableCache } from '../access/revocable-cache.ts';
+import type { Rights } from '../access/rights.ts';
+import type { Database } from '../db/database.ts';
+import { type Actor, type ActorFields, presentActor } from '../protocol/actor.ts';
+import type { Audience, ConversationType } from '../protocol/conversation.ts';
+import type { Participant } from '../protocol/participant.ts';
+
+/** What every send, subscription and notification asks of a conversation; read once, cached until it changes. */
+export interface ConversationFacts {
+  readonly id: string;
+  readonly accountId: string;
+  readonly type: ConversationType;
+  readonly audience: Audience;
+  readonly status: 'active' | 'archived';
+  readonly title: string | null;
+  /** The active ones by actor id, those that have hidden the conversation among them. */
+  readonly members: ReadonlyMap<string, Member>;
+  /** Under whose name the team writes to the customer; null on team conversations. */
+  readonly persona: Actor | null;
+}
+
+export interface Member {
+  readonly participantId: string;
+  readonly type: Participant['type'];
+  readonly role: Participant['role'];
+  readonly muted: boolean;
+  readonly actor: Actor;
+}
+
+/** The persona of a customer case (specification, Send Message `audience`). */
+export const CUSTOMER_SERVICE = 'Customer Service';
+
+const MAX_CACHED = 50_000;
+
+/**
+ * Conversations by id. Whoever changes a conversation or its participants announces the conversation's
+ * id as a right that changed, and every node reads it again.
+ */
+export class ConversationDirectory {
+  readonly #cache: RevocableCache<ConversationFacts | undefined>;
+
+  constructor(database: Database, rights: Rights) {
+    this.#cache = new RevocableCache({
+      rights,
+      max: MAX_CACHED,
+      load: (id: string) => loadFacts(database, id),
+      subjectsOf: (_facts, id) => [id],
+    });
+  }
+
+  /** Synchronous when cached. Undefined where there is no such conversation, in any account. */
+  facts(conversationId: string): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+    return this.#cache.get(conversationId);
+  }
+}
+
+interface ConversationRow {
+  account_id: string;
+  type: ConversationType;
+  audience: Audience;
+  status: 'active' | 'archived';
+  title: string | null;
+  persona: ActorFields | null;
+}
+
+interface MemberRow extends ActorFields {
+  participant_id: string;
+  participant_type: Participant['type'];
+  role: Participant['role'];
+  notifications: Participant['notifications'];
+}
+
+async function loadFacts(database: Database, id: string): Promise<ConversationFacts | undefined> {
+  const [row] = await database.query<ConversationRow>(READ_CONVERSATION, [id, CUSTOMER_SERVICE]);
+  if (row === undefined) return undefined;
+  const members = await database.query<MemberRow>(READ_MEMBERS, [id]);
+  return {
+    id,
+    accountId: row.account_id,
+    type: row.type,
+    audience: row.audience,
+    status: row.status,
+    title: row.title,
+    members: new Map(members.map((member) => [member.id, toMember(member)])),
+    persona: row.persona && presentActor(row.persona),
+  };
+}
+
+function toMember(row: MemberRow): Member {
+  return {
+    participantId: row.participant_id,
+    type: row.participant_type,
+    role: row.role,
+    muted: row.notifications === 'muted',
+    actor: presentActor(row),
+  };
+}
+
+const READ_CONVERSATION = {
+  name: 'read-conversation-facts',
+  text: `
+    SELECT c.account_id, c.type, c.audience, c.status, c.title,
+      CASE WHEN c.audience = 'customer' THEN (
+        SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
+        FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
+        WHERE g.account_id = c.account_id AND g.name = $2
+      ) END AS persona
+    FROM conversations c WHERE c.id = $1`,
+};
+
+const READ_MEMBERS = {
+  name: 'read-conversation-members',
+  text: `
+    SELECT p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
+      a.id, a.type, a.name, a.handle, a.avatar_url
+    FROM participants p JOIN actors a ON a.id = p.actor_id
+    WHERE p.conversation_id = $1 AND p.membership IN ('active', 'hidden')`,
+};

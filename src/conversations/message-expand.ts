@@ -1,0 +1,75 @@
+import { readEntities, refKey } from '../accounts/entities.ts';
+import type { Database } from '../db/database.ts';
+import type { Actor } from '../protocol/actor.ts';
+import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
+import { forCustomer, type MessageExpansions, presentMessage } from './message-present.ts';
+import { type MessageRow, readActors, readAttachments } from './message-rows.ts';
+
+/** Who looks at messages, as far as it changes what they show. */
+export interface Viewer {
+  readonly customer: boolean;
+  /** The viewer itself: known, so never looked up. */
+  readonly actor: Actor;
+}
+
+/**
+ * Each row's resource (rows of one account), with the sub-objects that were asked for and nothing else:
+ * one query a kind of sub-object, whatever the number of rows.
+ */
+export async function expandMessages(
+  database: Database,
+  viewer: Viewer,
+  rows: readonly MessageRow[],
+  include: readonly MessageInclude[],
+): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
+  const wanted = new Set(include);
+  // Who wrote behind a persona is not a customer's business: not even looked up.
+  if (viewer.customer) wanted.delete('author');
+  const [actors, attachments, resources] = await Promise.all([
+    readOthers(database, viewer.actor, rows, wanted),
+    readAttachments(database, wanted.has('attachments') ? idsWithAttachments(rows) : []),
+    readResources(database, wanted.has('resource') ? rows : []),
+  ]);
+  const shown = new Map<MessageRow, ChatMessage>();
+  for (const row of rows) {
+    const expansions: MessageExpansions = {
+      ...(wanted.has('sender') && { sender: actors.get(row.sender_id ?? '') ?? null }),
+      ...(wanted.has('author') && { author: actors.get(row.author_id ?? '') ?? null }),
+      ...(wanted.has('attachments') && { attachments: attachments.get(row.id) ?? [] }),
+      ...(wanted.has('resource') && { resource: resources.get(resourceKey(row) ?? '') ?? null }),
+    };
+    const message = presentMessage(row, expansions);
+    shown.set(row, viewer.customer ? forCustomer(message) : message);
+  }
+  return shown;
+}
+
+async function readOthers(
+  database: Database,
+  self: Actor,
+  rows: readonly MessageRow[],
+  wanted: ReadonlySet<MessageInclude>,
+): Promise<ReadonlyMap<string, Actor>> {
+  const ids = new Set<string>();
+  for (const row of rows) {
+    if (wanted.has('sender') && row.sender_id !== null) ids.add(row.sender_id);
+    if (wanted.has('author') && row.author_id !== null) ids.add(row.author_id);
+  }
+  ids.delete(self.id);
+  return new Map([[self.id, self], ...(await readActors(database, [...ids]))]);
+}
+
+function idsWithAttachments(rows: readonly MessageRow[]): string[] {
+  return rows.filter((row) => row.has_attachments).map((row) => row.id);
+}
+
+function readResources(database: Database, rows: readonly MessageRow[]) {
+  const refs = rows.flatMap(({ resource_type: type, resource_id: id }) =>
+    type === null || id === null ? [] : [{ type, id }],
+  );
+  return readEntities(database, rows[0]?.account_id ?? '', refs);
+}
+
+function resourceKey({ resource_type: type, resource_id: id }: MessageRow): string | undefined {
+  return type === null || id === null ? undefined : refKey({ type, id });
+}

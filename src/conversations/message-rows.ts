@@ -1,0 +1,159 @@
+import type { Database } from '../db/database.ts';
+import type { Actor, ActorFields } from '../protocol/actor.ts';
+import { presentActor } from '../protocol/actor.ts';
+import type { Attachment, AttachmentKind } from '../protocol/attachment.ts';
+import type {
+  Channel,
+  ChatMessage,
+  MessageKind,
+  MessageStatus,
+  Visibility,
+} from '../protocol/chat-message.ts';
+
+/** A message as it stands in Postgres; voids have status 'void' and are shown to nobody. */
+export interface MessageRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly sequence: number | null;
+  readonly kind: MessageKind | 'void';
+  readonly status: MessageStatus | 'void';
+  readonly visibility: Visibility;
+  readonly channel: Channel;
+  readonly body: string | null;
+  readonly subject: string | null;
+  readonly mentions: readonly string[] | null;
+  readonly sender_id: string | null;
+  readonly author_id: string | null;
+  readonly reply_to_id: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  readonly streaming_state: ChatMessage['streaming_state'];
+  readonly client_message_id: string | null;
+  readonly has_attachments: boolean;
+  readonly scheduled_at: string | null;
+  readonly edited_at: string | null;
+  readonly deleted_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** A message with what every event about it expands. */
+export interface MessageWithParts {
+  readonly row: MessageRow;
+  readonly sender: Actor | null;
+  readonly attachments: readonly Attachment[];
+}
+
+export const MESSAGE_COLUMNS = [
+  'id',
+  'account_id',
+  'conversation_id',
+  'sequence',
+  'kind',
+  'status',
+  'visibility',
+  'channel',
+  'body',
+  'subject',
+  'mentions',
+  'sender_id',
+  'author_id',
+  'reply_to_id',
+  'resource_type',
+  'resource_id',
+  'streaming_state',
+  'client_message_id',
+  'has_attachments',
+  'scheduled_at',
+  'edited_at',
+  'deleted_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof MessageRow)[];
+
+/** `m.id, m.account_id, …` for a table or alias. */
+export function messageColumns(alias: string): string {
+  return MESSAGE_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+/** Adds senders and attachments to rows, in their order: at most two queries, whatever their number. */
+export async function withParts(
+  database: Database,
+  rows: readonly MessageRow[],
+): Promise<MessageWithParts[]> {
+  const senderIds = new Set(rows.flatMap((row) => row.sender_id ?? []));
+  const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
+  const [senders, attachments] = await Promise.all([
+    readActors(database, [...senderIds]),
+    readAttachments(database, withFiles),
+  ]);
+  return rows.map((row) => ({
+    row,
+    sender: row.sender_id === null ? null : (senders.get(row.sender_id) ?? null),
+    attachments: attachments.get(row.id) ?? [],
+  }));
+}
+
+/** Actors by id; absent ones are left out. */
+export async function readActors(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Actor>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<ActorFields>(READ_ACTORS, [ids]);
+  return new Map(rows.map((row) => [row.id, presentActor(row)]));
+}
+
+/** Attachments by message, in their order. */
+export async function readAttachments(
+  database: Database,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, Attachment[]>> {
+  const attachments = new Map<string, Attachment[]>();
+  if (messageIds.length === 0) return attachments;
+  for (const row of await database.query<AttachmentRow>(READ_ATTACHMENTS, [messageIds])) {
+    const ofMessage = attachments.get(row.message_id) ?? [];
+    ofMessage.push(presentAttachment(row));
+    attachments.set(row.message_id, ofMessage);
+  }
+  return attachments;
+}
+
+export interface AttachmentRow {
+  readonly id: string;
+  readonly message_id: string;
+  readonly kind: AttachmentKind;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  readonly url: string | null;
+  readonly created_at: string;
+}
+
+/** `resource` is always null in messaging's answers (specification, message_attachment). */
+export function presentAttachment(row: AttachmentRow): Attachment {
+  return {
+    id: row.id,
+    object: 'message_attachment',
+    kind: row.kind,
+    filename: row.filename,
+    content_type: row.content_type,
+    size_bytes: row.size_bytes,
+    url: row.url,
+    resource: null,
+    created_at: row.created_at,
+  };
+}
+
+const READ_ACTORS = {
+  name: 'read-actors',
+  text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',
+};
+
+const READ_ATTACHMENTS = {
+  name: 'read-attachments',
+  text: `
+    SELECT id, message_id, kind, filename, content_type, size_bytes, url, created_at
+    FROM attachments WHERE message_id = ANY($1) ORDER BY message_id, position`,
+};

@@ -1,0 +1,77 @@
+import type { Database } from '../db/database.ts';
+import { measureOutbox, type OutboxRow, removeDone, takeOverdue } from '../db/outbox.ts';
+import { Loop } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** Does what an outbox row stands for, whole; may be called again for the same row. Rejecting keeps the row. */
+export type OutboxHandler = (payload: never) => Promise<void>;
+
+export interface OutboxWorkerOptions {
+  readonly database: Database;
+  /** By topic. */
+  readonly handlers: Readonly<Record<string, OutboxHandler>>;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Twice a second: a right that an operator's command took away has to end within one. */
+const SWEEP_EVERY_MS = 500;
+const MAX_ROWS = 100;
+
+/** After this many attempts a row is an error that somebody has to look at, and still tried. */
+const ALARMING_ATTEMPTS = 10;
+
+/**
+ * Takes over what its writer has not dealt with: the rows of a node that died between commit and
+ * publish, those whose publish failed, and what commands outside any node wrote.
+ */
+export class OutboxWorker {
+  readonly #options: OutboxWorkerOptions;
+  readonly #loop: Loop;
+
+  constructor(options: OutboxWorkerOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: SWEEP_EVERY_MS,
+      run: (signal) => this.#sweep(signal),
+      onError: (error) => options.log.warn({ err: error }, 'the outbox could not be swept'),
+    });
+  }
+
+  /** Sweeps now. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { database, metrics } = this.#options;
+    for (;;) {
+      const rows = await takeOverdue(database, MAX_ROWS);
+      for (const row of rows) await this.#handle(row);
+      if (rows.length < MAX_ROWS || signal.aborted) break;
+    }
+    metrics.outboxLagSeconds.set((await measureOutbox(database)).lagSeconds);
+  }
+
+  /** One row's failure is its own: it keeps its row and comes again when its lease is over. */
+  async #handle(row: OutboxRow): Promise<void> {
+    const { database, handlers, log } = this.#options;
+    try {
+      const handler = handlers[row.topic];
+      if (handler === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
+      await handler(row.payload as never);
+      await removeDone(database, [row.id]);
+    } catch (error) {
+      const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
+      log[level](
+        { err: error, outboxId: row.id, topic: row.topic, attempts: row.attempts },
+        'an effect failed',
+      );
+    }
+  }
+}

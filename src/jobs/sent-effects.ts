@@ -1,0 +1,132 @@
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import { messageEvent } from '../conversations/message-present.ts';
+import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import { removeDone } from '../db/outbox.ts';
+import type { Engine } from '../engine/engine.ts';
+import { publish } from '../engine/publish.ts';
+import type { Logger } from '../log.ts';
+import type { SentPayload } from '../messages/insert-messages.ts';
+import type { Committed, CommittedMessage } from '../messages/write-path.ts';
+import type { Metrics } from '../metrics.ts';
+import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
+import { notificationEvent } from '../notifications/present.ts';
+import { insertNotifications } from '../notifications/store.ts';
+
+export interface SentEffectsOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly directory: ConversationDirectory;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Outbox rows whose effects are dealt with together. */
+const MAX_ROWS = 64;
+
+/**
+ * What messages that entered the timeline cause: their events reach the other nodes, their recipients
+ * get notifications, and then the outbox row goes. Every step may happen again (a node that takes
+ * over starts at the first): events are told apart by number, notifications by a unique key.
+ */
+export class SentEffects {
+  readonly #options: SentEffectsOptions;
+  #queue: Told[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(options: SentEffectsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What this node's own write path committed. Events go out before this returns, in the order of the
+   * calls; the rest follows behind, in batches of whatever has come meanwhile. What fails stays in the
+   * outbox and is taken up by a sweep.
+   */
+  committed({ outboxId, messages }: Committed): void {
+    this.#queue.push({ outboxId, messages, everybodyTold: this.#tell(messages) });
+    this.#options.metrics.outboxPending.inc();
+    this.#running ??= this.#runAll();
+  }
+
+  /** What another node left behind (a sweep's handler). Rejects when something is left to do. */
+  async takeOver(payload: SentPayload): Promise<void> {
+    const { database, directory } = this.#options;
+    const ids = payload.messages.map(({ id }) => id);
+    const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);
+    const messages: CommittedMessage[] = [];
+    for (const message of await withParts(database, rows)) {
+      const facts = await directory.facts(message.row.conversation_id);
+      if (facts !== undefined) messages.push({ ...message, audience: facts.audience });
+    }
+    const everybodyTold = await this.#tell(messages);
+    await this.#notify(messages);
+    if (!everybodyTold) throw new Error('some nodes were not told');
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Whether every node could be told; local readers have been when it returns. Never rejects. */
+  async #tell(messages: readonly CommittedMessage[]): Promise<boolean> {
+    const { engine, metrics } = this.#options;
+    const sent = messages.map((message) =>
+      publish(engine, messageEvent('message.created', message, message.audience)),
+    );
+    const failed = (await Promise.allSettled(sent)).filter(({ status }) => status === 'rejected');
+    metrics.publishFailures.inc(failed.length);
+    return failed.length === 0;
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const rows = this.#queue.splice(0, MAX_ROWS);
+      try {
+        await this.#run(rows);
+      } catch (error) {
+        this.#options.log.warn({ err: error }, 'effects of sent messages are left to a sweep');
+      }
+      this.#options.metrics.outboxPending.dec(rows.length);
+    }
+    this.#running = undefined;
+  }
+
+  async #run(rows: readonly Told[]): Promise<void> {
+    await this.#notify(rows.flatMap(({ messages }) => messages));
+    const told = await Promise.all(rows.map((row) => row.everybodyTold));
+    const done = rows.filter((_, index) => told[index]);
+    if (done.length > 0) {
+      await removeDone(
+        this.#options.database,
+        done.map(({ outboxId }) => outboxId),
+      );
+    }
+  }
+
+  async #notify(messages: readonly CommittedMessage[]): Promise<void> {
+    const { database, directory, engine } = this.#options;
+    const wanted: NewNotification[] = [];
+    for (const { row, sender } of messages) {
+      const cached = directory.facts(row.conversation_id);
+      const facts = cached instanceof Promise ? await cached : cached;
+      if (facts !== undefined) wanted.push(...notificationsFor(row, sender, facts));
+    }
+    const rows = await insertNotifications(database, wanted);
+    await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+  }
+}
+
+interface Told {
+  readonly outboxId: number;
+  readonly messages: readonly CommittedMessage[];
+  readonly everybodyTold: Promise<boolean>;
+}
+
+const READ_MESSAGES = {
+  name: 'read-sent-messages',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
+};

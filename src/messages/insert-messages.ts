@@ -1,0 +1,160 @@
+import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
+import type { Statement } from '../db/statement.ts';
+import { SETTLE_WINDOW } from './timeline.ts';
+
+/** A message that is about to enter the timeline: its columns but for what numbering and Postgres add. */
+export interface NewMessage
+  extends Omit<
+    MessageRow,
+    | 'sequence'
+    | 'status'
+    | 'has_attachments'
+    | 'scheduled_at'
+    | 'edited_at'
+    | 'deleted_at'
+    | 'created_at'
+    | 'updated_at'
+  > {
+  readonly cc: readonly string[] | null;
+  readonly attachments: readonly NewAttachment[];
+}
+
+export interface NewAttachment {
+  readonly id: string;
+  readonly position: number;
+  readonly kind: 'file' | 'image' | 'link' | 'resource';
+  readonly s3_key: string | null;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  readonly url: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+}
+
+/** What comes back of a row that was written. `outbox_id` is the one row that stands for the whole statement. */
+export interface InsertedRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly outbox_id: number;
+}
+
+/** The outbox topic of messages that entered the timeline. */
+export const SENT_TOPIC = 'messages.sent';
+
+/** Its payload, as Postgres keeps it. */
+export interface SentPayload {
+  readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
+}
+
+/**
+ * One statement, one transaction: the messages, their attachments and the outbox row of what they
+ * cause. Sorted, so that two nodes whose batches cross cannot deadlock. A row that does not come back
+ * met one of the unique keys, or carries a number so far below the head that it counts as settled.
+ *
+ * One JSON parameter instead of 17 arrays: as fast to 10 % either way at 32 and 128 rows, and lists
+ * inside a row (mentions, attachments) need no encoding of their own.
+ *
+ * $1: rows as JSON, columns as NewMessage and `sequence`.
+ */
+export function insertMessages(withAttachments: boolean): Statement {
+  return withAttachments ? INSERT_WITH_ATTACHMENTS : INSERT_PLAIN;
+}
+
+const COLUMNS = {
+  id: 'text',
+  account_id: 'text',
+  conversation_id: 'text',
+  sequence: 'bigint',
+  kind: 'text',
+  visibility: 'text',
+  channel: 'text',
+  body: 'text',
+  subject: 'text',
+  cc: 'text[]',
+  mentions: 'text[]',
+  sender_id: 'text',
+  author_id: 'text',
+  reply_to_id: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+  streaming_state: 'text',
+  client_message_id: 'text',
+};
+
+const ATTACHMENT_COLUMNS = {
+  id: 'text',
+  position: 'integer',
+  kind: 'text',
+  s3_key: 'text',
+  filename: 'text',
+  content_type: 'text',
+  size_bytes: 'bigint',
+  url: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+};
+
+function insertText(withAttachments: boolean): string {
+  return `
+    WITH input AS (
+      SELECT * FROM json_to_recordset($1::json) AS i(${definitions(COLUMNS)}, attachments json)
+    ), inserted AS (
+      INSERT INTO messages (${names(COLUMNS)}, status, has_attachments, created_at, updated_at)
+      SELECT ${names(COLUMNS, 'i')}, 'sent', json_array_length(i.attachments) > 0, now(), now()
+      FROM input i
+      WHERE i.sequence > coalesce(
+        (SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = i.conversation_id), 0
+      ) - ${SETTLE_WINDOW}
+      ORDER BY i.conversation_id, i.author_id, i.client_message_id
+      ON CONFLICT DO NOTHING
+      RETURNING id, conversation_id, created_at
+    ), ${withAttachments ? INSERT_ATTACHMENTS : ''} event AS (
+      INSERT INTO outbox (topic, payload)
+      SELECT '${SENT_TOPIC}', jsonb_build_object('messages',
+        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
+      FROM inserted HAVING count(*) > 0
+      RETURNING id
+    )
+    SELECT inserted.id, inserted.created_at, event.id AS outbox_id FROM inserted, event`;
+}
+
+const INSERT_ATTACHMENTS = `attached AS (
+      INSERT INTO attachments (conversation_id, message_id, created_at, ${names(ATTACHMENT_COLUMNS)})
+      SELECT n.conversation_id, n.id, n.created_at, ${names(ATTACHMENT_COLUMNS, 'a')}
+      FROM inserted n JOIN input i ON i.id = n.id,
+        json_to_recordset(i.attachments) AS a(${definitions(ATTACHMENT_COLUMNS)})
+    ),`;
+
+const INSERT_PLAIN = { name: 'insert-messages', text: insertText(false) };
+const INSERT_WITH_ATTACHMENTS = { name: 'insert-messages-with-attachments', text: insertText(true) };
+
+function definitions(columns: Record<string, string>): string {
+  return Object.entries(columns)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ');
+}
+
+function names(columns: Record<string, string>, alias?: string): string {
+  return Object.keys(columns)
+    .map((name) => (alias === undefined ? name : `${alias}.${name}`))
+    .join(', ');
+}
+
+/** Messages by their clients' ids. $1: rows as JSON, `conversation_id`, `author_id`, `client_message_id`. */
+export const READ_BY_CLIENT_ID = {
+  name: 'read-messages-by-client-id',
+  text: `
+    SELECT ${messageColumns('m')}
+    FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
+    JOIN messages m USING (conversation_id, author_id, client_message_id)`,
+};
+
+/** The highest number of each conversation. $1: conversation ids. */
+export const READ_HEADS = {
+  name: 'read-heads',
+  text: `
+    SELECT c.id AS conversation_id,
+      coalesce((SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = c.id), 0) AS head
+    FROM unnest($1::text[]) AS c(id)`,
+};

@@ -1,0 +1,61 @@
+import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import type { Statement } from '../db/statement.ts';
+import type { Timeline } from './timeline.ts';
+
+/** Which stretch of a timeline: the numbers between two, themselves left out. */
+export interface TimelineStretch {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly before: number;
+  readonly order: 'oldest_first' | 'newest_first';
+  readonly limit: number;
+  /** Leaves out what customers may not see. */
+  readonly forCustomer: boolean;
+}
+
+/**
+ * Sent messages, in the order of the stretch. Nothing is shown past an unsettled number, so a message
+ * never appears later between two that were shown together.
+ */
+export async function readTimeline(
+  database: Database,
+  timeline: Timeline,
+  stretch: TimelineStretch,
+): Promise<MessageRow[]> {
+  const { conversationId, after, order, limit, forCustomer } = stretch;
+  for (;;) {
+    const head = await timeline.head(conversationId);
+    const before = Math.min(stretch.before, head + 1);
+    const rows = await database.query<MessageRow>(STATEMENTS[order], [
+      conversationId,
+      after,
+      before,
+      limit,
+      forCustomer,
+    ]);
+    // What was read ends at its last row, or where it was to end when there are no more.
+    const edge = rows.length === limit ? rows.at(-1)?.sequence : undefined;
+    const seen =
+      order === 'oldest_first'
+        ? { after, upTo: edge ?? before - 1 }
+        : { after: edge ?? after, upTo: before - 1 };
+    if (!(await timeline.settle({ conversationId, ...seen }))) return rows;
+  }
+}
+
+const STATEMENTS = {
+  oldest_first: stretchStatement('oldest', 'm.sequence'),
+  newest_first: stretchStatement('newest', 'm.sequence DESC'),
+} as const;
+
+function stretchStatement(end: string, order: string): Statement {
+  return {
+    name: `read-timeline-${end}`,
+    text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
+      AND (NOT $5::boolean OR m.visibility <> 'internal')
+    ORDER BY ${order} LIMIT $4`,
+  };
+}

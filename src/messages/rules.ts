@@ -1,0 +1,100 @@
+import type { ConversationFacts } from '../conversations/directory.ts';
+import type { AttachmentKind } from '../protocol/attachment.ts';
+import type { SendMessageBody } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+
+/**
+ * What one field of Send Message demands of another (specification, endpoint 1; codes decided in
+ * design.md section 7): everything that the body and the conversation's facts decide without a look
+ * into Postgres. Throws the first problem, in the order of the specification's table.
+ */
+export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
+  checkContent(body);
+  checkMode(body, facts);
+  checkAudience(body, facts);
+  checkLink(body);
+  body.attachments?.forEach(checkAttachment);
+  checkMentions(body.mentions ?? [], facts);
+}
+
+/** A body, an attachment or a link to a resource: one of them makes a message. "" counts as absent. */
+function checkContent(body: SendMessageBody): void {
+  const hasBody = body.body !== undefined && body.body !== '';
+  const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
+  if (!hasBody && !hasLink && !body.attachments?.length) throw missing('body');
+}
+
+function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
+  if (body.mode === 'draft') {
+    throw invalid('mode', 'drafts are for customer conversations that take replies');
+  }
+  if (!body.client_message_id) throw missing('client_message_id');
+  if (body.channel === 'email') throw invalid('channel', 'the conversation is not bridged to an inbox');
+  if (body.source_thread_message_id !== undefined) {
+    throw invalid('source_thread_message_id', 'only a draft is composed from a thread message');
+  }
+  if (body.scheduled_at !== undefined) {
+    throw invalid('scheduled_at', 'this conversation does not take scheduled messages');
+  }
+  if (facts.status === 'archived') {
+    throw new ApiError('resource_conflict', 'the conversation is archived');
+  }
+}
+
+function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
+  if (body.audience === 'customer') {
+    if (facts.audience !== 'customer') throw invalid('audience', 'the conversation has no customer');
+    return;
+  }
+  if (body.subject !== undefined) throw invalid('subject', 'only a reply to a customer has a subject');
+  if (body.cc !== undefined && body.cc.length > 0) {
+    throw invalid('cc', 'only a reply to a customer has recipients in copy');
+  }
+}
+
+function checkLink(body: SendMessageBody): void {
+  const { link_resource_type: type, link_resource_id: id } = body;
+  if (type !== undefined && !id) throw missing('link_resource_id');
+  if (id !== undefined && type === undefined) throw missing('link_resource_type');
+}
+
+type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+
+/** What each kind cannot be without (specification, Attachment object). */
+const REQUIRED_OF = {
+  file: ['s3_key'],
+  image: ['s3_key'],
+  link: ['url'],
+  resource: ['resource_type', 'resource_id'],
+} as const satisfies Record<AttachmentKind, readonly (keyof AttachmentInput)[]>;
+
+function checkAttachment(attachment: AttachmentInput, index: number): void {
+  for (const field of REQUIRED_OF[attachment.kind]) {
+    if (!attachment[field]) throw missing(`attachments[${index}].${field}`);
+  }
+  if (attachment.kind === 'link' && !isWebAddress(attachment.url!)) {
+    throw new ApiError('invalid_format', 'not an http or https URL', { param: `attachments[${index}].url` });
+  }
+}
+
+/** Links are followed by people's browsers: `javascript:` and the like never get there. */
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+}
+
+function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
+  for (const [index, actorId] of mentions.entries()) {
+    if (!facts.members.has(actorId)) {
+      throw invalid(`mentions[${index}]`, 'not an active participant of the conversation');
+    }
+  }
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_field', `${param} is required`, { param });
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

@@ -1,0 +1,203 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import type { Engine } from '../engine/engine.ts';
+import { voidFrame } from '../engine/publish.ts';
+import type { Metrics } from '../metrics.ts';
+import { newId } from '../protocol/ids.ts';
+
+/**
+ * Numbers further below a conversation's highest than this are settled by definition: the write path
+ * refuses to fill them (design.md section 5).
+ */
+export const SETTLE_WINDOW = 1_000;
+
+/** How long a hole is given for its owner to commit: look again after the first, give up after the second. */
+export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
+
+/** A stretch of one conversation's timeline: after `after`, up to and including `upTo`. */
+export interface Stretch {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/**
+ * Reads timelines past no unsettled number: every number in what it answers is a message or a void,
+ * and stays what it is. Live ordering, replay and pages all read through here, which is why they end
+ * with the same messages.
+ */
+export class Timeline {
+  readonly #database: Database;
+  readonly #engine: Engine;
+  readonly #metrics: Metrics;
+
+  constructor(database: Database, engine: Engine, metrics: Metrics) {
+    this.#database = database;
+    this.#engine = engine;
+    this.#metrics = metrics;
+  }
+
+  /** The highest number in Postgres, 0 for an empty timeline. Numbers below it may still be unsettled. */
+  async head(conversationId: string): Promise<number> {
+    const [row] = await this.#database.query<{ head: number }>(READ_HEAD, [conversationId]);
+    return row?.head ?? 0;
+  }
+
+  /**
+   * The head, and the number up to which nothing can change any more: below the lowest hole of the
+   * last SETTLE_WINDOW. Waits for nobody.
+   */
+  async settledHead(conversationId: string): Promise<{ head: number; settled: number }> {
+    const [row] = await this.#database.query<{ head: number; settled: number }>(READ_SETTLED_HEAD, [
+      conversationId,
+    ]);
+    return row ?? { head: 0, settled: 0 };
+  }
+
+  /** The highest number up to `upTo` that customers may see; 0 for none. */
+  async visibleHead(conversationId: string, upTo: number): Promise<number> {
+    const [row] = await this.#database.query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, upTo]);
+    return row?.head ?? 0;
+  }
+
+  /**
+   * The messages of a stretch that ends at or below the head, in order, voids left out. Waits for
+   * holes and fills them: about a second after `seenAtMs` (`performance.now()`, when the caller first
+   * knew of the hole) at the latest, unless an owner's transaction is still open.
+   */
+  async read(stretch: Stretch, seenAtMs = performance.now()): Promise<MessageRow[]> {
+    for (;;) {
+      const rows = await this.#database.query<MessageRow>(READ_STRETCH, [
+        stretch.conversationId,
+        stretch.after,
+        stretch.upTo,
+      ]);
+      const holes = await this.#unsettled(stretch, rows);
+      if (holes.length === 0) return rows.filter((row) => row.status !== 'void');
+      await this.#waitOrVoid(stretch.conversationId, holes, seenAtMs);
+    }
+  }
+
+  /** Waits until every number of a stretch is a row or a void, for who reads it in an order of its own. True: it was not so at once. */
+  async settle({ conversationId, after, upTo }: Stretch): Promise<boolean> {
+    const seenAtMs = performance.now();
+    for (let waited = false; ; waited = true) {
+      const rows = await this.#database.query<{ sequence: number }>(READ_HOLES, [
+        conversationId,
+        after,
+        upTo,
+      ]);
+      if (rows.length === 0) return waited;
+      await this.#waitOrVoid(
+        conversationId,
+        rows.map((row) => row.sequence),
+        seenAtMs,
+      );
+    }
+  }
+
+  /** Makes these numbers of a conversation a row each: whatever an owner committed, else a void. */
+  async void(conversationId: string, sequences: readonly number[]): Promise<void> {
+    const ids = sequences.map(() => newId('message'));
+    const voided = await this.#database.query<{ sequence: number }>(INSERT_VOIDS, [
+      conversationId,
+      ids,
+      [...sequences].sort((a, b) => a - b),
+    ]);
+    this.#metrics.voids.inc(voided.length);
+    for (const { sequence } of voided) {
+      // A hint: a node that misses it finds the void in Postgres.
+      this.#engine.publish(conversationId, voidFrame(conversationId, sequence)).catch(() => {});
+    }
+  }
+
+  /** The numbers of the stretch that `rows` lacks and that could still become a message. */
+  async #unsettled({ conversationId, after, upTo }: Stretch, rows: readonly MessageRow[]): Promise<number[]> {
+    if (rows.length >= upTo - after) return [];
+    const head = await this.head(conversationId);
+    const present = new Set(rows.map((row) => row.sequence));
+    const holes: number[] = [];
+    for (let n = Math.max(after, head - SETTLE_WINDOW) + 1; n <= upTo; n++) {
+      if (!present.has(n)) holes.push(n);
+    }
+    return holes;
+  }
+
+  async #waitOrVoid(conversationId: string, holes: readonly number[], seenAtMs: number): Promise<void> {
+    const leftMs = seenAtMs + SETTLING.giveUpMs - performance.now();
+    if (leftMs > 0) {
+      await pause(Math.min(leftMs, SETTLING.lookAgainMs));
+      return;
+    }
+    // The first void comes at once; where it did not help, the next ones in no hurry.
+    if (leftMs < -SETTLING.lookAgainMs) await pause(SETTLING.lookAgainMs);
+    await this.void(conversationId, holes);
+    // A void that cannot be written (its conversation is gone) must not become a busy loop.
+    if (leftMs < -HOPELESS_MS) throw new Error(`numbers of ${conversationId} cannot be settled: ${holes}`);
+  }
+}
+
+/** How long past its time a hole may resist: longer than the owner's statement, which is cancelled by then. */
+const HOPELESS_MS = 15_000;
+
+const READ_HEAD = {
+  name: 'read-head',
+  text: 'SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1',
+};
+
+// Numbers run on without a hole as long as the number minus its place in the row stays the same.
+const READ_SETTLED_HEAD = {
+  name: 'read-settled-head',
+  text: `
+    WITH newest AS (
+      SELECT max(sequence) AS head, greatest(max(sequence) - ${SETTLE_WINDOW}, 0) AS floor
+      FROM messages WHERE conversation_id = $1
+    ), numbered AS (
+      SELECT m.sequence, newest.floor + row_number() OVER (ORDER BY m.sequence) AS expected, newest.floor
+      FROM newest JOIN messages m ON m.conversation_id = $1 AND m.sequence > newest.floor
+    )
+    SELECT coalesce((SELECT head FROM newest), 0) AS head,
+      coalesce(max(sequence) FILTER (WHERE sequence = expected), max(floor), 0) AS settled
+    FROM numbered`,
+};
+
+const READ_VISIBLE_HEAD = {
+  name: 'read-visible-head',
+  text: `
+    SELECT sequence AS head FROM messages
+    WHERE conversation_id = $1 AND sequence <= $2 AND status = 'sent' AND visibility <> 'internal'
+    ORDER BY sequence DESC LIMIT 1`,
+};
+
+const READ_HOLES = {
+  name: 'read-holes',
+  text: `
+    SELECT n AS sequence
+    FROM (SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1) h,
+      generate_series(greatest($2::bigint, h.head - ${SETTLE_WINDOW}) + 1, least($3::bigint, h.head)) AS n
+    WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
+    ORDER BY n`,
+};
+
+const READ_STRETCH = {
+  name: 'read-stretch',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
+    ORDER BY m.sequence`,
+};
+
+// Waits for an owner whose insert of the same number is under way; the owner that comes later meets
+// the conflict and takes another number.
+const INSERT_VOIDS = {
+  name: 'insert-voids',
+  text: `
+    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
+    SELECT v.id, c.account_id, $1, v.sequence, 'void', 'void', 'internal'
+    FROM (SELECT account_id FROM conversations WHERE id = $1) c,
+      unnest($2::text[], $3::bigint[]) AS v(id, sequence)
+    ORDER BY v.sequence
+    ON CONFLICT DO NOTHING
+    RETURNING sequence`,
+};

@@ -1,0 +1,346 @@
+import { type MessageRow, presentAttachment } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Actor } from '../protocol/actor.ts';
+import type { Attachment } from '../protocol/attachment.ts';
+import type { Audience } from '../protocol/conversation.ts';
+import { ApiError } from '../protocol/errors.ts';
+import {
+  type InsertedRow,
+  insertMessages,
+  type NewMessage,
+  READ_BY_CLIENT_ID,
+  READ_HEADS,
+} from './insert-messages.ts';
+import type { Timeline } from './timeline.ts';
+
+/** A message on its way, with what its event needs and the sender knows already. */
+export interface Outgoing {
+  readonly message: NewMessage;
+  readonly sender: Actor | null;
+  /** Of its conversation. */
+  readonly audience: Audience;
+}
+
+export interface Acknowledged {
+  readonly row: MessageRow;
+  /** It was there already, under the same client_message_id: `row` is the original. */
+  readonly resent: boolean;
+}
+
+/** What one statement made true; `outboxId` is its row, to be removed when everybody has been told. */
+export interface Committed {
+  readonly outboxId: number;
+  readonly messages: readonly CommittedMessage[];
+}
+
+export interface CommittedMessage {
+  readonly row: MessageRow;
+  readonly sender: Actor | null;
+  readonly attachments: readonly Attachment[];
+  readonly audience: Audience;
+}
+
+export interface WritePathOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly timeline: Timeline;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** False while this node may not take numbers (db/node-lock.ts). */
+  readonly maySend: () => boolean;
+  /** Called in the order of commits, once for each statement, synchronously behind the acknowledgement. */
+  readonly onCommitted: (committed: Committed) => void;
+  /** Most rows a flush; 1 turns batching off, which is what the bench compares with. */
+  readonly maxBatch?: number;
+}
+
+/** Past this a flush would hold the next one up for longer than it saves. */
+const MAX_BATCH = 512;
+
+/** A number that meets the unique key is replaced; a counter that keeps colliding is not ours to fight. */
+const MAX_NUMBERINGS = 6;
+
+/**
+ * The one way into a timeline (design.md section 5). What arrives while a flush is in flight forms the
+ * next one: a send on an idle node waits for nobody, a busy node writes hundreds of rows a statement.
+ * A flush takes its numbers in one round trip to the counters and writes in one statement. The unique
+ * keys in Postgres decide what became true: a number that is taken is replaced, a client id that is
+ * taken answers the original.
+ */
+export class WritePath {
+  readonly #options: WritePathOptions;
+  readonly #maxBatch: number;
+  #queue: Pending[] = [];
+  #flushing: Promise<void> | undefined;
+
+  constructor(options: WritePathOptions) {
+    this.#options = options;
+    this.#maxBatch = options.maxBatch ?? MAX_BATCH;
+  }
+
+  /**
+   * Resolves once the message is committed, whoever committed it. Rejects with `service_unavailable`
+   * when Postgres or the counters are away (it may have been committed all the same: a resend tells),
+   * or with the row's own error.
+   */
+  append(outgoing: Outgoing): Promise<Acknowledged> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ outgoing, resolve, reject, sequence: 0 });
+      this.#flushing ??= this.#flushAll();
+    });
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    await this.#flushing;
+  }
+
+  async #flushAll(): Promise<void> {
+    // One turn of patience, so that what arrived with one read of the sockets leaves in one statement.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, this.#maxBatch);
+      const endTimer = this.#options.metrics.flushSeconds.startTimer();
+      this.#options.metrics.flushRows.observe(batch.length);
+      await this.#flush(batch);
+      endTimer();
+    }
+    this.#flushing = undefined;
+  }
+
+  /** Ends with every entry of the batch resolved or rejected; never rejects itself. */
+  async #flush(batch: readonly Pending[]): Promise<void> {
+    const numbers = new TakenNumbers();
+    try {
+      if (!this.#options.maySend()) throw unavailable('this node does not hold its lock on the database');
+      let open = await this.#answerKnown(firstOfEach(batch));
+      for (let numbering = 1; open.length > 0; numbering++) {
+        if (numbering > MAX_NUMBERINGS) throw unavailable('no free number was found');
+        await this.#number(open, numbers, numbering > 1);
+        open = await this.#answerKnown(await this.#insert(open, numbers));
+      }
+    } catch (error) {
+      for (const entry of batch) entry.reject(asUnavailable(error));
+    }
+    this.#voidUnused(numbers);
+  }
+
+  /** Resolves entries whose client id is in Postgres already, and answers the rest. */
+  async #answerKnown(entries: readonly Pending[]): Promise<readonly Pending[]> {
+    const keys = entries.map((entry) => entry.outgoing.message).filter((m) => m.client_message_id !== null);
+    if (keys.length === 0) return entries;
+    const rows = await this.#options.database.pipeline.query<MessageRow>(READ_BY_CLIENT_ID, [
+      JSON.stringify(keys, CLIENT_KEY_FIELDS),
+    ]);
+    if (rows.length === 0) return entries;
+    const originals = new Map(rows.map((row) => [clientKey(row), row]));
+    return entries.filter((entry) => {
+      const row = originals.get(clientKey(entry.outgoing.message));
+      if (row !== undefined) entry.resolve({ row, resent: true });
+      return row === undefined;
+    });
+  }
+
+  /** Gives each entry the next number of its conversation, in the order of the entries. */
+  async #number(entries: readonly Pending[], numbers: TakenNumbers, collided: boolean): Promise<void> {
+    const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
+    const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
+    // After a collision the counter is behind Postgres (wiped, restored, rewound): raise it first.
+    const floors = collided ? await this.#heads(claims.map(({ stream }) => stream)) : undefined;
+    const firsts = await this.#options.engine.reserve(
+      floors === undefined ? claims : claims.map((claim) => ({ ...claim, floor: floors.get(claim.stream)! })),
+    );
+    const unseeded = claims.filter((_, index) => firsts[index] === null);
+    if (unseeded.length > 0) {
+      const heads = await this.#heads(unseeded.map(({ stream }) => stream));
+      const seeded = await this.#options.engine.reserve(
+        unseeded.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! })),
+      );
+      for (const [index, { stream }] of unseeded.entries()) {
+        firsts[claims.findIndex((claim) => claim.stream === stream)] = seeded[index]!;
+      }
+    }
+    for (const [index, { stream }] of claims.entries()) {
+      const first = firsts[index];
+      if (first === null || first === undefined) throw new EngineUnavailableError('a counter kept vanishing');
+      for (const [offset, entry] of byConversation.get(stream)!.entries()) {
+        entry.sequence = first + offset;
+        numbers.take(stream, entry.sequence);
+      }
+    }
+  }
+
+  async #heads(conversationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#options.database.pipeline.query<{ conversation_id: string; head: number }>(
+      READ_HEADS,
+      [conversationIds],
+    );
+    return new Map(rows.map((row) => [row.conversation_id, row.head]));
+  }
+
+  /**
+   * Writes the entries, resolves those that were written and answers those that met a unique key. When
+   * the statement fails for anything but the connection, each row is tried alone: a bad row fails its
+   * own caller, never its neighbours.
+   */
+  async #insert(entries: readonly Pending[], numbers: TakenNumbers): Promise<readonly Pending[]> {
+    try {
+      return await this.#insertTogether(entries, numbers);
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      if (entries.length === 1) {
+        entries[0]!.reject(error);
+        return [];
+      }
+    }
+    const open: Pending[] = [];
+    for (const entry of entries) open.push(...(await this.#insert([entry], numbers)));
+    return open;
+  }
+
+  async #insertTogether(entries: readonly Pending[], numbers: TakenNumbers): Promise<readonly Pending[]> {
+    const { database, metrics, onCommitted } = this.#options;
+    const rows = entries.map(({ outgoing, sequence }) => ({ ...outgoing.message, sequence }));
+    const statement = insertMessages(rows.some((row) => row.attachments.length > 0));
+    const inserted = await database.pipeline.query<InsertedRow>(statement, [JSON.stringify(rows)]);
+    if (inserted.length === 0) return entries;
+
+    const createdAt = new Map(inserted.map((row) => [row.id, row.created_at]));
+    const messages: CommittedMessage[] = [];
+    const open: Pending[] = [];
+    for (const entry of entries) {
+      const at = createdAt.get(entry.outgoing.message.id);
+      if (at === undefined) {
+        open.push(entry);
+        continue;
+      }
+      const message = asCommitted(entry, at);
+      numbers.use(message.row.conversation_id, entry.sequence);
+      messages.push(message);
+      entry.resolve({ row: message.row, resent: false });
+    }
+    metrics.sends.inc(messages.length);
+    onCommitted({ outboxId: inserted[0]!.outbox_id, messages });
+    return open;
+  }
+
+  /** What was taken and not committed would be a hole that every reader waits a second for. */
+  #voidUnused(numbers: TakenNumbers): void {
+    for (const [conversationId, sequences] of numbers.unused()) {
+      this.#options.timeline.void(conversationId, sequences).catch((error: unknown) => {
+        // Readers settle what is left here.
+        this.#options.log.warn({ conversationId, sequences, err: error }, 'could not void unused numbers');
+      });
+    }
+  }
+}
+
+interface Pending {
+  readonly outgoing: Outgoing;
+  readonly resolve: (acknowledged: Acknowledged) => void;
+  readonly reject: (error: unknown) => void;
+  sequence: number;
+}
+
+/** The numbers that a flush took off the counters, and has not committed yet. */
+class TakenNumbers {
+  readonly #open = new Map<string, Set<number>>();
+
+  take(conversationId: string, sequence: number): void {
+    const ofConversation = this.#open.get(conversationId);
+    if (ofConversation === undefined) this.#open.set(conversationId, new Set([sequence]));
+    else ofConversation.add(sequence);
+  }
+
+  use(conversationId: string, sequence: number): void {
+    this.#open.get(conversationId)?.delete(sequence);
+  }
+
+  unused(): [conversationId: string, sequences: number[]][] {
+    return [...this.#open].filter(([, open]) => open.size > 0).map(([id, open]) => [id, [...open]]);
+  }
+}
+
+const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
+
+type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
+
+function clientKey({ conversation_id, author_id, client_message_id }: ClientKey): string {
+  return `${conversation_id} ${author_id} ${client_message_id}`;
+}
+
+/** One entry for each client id: resends within a batch share the fate of the first and answer as it does. */
+function firstOfEach(batch: readonly Pending[]): readonly Pending[] {
+  const seen = new Map<string, Pending & { twins: Pending[] }>();
+  const firsts: Pending[] = [];
+  for (const entry of batch) {
+    const { message } = entry.outgoing;
+    if (message.client_message_id === null) {
+      firsts.push(entry);
+      continue;
+    }
+    const key = clientKey(message);
+    const first = seen.get(key);
+    if (first !== undefined) {
+      first.twins.push(entry);
+      continue;
+    }
+    const shared = withTwins(entry);
+    seen.set(key, shared);
+    firsts.push(shared);
+  }
+  return firsts;
+}
+
+function withTwins(entry: Pending): Pending & { twins: Pending[] } {
+  const twins: Pending[] = [];
+  return {
+    ...entry,
+    twins,
+    resolve: (acknowledged) => {
+      entry.resolve(acknowledged);
+      for (const twin of twins) twin.resolve({ row: acknowledged.row, resent: true });
+    },
+    reject: (error) => {
+      entry.reject(error);
+      for (const twin of twins) twin.reject(error);
+    },
+  };
+}
+
+function asCommitted({ outgoing, sequence }: Pending, at: string): CommittedMessage {
+  const { attachments, cc: _, ...columns } = outgoing.message;
+  return {
+    row: {
+      ...columns,
+      sequence,
+      status: 'sent',
+      has_attachments: attachments.length > 0,
+      scheduled_at: null,
+      edited_at: null,
+      deleted_at: null,
+      created_at: at,
+      updated_at: at,
+    },
+    sender: outgoing.sender,
+    attachments: attachments.map((attachment) =>
+      presentAttachment({ ...attachment, message_id: columns.id, created_at: at }),
+    ),
+    audience: outgoing.audience,
+  };
+}
+
+function unavailable(message: string, cause?: unknown): ApiError {
+  return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
+}
+
+function asUnavailable(error: unknown): unknown {
+  if (error instanceof EngineUnavailableError || isUnavailable(error)) {
+    return unavailable('messages cannot be taken at the moment', error);
+  }
+  return error;
+}

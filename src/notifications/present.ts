@@ -1,0 +1,44 @@
+import type { DomainEvent } from '../engine/publish.ts';
+import type { Actor, Entity } from '../protocol/actor.ts';
+import type { Notification } from '../protocol/notification.ts';
+import type { NotificationRow } from './store.ts';
+
+/** A row as its recipient sees it (specification, notification). */
+export function presentNotification(
+  row: NotificationRow,
+  expansions: { readonly sender?: Actor | null; readonly resource?: Entity | null } = {},
+): Notification {
+  return {
+    id: row.id,
+    object: 'notification',
+    category: row.category,
+    title: row.title,
+    body: row.body,
+    status: row.status,
+    priority: row.priority,
+    sender: expansions.sender ?? null,
+    resource: expansions.resource ?? null,
+    seen_at: row.seen_at,
+    read_at: row.read_at,
+    dismissed_at: row.dismissed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** On the recipient's own feed (realtime.md section 3). */
+export function notificationEvent(
+  event: 'notification.created' | 'notification.updated',
+  row: NotificationRow,
+): DomainEvent {
+  return {
+    event,
+    stream: row.recipient_id,
+    conversationId: null,
+    sequence: 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: presentNotification(row),
+    customer: undefined,
+  };
+}

@@ -1,0 +1,255 @@
+import t from 'tap';
+import { openDatabase } from '../../src/db/database.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+
+t.test('messages get consecutive numbers in the order in which they came', async (t) => {
+  const ground = await createGround(t);
+  const { writePath, committed } = openWritePath(ground, new MemoryEngine());
+  const sent = Array.from({ length: 300 }, () => outgoing(ground));
+  const acknowledged = await Promise.all(sent.map((message) => writePath.append(message)));
+
+  t.same(
+    acknowledged.map(({ row }) => row.sequence),
+    sent.map((_, index) => index + 1),
+  );
+  t.same(
+    acknowledged.map(({ row }) => row.id),
+    sent.map(({ message }) => message.id),
+  );
+  t.ok(committed.length < 30, 'batched');
+  t.same(
+    committed.flatMap(({ messages }) => messages.map(({ row }) => row.sequence)),
+    sent.map((_, index) => index + 1),
+    'committed in order',
+  );
+});
+
+t.test('what is acknowledged is what Postgres has', async (t) => {
+  const ground = await createGround(t);
+  const { writePath, timeline } = openWritePath(ground, new MemoryEngine());
+  const mention = newId('actor');
+  const { row } = await writePath.append(
+    outgoing(ground, {
+      body: 'line\n"quoted" \\ – 🌊',
+      mentions: [mention],
+      attachments: [
+        {
+          id: newId('attachment'),
+          position: 0,
+          kind: 'link',
+          s3_key: null,
+          filename: null,
+          content_type: null,
+          size_bytes: null,
+          url: 'https://example.org/a?b=c',
+          resource_type: null,
+          resource_id: null,
+        },
+      ],
+    }),
+  );
+  const [stored] = await timeline.read({ conversationId: ground.conversationId, after: 0, upTo: 1 });
+  t.same(row, { ...stored });
+  const attachments = await ground.database.kysely.selectFrom('attachments').selectAll().execute();
+  t.match(attachments, [
+    { message_id: row.id, url: 'https://example.org/a?b=c', created_at: row.created_at },
+  ]);
+  const outbox = await ground.database.kysely.selectFrom('outbox').selectAll().execute();
+  t.match(outbox, [{ topic: 'messages.sent', payload: { messages: [{ id: row.id }] } }]);
+});
+
+t.test('twenty concurrent resends on two nodes make one message, and each caller gets it', async (t) => {
+  const ground = await createGround(t);
+  const engine = new MemoryEngine();
+  const other = await openDatabase({ url: ground.url, log });
+  t.teardown(() => other.close());
+  const nodes = [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })];
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      nodes[index % 2]!.writePath.append(outgoing(ground, { client_message_id: 'same', body: `${index}` })),
+    ),
+  );
+  t.equal(new Set(answers.map(({ row }) => row.id)).size, 1);
+  t.equal(new Set(answers.map(({ row }) => row.body)).size, 1, 'the original, whatever else was sent');
+  t.equal(answers.filter(({ resent }) => !resent).length, 1);
+  await until(async () => (await numbers(ground)).every(({ sequence }, index) => sequence === index + 1), {
+    what: 'a settled timeline',
+  });
+  t.equal((await numbers(ground)).filter(({ status }) => status === 'sent').length, 1);
+});
+
+t.test('a resend burns no number', async (t) => {
+  const ground = await createGround(t);
+  const { writePath } = openWritePath(ground, new MemoryEngine());
+  const message = outgoing(ground);
+  await writePath.append(message);
+  await writePath.append({ ...message, message: { ...message.message, id: newId('message') } });
+  const { row } = await writePath.append(outgoing(ground));
+  t.equal(row.sequence, 2);
+});
+
+t.test('one client id in two conversations, or of two authors, is two messages', async (t) => {
+  const ground = await createGround(t);
+  const elsewhere = await addConversation(ground);
+  const { writePath } = openWritePath(ground, new MemoryEngine());
+  const answers = await Promise.all([
+    writePath.append(outgoing(ground, { client_message_id: 'x' })),
+    writePath.append(outgoing(ground, { client_message_id: 'x', conversation_id: elsewhere })),
+    writePath.append(outgoing(ground, { client_message_id: 'x', author_id: newId('actor') })),
+  ]);
+  t.notOk(answers.some(({ resent }) => resent));
+});
+
+t.test('a bad row in a batch fails its own caller alone, and its number is voided', async (t) => {
+  const ground = await createGround(t);
+  await ground.database.pool.query(`ALTER TABLE messages ADD CHECK (body <> 'bad')`);
+  const { writePath } = openWritePath(ground, new MemoryEngine());
+  const results = await Promise.allSettled(
+    ['a', 'bad', 'b', 'c', 'bad', 'd'].map((body) => writePath.append(outgoing(ground, { body }))),
+  );
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  );
+  await until(async () => (await numbers(ground)).length === 6, { what: 'the voids' });
+  t.same(
+    (await numbers(ground)).map(({ status }) => status),
+    ['sent', 'void', 'sent', 'sent', 'void', 'sent'],
+  );
+});
+
+t.test('two nodes whose batches hold the same client ids crossed do not deadlock', async (t) => {
+  const ground = await createGround(t);
+  const conversations = [ground.conversationId, await addConversation(ground)];
+  const other = await openDatabase({ url: ground.url, log });
+  t.teardown(() => other.close());
+  const engine = new MemoryEngine();
+  const nodes = [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })];
+  const keys = Array.from({ length: 200 }, (_, index) => ({
+    conversation_id: conversations[index % 2]!,
+    client_message_id: `crossed-${index}`,
+  }));
+  const answers = await Promise.all([
+    ...keys.map((key) => nodes[0]!.writePath.append(outgoing(ground, key))),
+    ...keys.toReversed().map((key) => nodes[1]!.writePath.append(outgoing(ground, key))),
+  ]);
+  t.equal(answers.filter(({ resent }) => !resent).length, 200);
+  t.equal(new Set(answers.map(({ row }) => row.id)).size, 200);
+});
+
+t.test('a counter that was wiped or rewound never makes a duplicate', async (t) => {
+  const ground = await createGround(t);
+  const first = openWritePath(ground, new MemoryEngine());
+  await Promise.all(Array.from({ length: 50 }, () => first.writePath.append(outgoing(ground))));
+
+  // A new engine knows no counters: as after FLUSHALL.
+  const wiped = new MemoryEngine();
+  const second = openWritePath(ground, wiped);
+  t.equal((await second.writePath.append(outgoing(ground))).row.sequence, 51);
+
+  // As after a restored snapshot: the counter is there, and behind.
+  const rewound = new MemoryEngine();
+  await rewound.reserve([{ stream: ground.conversationId, count: 1, floor: 10 }]);
+  const third = openWritePath(ground, rewound);
+  const { row } = await third.writePath.append(outgoing(ground));
+  t.equal(row.sequence, 52);
+  t.same(
+    (await numbers(ground)).map(({ sequence }) => sequence),
+    Array.from({ length: 52 }, (_, index) => index + 1),
+  );
+});
+
+t.test('a number more than a thousand below the head is refused and replaced', async (t) => {
+  const ground = await createGround(t);
+  const { writePath: ahead } = openWritePath(ground, new MemoryEngine());
+  await ahead.append(outgoing(ground));
+  const jumped = new MemoryEngine();
+  await jumped.reserve([{ stream: ground.conversationId, count: 1, floor: 5_000 }]);
+  const { writePath: far } = openWritePath(ground, jumped);
+  t.equal((await far.append(outgoing(ground))).row.sequence, 5_002);
+
+  const behind = new MemoryEngine();
+  await behind.reserve([{ stream: ground.conversationId, count: 1, floor: 3_000 }]);
+  const { writePath: late } = openWritePath(ground, behind);
+  t.equal((await late.append(outgoing(ground))).row.sequence, 5_003);
+});
+
+t.test('without its lock a node takes nothing', async (t) => {
+  const ground = await createGround(t);
+  const { writePath } = openWritePath(ground, new MemoryEngine(), { maySend: () => false });
+  t.match(await refusal(writePath.append(outgoing(ground))), {
+    condition: 'service_unavailable',
+    retryAfterS: 1,
+  });
+  t.same(await numbers(ground), []);
+});
+
+t.test('with the counters away a send is refused and nothing is half-written', async (t) => {
+  const ground = await createGround(t);
+  const engine = new MemoryEngine();
+  const { writePath } = openWritePath(ground, engine);
+  await engine.close();
+  t.match(await refusal(writePath.append(outgoing(ground))), { condition: 'service_unavailable' });
+  t.same(await numbers(ground), []);
+  t.same(await ground.database.kysely.selectFrom('outbox').selectAll().execute(), []);
+});
+
+t.test('a message that lost its number to a void takes the next one', async (t) => {
+  const ground = await createGround(t);
+  const engine = new MemoryEngine();
+  const { writePath, timeline } = openWritePath(ground, engine);
+  await writePath.append(outgoing(ground));
+  // Another node's reader gave up on number 2 before this node wrote it.
+  await timeline.void(ground.conversationId, [2]);
+  const { row } = await writePath.append(outgoing(ground));
+  t.equal(row.sequence, 3);
+  t.same(
+    (await numbers(ground)).map(({ status }) => status),
+    ['sent', 'void', 'sent'],
+  );
+});
+
+t.test('reading past a hole waits for its owner, and voids it when nobody comes', async (t) => {
+  const ground = await createGround(t);
+  const { timeline } = openWritePath(ground, new MemoryEngine());
+  const insert = (sequence: number) =>
+    ground.database.kysely
+      .insertInto('messages')
+      .values({
+        id: newId('message'),
+        account_id: ground.accountId,
+        conversation_id: ground.conversationId,
+        kind: 'chat',
+        status: 'sent',
+        visibility: 'internal',
+        sequence,
+      })
+      .execute();
+  for (const sequence of [1, 3, 5]) await insert(sequence);
+  t.same(await timeline.settledHead(ground.conversationId), { head: 5, settled: 1 });
+
+  const reading = timeline.read({ conversationId: ground.conversationId, after: 0, upTo: 5 });
+  await insert(2);
+  const rows = await reading;
+  t.same(
+    rows.map(({ sequence }) => sequence),
+    [1, 2, 3, 5],
+    'the late one is there, the other is given up',
+  );
+  t.same(
+    (await numbers(ground)).map(({ status }) => status),
+    ['sent', 'sent', 'sent', 'void', 'sent'],
+  );
+  t.same(await timeline.settledHead(ground.conversationId), { head: 5, settled: 5 });
+});
+
+/** What a promise rejected with; undefined when it did not. */
+function refusal(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
