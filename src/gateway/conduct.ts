@@ -1,0 +1,48 @@
+import type { SocketLimits } from '../protocol/socket-limits.ts';
+
+/** How one socket behaves, made when it sends its first frame. Times in milliseconds of one clock. */
+export class Conduct {
+  /** When the bucket of requests will be full again. */
+  #fullAtMs = 0;
+  #countingSinceMs = Number.NEGATIVE_INFINITY;
+  #faults = 0;
+  #refusals = 0;
+
+  /** Takes one request out of the bucket; false when it is empty. */
+  takeRequest({ requestsPerSecond }: SocketLimits, nowMs: number): boolean {
+    const fullAtMs = Math.max(this.#fullAtMs, nowMs) + SECOND_MS / requestsPerSecond;
+    if (fullAtMs - nowMs > SECOND_MS) return false;
+    this.#fullAtMs = fullAtMs;
+    return true;
+  }
+
+  /** Counts a frame that was malformed or out of place; true when there were too many in a minute. */
+  addFault({ badFramesPerMinute }: SocketLimits, nowMs: number): boolean {
+    this.#openMinute(nowMs);
+    this.#faults += 1;
+    return this.#faults >= badFramesPerMinute;
+  }
+
+  /**
+   * Counts a request that was refused for its rate; answers how long the client is to stay away, or 0
+   * while it is tolerated: answering costs as much as serving, so nobody is refused more than five
+   * seconds' worth of requests in a minute.
+   */
+  addRefusal({ requestsPerSecond }: SocketLimits, nowMs: number): number {
+    this.#openMinute(nowMs);
+    this.#refusals += 1;
+    if (this.#refusals <= TOLERATED_S * requestsPerSecond) return 0;
+    return MINUTE_MS - (nowMs - this.#countingSinceMs);
+  }
+
+  #openMinute(nowMs: number): void {
+    if (nowMs - this.#countingSinceMs < MINUTE_MS) return;
+    this.#countingSinceMs = nowMs;
+    this.#faults = 0;
+    this.#refusals = 0;
+  }
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const TOLERATED_S = 5;

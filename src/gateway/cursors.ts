@@ -1,0 +1,91 @@
+import type { Database } from '../db/database.ts';
+import type { Engine } from '../engine/engine.ts';
+import { Loop } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+
+/** A commit that this node may not have delivered yet is at most this old (design.md section 6). */
+const MARGIN_MS = 10_000;
+const SAMPLE_EVERY_MS = 1_000;
+/** Resuming further back than this is loading afresh (realtime.md section 4). */
+const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Points in Postgres's own history: the oldest transaction that was still open at a moment. Everything
+ * that a row with `changed_in` below it says has been delivered; whatever changed from it on may not
+ * have been. Handed to clients as opaque cursors, and used by this node's own repair.
+ */
+export class Cursors {
+  readonly #database: Database;
+  readonly #engine: Engine;
+  readonly #loop: Loop;
+  /** Oldest first: one older than the margin, and all that are younger. */
+  #samples: { readonly takenAtMs: number; readonly xid: string; readonly time: string }[] = [];
+  #databaseId = '';
+
+  /** Takes the first sample; rejects when Postgres is away. */
+  static async start(database: Database, engine: Engine, log: Logger): Promise<Cursors> {
+    const cursors = new Cursors(database, engine, log);
+    try {
+      await cursors.#sample();
+    } catch (error) {
+      await cursors.close();
+      throw error;
+    }
+    return cursors;
+  }
+
+  /** Use `Cursors.start`. */
+  private constructor(database: Database, engine: Engine, log: Logger) {
+    this.#database = database;
+    this.#engine = engine;
+    this.#loop = new Loop({
+      intervalMs: SAMPLE_EVERY_MS,
+      run: () => this.#sample(),
+      onError: (error) => log.debug({ err: error }, 'no new cursor'),
+    });
+  }
+
+  /**
+   * For `ready` and heartbeats: opaque, and safe to resume from on any node. Of this node's last ten
+   * seconds, and none newer than the last proof of its link.
+   */
+  current(): string {
+    const { xid, time } = this.#samples[0]!;
+    const expiresAtMs = Date.parse(time) + LIFETIME_MS;
+    return Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
+  }
+
+  /** The transaction id from which on changes may have been missed by who was last whole at `healthySinceMs` (`performance.now()`). */
+  xidBefore(healthySinceMs: number): string {
+    const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
+    return (safe.at(-1) ?? this.#samples[0]!).xid;
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  async #sample(): Promise<void> {
+    // While the link is in doubt the samples stay: the cursor handed out grows no newer, and repair
+    // finds one from before.
+    if (!this.#engine.healthy && this.#samples.length > 0) return;
+    const takenAtMs = performance.now();
+    const [row] = await this.#database.query<{ xid: string; time: string; database_id: string }>(
+      READ_SNAPSHOT,
+    );
+    this.#databaseId = row!.database_id;
+    const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= takenAtMs - MARGIN_MS);
+    this.#samples = [...this.#samples.slice(Math.max(aged, 0)), { takenAtMs, ...row! }];
+  }
+}
+
+// A restored database has the identity of its original, and other transactions behind the same ids:
+// the timeline tells them apart.
+const READ_SNAPSHOT = {
+  name: 'read-snapshot',
+  text: `
+    SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
+      (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
+      (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
+      (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
+};

@@ -1,0 +1,58 @@
+import type { Metrics } from '../metrics.ts';
+import type { Broadcast } from './reader.ts';
+
+/** uWebSockets.js's app, as far as topics go. */
+export interface Publisher {
+  publish(topic: string, bytes: Buffer, isBinary: boolean): boolean;
+}
+
+/** A session that lost something published. */
+export interface Gapped {
+  silence(): void;
+  finishClosing(): void;
+}
+
+/**
+ * The one way onto topics. uWS skips a socket over maxBackpressure and goes on with the next frame, which
+ * would leave a hole that its client cannot see: a socket that lost a frame gets nothing published after
+ * it. `dropped` is where we hear of it, in the middle of uWS's own list of subscribers, where touching
+ * a socket's topics or closing it is a use after free: it is done before the next publish, or in the next
+ * turn of the loop at the latest. (What uWS still holds of the same batch is skipped for that socket by
+ * uWS itself.)
+ */
+export class Fanout {
+  readonly #publisher: Publisher;
+  readonly #metrics: Metrics;
+  #gapped: Gapped[] = [];
+  #loud = 0;
+
+  constructor(publisher: Publisher, metrics: Metrics) {
+    this.#publisher = publisher;
+    this.#metrics = metrics;
+  }
+
+  readonly broadcast: Broadcast = (topic, bytes) => {
+    if (this.#loud > 0) this.#silence();
+    this.#metrics.framesDelivered.inc();
+    this.#publisher.publish(topic, bytes, false);
+  };
+
+  /** Callable from uWS's `dropped`. */
+  gapped(session: Gapped): void {
+    if (this.#gapped.length === 0) setImmediate(this.#finish);
+    this.#gapped.push(session);
+    this.#loud += 1;
+  }
+
+  #silence(): void {
+    for (const session of this.#gapped.slice(-this.#loud)) session.silence();
+    this.#loud = 0;
+  }
+
+  readonly #finish = (): void => {
+    const gapped = this.#gapped;
+    this.#gapped = [];
+    this.#loud = 0;
+    for (const session of gapped) session.finishClosing();
+  };
+}

@@ -1,0 +1,95 @@
+import type { Authenticator } from '../access/authenticate.ts';
+import type { RateLimits } from '../access/rate-limit.ts';
+import type { Rights } from '../access/rights.ts';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { Database } from '../db/database.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Failures } from '../http/failure.ts';
+import type { HttpServer } from '../http/server.ts';
+import type { Logger } from '../log.ts';
+import type { Timeline } from '../messages/timeline.ts';
+import type { Metrics } from '../metrics.ts';
+import type { SocketLimits } from '../protocol/socket-limits.ts';
+import { Admission } from './admission.ts';
+import { Commands } from './commands.ts';
+import type { Cursors } from './cursors.ts';
+import { Fanout } from './fanout.ts';
+import { Heartbeats } from './heartbeats.ts';
+import type { Broadcast } from './reader.ts';
+import { Revocation } from './revocation.ts';
+import { SocketServer } from './server.ts';
+import type { Session } from './session.ts';
+import { Sessions } from './sessions.ts';
+import { Streams } from './streams.ts';
+import { Tickets } from './tickets.ts';
+
+export interface GatewayOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly rights: Rights;
+  readonly authenticator: Authenticator;
+  readonly rateLimits: RateLimits;
+  readonly directory: ConversationDirectory;
+  readonly timeline: Timeline;
+  readonly cursors: Pick<Cursors, 'current'>;
+  readonly http: Pick<HttpServer, 'app' | 'receive'>;
+  /** How a request is answered that is not upgraded. */
+  readonly refuse: (exchange: Exchange, thrown: unknown) => void;
+  readonly failures: Failures;
+  readonly allowedOrigins: readonly string[];
+  readonly limits: SocketLimits;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** The sockets of a node and what they get, put together. Serves as soon as the HttpServer listens. */
+export class Gateway {
+  readonly streams: Streams;
+  readonly tickets: Tickets;
+  /** To the sockets of this node alone. */
+  readonly broadcast: Broadcast;
+  readonly #heartbeats: Heartbeats;
+  readonly #revocation: Revocation;
+  readonly #server: SocketServer;
+
+  constructor(options: GatewayOptions) {
+    const { database, rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
+    const sessions = new Sessions<Session>();
+    const fanout = new Fanout(http.app, metrics);
+    const streams = new Streams({ ...options, broadcast: fanout.broadcast });
+    const heartbeats = new Heartbeats({
+      limits,
+      cursor: () => cursors.current(),
+      onError: (error) => log.error({ err: error }, 'heartbeats failed'),
+    });
+    const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
+    const admission = new Admission({ sessions, streams, revocation, cursors, limits });
+    const commands = new Commands({ ...options, streams, admission, revocation });
+    this.streams = streams;
+    this.broadcast = fanout.broadcast;
+    this.tickets = new Tickets(database);
+    this.#heartbeats = heartbeats;
+    this.#revocation = revocation;
+    this.#server = new SocketServer({
+      ...options,
+      heartbeats,
+      sessions,
+      streams,
+      tickets: this.tickets,
+      admission,
+      commands,
+      fanout,
+    });
+  }
+
+  /** Sends everybody to other nodes (realtime.md section 5); resolves when no socket is left, or time is up. */
+  drain(reason: string, drainMs: number): Promise<void> {
+    return this.#server.drain(reason, drainMs);
+  }
+
+  /** After `drain`. Sockets that are still open are the HttpServer's to cut. */
+  async close(): Promise<void> {
+    await Promise.all([this.#heartbeats.close(), this.#revocation.close()]);
+  }
+}

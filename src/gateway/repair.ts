@@ -1,0 +1,114 @@
+import { messageEvent } from '../conversations/message-present.ts';
+import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import type { Engine } from '../engine/engine.ts';
+import { toFrame } from '../engine/publish.ts';
+import { Loop } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import { READ_HEADS } from '../messages/insert-messages.ts';
+import { changedNotifications } from '../notifications/changed.ts';
+import type { ConversationStream } from './conversation-stream.ts';
+import type { Cursors } from './cursors.ts';
+import { type Broadcast, topics } from './reader.ts';
+import type { Streams } from './streams.ts';
+
+export interface RepairOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly streams: Streams;
+  readonly cursors: Cursors;
+  readonly broadcast: Broadcast;
+  readonly log: Logger;
+}
+
+/** Streams asked about in one query. */
+const CHUNK = 500;
+
+/**
+ * What a broken link lost, this node's readers get from Postgres, in place (design.md section 6): for
+ * every stream that is open here, the messages by number and whatever else changed since the link was
+ * last known whole. Tried again until a round has gone through.
+ */
+export class Repair {
+  readonly #options: RepairOptions;
+  readonly #loop: Loop;
+  readonly #unregister: () => void;
+  /** The transaction from which on something may be missing; undefined while nothing is. */
+  #since: string | undefined;
+
+  constructor(options: RepairOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: 1_000,
+      run: () => this.#repair(),
+      onError: (error) => options.log.warn({ err: error }, 'repair failed, trying again'),
+    });
+    this.#unregister = options.engine.onRecovered((healthySinceMs) => {
+      this.#since ??= options.cursors.xidBefore(healthySinceMs);
+      this.#loop.wake();
+    });
+  }
+
+  close(): Promise<void> {
+    this.#unregister();
+    return this.#loop.close();
+  }
+
+  async #repair(): Promise<void> {
+    const since = this.#since;
+    if (since === undefined) return;
+    // Taken before the work: a link that breaks and returns meanwhile asks for a round of its own.
+    this.#since = undefined;
+    try {
+      await this.#repairSince(since);
+    } catch (error) {
+      this.#since = since;
+      throw error;
+    }
+    this.#options.log.info('repaired the streams of this node');
+  }
+
+  async #repairSince(since: string): Promise<void> {
+    for (const streams of chunks([...this.#options.streams.open()]))
+      await this.#repairStreams(streams, since);
+    for (const actorIds of chunks([...this.#options.streams.feeds()])) {
+      await this.#repairFeeds(actorIds, since);
+    }
+  }
+
+  async #repairStreams(streams: readonly ConversationStream[], since: string): Promise<void> {
+    const ids = streams.map(({ id }) => id);
+    const byId = new Map(streams.map((stream) => [stream.id, stream]));
+    const heads = await this.#options.database.query<{ conversation_id: string; head: number }>(READ_HEADS, [
+      ids,
+    ]);
+    await Promise.all(heads.map(({ conversation_id, head }) => byId.get(conversation_id)!.fill(head)));
+
+    const changed = await this.#options.database.query<MessageRow>(READ_CHANGED_MESSAGES, [ids, since]);
+    for (const message of await withParts(this.#options.database, changed)) {
+      const stream = byId.get(message.row.conversation_id)!;
+      stream.receive(toFrame(messageEvent('message.updated', message, stream.audience)));
+    }
+  }
+
+  async #repairFeeds(actorIds: readonly string[], since: string): Promise<void> {
+    for (const event of await changedNotifications(this.#options.database, actorIds, since)) {
+      const { team } = toFrame(event);
+      if (team !== undefined) this.#options.broadcast(topics.durable(event.stream, 'team'), team);
+    }
+  }
+}
+
+function* chunks<T>(items: readonly T[]): Iterable<readonly T[]> {
+  for (let start = 0; start < items.length; start += CHUNK) yield items.slice(start, start + CHUNK);
+}
+
+// Messages that were only created come by their numbers.
+const READ_CHANGED_MESSAGES = {
+  name: 'read-changed-messages',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
+      AND m.status = 'sent' AND m.updated_at > m.created_at
+    ORDER BY m.conversation_id, m.sequence`,
+};

@@ -1,0 +1,242 @@
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { Database } from '../db/database.ts';
+import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
+import type { Frame } from '../engine/frame.ts';
+import type { Logger } from '../log.ts';
+import type { Timeline } from '../messages/timeline.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { ConversationStream, type StreamContext } from './conversation-stream.ts';
+import { type Audience, type Broadcast, type Reader, topics } from './reader.ts';
+import { MAX_REPLAY, type Position, replay } from './replay.ts';
+
+export interface StreamsOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly timeline: Timeline;
+  readonly directory: ConversationDirectory;
+  readonly broadcast: Broadcast;
+  readonly log: Logger;
+}
+
+/** A subscription that was accepted and has sent nothing yet. */
+export interface Joined {
+  /** The highest number that this reader may see, for the reply. */
+  readonly headSequence: number;
+  /** Sends the replay, then `caught_up` or `resync`; the reader is live when it resolves. Call it once, behind the reply. */
+  run(): Promise<void>;
+}
+
+/**
+ * The streams of this node: one for each conversation and each actor's feed that a socket here listens
+ * to, opened for the first reader and closed behind the last. Rights are checked by who calls.
+ */
+export class Streams {
+  readonly #options: StreamsOptions;
+  readonly #context: StreamContext;
+  readonly #conversations = new Map<string, OpenStream>();
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(options: StreamsOptions) {
+    this.#options = options;
+    this.#context = options;
+  }
+
+  /** The conversation streams that are open, for repair. */
+  *open(): Iterable<ConversationStream> {
+    for (const { stream } of this.#conversations.values()) if (stream !== undefined) yield stream;
+  }
+
+  /** The actors whose feeds are open, for repair. */
+  feeds(): Iterable<string> {
+    return this.#feeds.keys();
+  }
+
+  /**
+   * Listens to a conversation for `reader`, from `afterSequence` on or from now. Throws ApiError
+   * `service_unavailable` while the engine is away; whatever Postgres throws otherwise.
+   */
+  async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
+    const open = this.#acquire(conversationId);
+    // A reader joins a stream once: joining again starts over.
+    open.readers.get(reader)?.();
+    let cancelled = false;
+    open.readers.set(reader, () => {
+      cancelled = true;
+    });
+    const isCancelled = () => cancelled || reader.closed;
+    try {
+      const stream = await open.ready;
+      const delivered = stream.delivered;
+      const { end: journal } = stream.journal;
+      const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
+      const position = { sequence: afterSequence ?? delivered, visible: headSequence, journal };
+      return {
+        headSequence,
+        run: () => this.#run(stream, reader, position, isCancelled),
+      };
+    } catch (error) {
+      if (!cancelled) this.leave(conversationId, reader);
+      throw error instanceof EngineUnavailableError
+        ? new ApiError('service_unavailable', 'subscriptions cannot be taken at the moment', { cause: error })
+        : error;
+    }
+  }
+
+  /** Nothing more of the conversation is put on the reader from now on; ends a replay under way. */
+  leave(conversationId: string, reader: Reader): void {
+    const open = this.#conversations.get(conversationId);
+    const cancel = open?.readers.get(reader);
+    if (open === undefined || cancel === undefined) return;
+    cancel();
+    open.readers.delete(reader);
+    for (const topic of topicsOf(conversationId, reader.audience)) reader.leave(topic);
+    if (open.readers.size > 0) return;
+    this.#conversations.delete(conversationId);
+    open.close();
+  }
+
+  /** The actor's own feed. Listening when it resolves; throws like `join`. */
+  async joinFeed(actorId: string, reader: Reader): Promise<void> {
+    let feed = this.#feeds.get(actorId);
+    if (feed === undefined) {
+      feed = new Feed(actorId, this.#options.engine, this.#options.broadcast);
+      this.#feeds.set(actorId, feed);
+    }
+    feed.readers.add(reader);
+    reader.join(topics.durable(actorId, reader.audience));
+    try {
+      await feed.ready;
+    } catch (error) {
+      this.leaveFeed(actorId, reader);
+      throw new ApiError('service_unavailable', 'feeds cannot be opened at the moment', { cause: error });
+    }
+  }
+
+  leaveFeed(actorId: string, reader: Reader): void {
+    const feed = this.#feeds.get(actorId);
+    if (feed === undefined || !feed.readers.delete(reader)) return;
+    reader.leave(topics.durable(actorId, reader.audience));
+    if (feed.readers.size > 0) return;
+    this.#feeds.delete(actorId);
+    feed.close();
+  }
+
+  #acquire(conversationId: string): OpenStream {
+    let open = this.#conversations.get(conversationId);
+    if (open === undefined) {
+      open = new OpenStream(conversationId, this.#options, this.#context);
+      this.#conversations.set(conversationId, open);
+    }
+    return open;
+  }
+
+  async #run(
+    stream: ConversationStream,
+    reader: Reader,
+    position: Position,
+    cancelled: () => boolean,
+  ): Promise<void> {
+    if (cancelled()) return;
+    if (stream.delivered - position.sequence > MAX_REPLAY) {
+      const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
+      if (cancelled()) return;
+      this.leave(stream.id, reader);
+      return reader.send(
+        encode({
+          type: 'resync',
+          conversation_id: stream.id,
+          reason: 'too_many',
+          head_sequence: head,
+        }),
+      );
+    }
+    // A client that has seen more than there is (a restored database) carries on from what there is.
+    position.sequence = Math.min(position.sequence, stream.delivered);
+    await replay(this.#options, stream, reader, position, cancelled, () => {
+      const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
+      reader.send(encode({ type: 'caught_up', conversation_id: stream.id, sequence }));
+      for (const topic of topicsOf(stream.id, reader.audience)) reader.join(topic);
+    });
+  }
+
+  /** Customers are not told of numbers that they may not see (design.md section 7). */
+  async #visibleHead(stream: ConversationStream, upTo: number, audience: Audience): Promise<number> {
+    if (audience === 'team') return upTo;
+    return this.#options.timeline.visibleHead(stream.id, upTo);
+  }
+}
+
+/** A conversation's stream with the engine subscription under it, and who reads it. */
+class OpenStream {
+  /** Each reader with what ends its replay. */
+  readonly readers = new Map<Reader, () => void>();
+  readonly ready: Promise<ConversationStream>;
+  stream: ConversationStream | undefined;
+  #subscription: Subscription | undefined;
+  #closed = false;
+
+  constructor(id: string, options: StreamsOptions, context: StreamContext) {
+    this.ready = this.#open(id, options, context);
+    // Whoever joins awaits it; the stream itself survives that nobody does.
+    this.ready.catch(() => {});
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#subscription?.unsubscribe();
+    this.stream?.close();
+  }
+
+  /** Listens before it reads, so that what is committed meanwhile is held, not missed. */
+  async #open(id: string, options: StreamsOptions, context: StreamContext): Promise<ConversationStream> {
+    const early: Frame[] = [];
+    let receive = (frame: Frame): void => {
+      early.push(frame);
+    };
+    this.#subscription = await options.engine.subscribe(id, (frame) => receive(frame));
+    if (this.#closed) this.#subscription.unsubscribe();
+    const facts = await options.directory.facts(id);
+    const { head, settled } = await options.timeline.settledHead(id);
+    const stream = new ConversationStream(id, facts?.audience ?? 'internal', settled, context);
+    if (this.#closed) stream.close();
+    this.stream = stream;
+    receive = (frame) => stream.receive(frame);
+    for (const frame of early) stream.receive(frame);
+    if (head > settled) stream.fill(head).catch(() => {});
+    return stream;
+  }
+}
+
+/** An actor's own events: no numbers, put on the topic as they come. */
+class Feed {
+  readonly readers = new Set<Reader>();
+  readonly ready: Promise<Subscription>;
+  #closed = false;
+
+  constructor(actorId: string, engine: Engine, broadcast: Broadcast) {
+    this.ready = engine.subscribe(actorId, (frame) => {
+      if (frame.team !== undefined) broadcast(topics.durable(actorId, 'team'), frame.team);
+      if (frame.customer !== undefined) broadcast(topics.durable(actorId, 'customer'), frame.customer);
+    });
+    this.ready.then(
+      (subscription) => this.#closed && subscription.unsubscribe(),
+      () => {},
+    );
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.ready.then(
+      (subscription) => subscription.unsubscribe(),
+      () => {},
+    );
+  }
+}
+
+function topicsOf(stream: string, audience: Audience): [string, string] {
+  return [topics.durable(stream, audience), topics.ephemeral(stream, audience)];
+}
+
+function encode(frame: object): Buffer {
+  return Buffer.from(JSON.stringify(frame));
+}

@@ -1,0 +1,354 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { Authenticator } from '../../src/access/authenticate.ts';
+import { createRateLimits } from '../../src/access/rate-limit.ts';
+import { Rights } from '../../src/access/rights.ts';
+import { Tokens } from '../../src/access/tokens.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { type Demo, seedDemo } from '../../src/demo.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { type DomainEvent, publish } from '../../src/engine/publish.ts';
+import { Cursors } from '../../src/gateway/cursors.ts';
+import { Gateway } from '../../src/gateway/gateway.ts';
+import { Failures } from '../../src/http/failure.ts';
+import { HttpServer } from '../../src/http/server.ts';
+import { Timeline } from '../../src/messages/timeline.ts';
+import { createMetrics, type Metrics } from '../../src/metrics.ts';
+import type { ErrorObject } from '../../src/protocol/errors.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { SOCKET_LIMITS, type SocketLimits } from '../../src/protocol/socket-limits.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+
+export interface GroundOptions {
+  readonly limits?: Partial<SocketLimits>;
+  readonly allowedOrigins?: readonly string[];
+}
+
+/** The gateway with everything under it but the REST pipeline, over the demo account's rows. */
+export class Ground {
+  readonly port: number;
+  readonly demo: Demo;
+  readonly database: Database;
+  readonly tokens: Tokens;
+  readonly rights: Rights;
+  readonly authenticator: Authenticator;
+  readonly engine: MemoryEngine;
+  readonly gateway: Gateway;
+  readonly metrics: Metrics;
+
+  static async start(t: Teardown, options: GroundOptions = {}): Promise<Ground> {
+    const { url } = await createTestDatabase(t);
+    const database = await openDatabase({ url, log });
+    t.teardown(() => database.close());
+    const engine = new MemoryEngine();
+    t.teardown(() => engine.close());
+    const metrics = createMetrics();
+    const rights = await Rights.open(engine);
+    t.teardown(() => rights.close());
+    const tokens = await Tokens.open({ database });
+    const authenticator = new Authenticator({ database, tokens, rights });
+    const directory = new ConversationDirectory(database, rights);
+    const timeline = new Timeline(database, engine, metrics);
+    const cursors = await Cursors.start(database, engine, log);
+    t.teardown(() => cursors.close());
+    const failures = new Failures({ docsUrl: 'https://docs.example', requestLogUrl: null, log });
+    const http = new HttpServer({
+      handler: {
+        handle: (exchange) => exchange.send({ status: 404, body: '{}' }),
+        cut: (exchange, error) => exchange.cut({ status: error.status, body: failures.toBody(error) }),
+      },
+    });
+    const gateway = new Gateway({
+      database,
+      engine,
+      rights,
+      authenticator,
+      rateLimits: createRateLimits(null),
+      directory,
+      timeline,
+      cursors,
+      http,
+      refuse: (exchange, thrown) => {
+        const error = failures.toApiError(thrown, {});
+        exchange.send({ status: error.status, body: failures.toBody(error) });
+      },
+      failures,
+      allowedOrigins: options.allowedOrigins ?? [],
+      limits: { ...SOCKET_LIMITS, ...options.limits },
+      metrics,
+      log,
+    });
+    t.teardown(() => gateway.close());
+    const port = await http.listen({ host: '127.0.0.1', port: 0 });
+    t.teardown(() => http.close());
+    const demo = await seedDemo({ database, tokens, path: '/nonexistent/demo.json' });
+    return new Ground({ port, demo, database, tokens, rights, authenticator, engine, gateway, metrics });
+  }
+
+  private constructor(parts: Parts) {
+    this.port = parts.port;
+    this.demo = parts.demo;
+    this.database = parts.database;
+    this.tokens = parts.tokens;
+    this.rights = parts.rights;
+    this.authenticator = parts.authenticator;
+    this.engine = parts.engine;
+    this.gateway = parts.gateway;
+    this.metrics = parts.metrics;
+  }
+
+  url(query: Readonly<Record<string, string>> = {}): string {
+    const text = new URLSearchParams(query).toString();
+    return `ws://127.0.0.1:${this.port}/v1/realtime${text === '' ? '' : `?${text}`}`;
+  }
+
+  /** Of the demo account; ada's unless another credential is given. */
+  headers(credential = this.demo.users.ada.access_token): Record<string, string> {
+    return {
+      Authorization: `Bearer ${credential}`,
+      'Service-Version': this.demo.service_version,
+      'Service-Account': this.demo.account_id,
+    };
+  }
+
+  /** A socket that has been greeted. */
+  async open(headers: Record<string, string> = {}, query: Record<string, string> = {}): Promise<Client> {
+    const client = new Client(new WebSocket(this.url(query), { headers }));
+    await client.frame('hello');
+    return client;
+  }
+
+  /** A socket whose caller is known. */
+  async ready(credential?: string): Promise<Client> {
+    const client = await this.open(this.headers(credential));
+    await client.frame('ready');
+    return client;
+  }
+
+  /** Rows as sends leave them, without the write path. */
+  async storeMessages(conversationId: string, count: number, body = 'ahoy'): Promise<void> {
+    const { account_id: accountId, users } = this.demo;
+    await this.database.query(
+      {
+        name: 'test-store-messages',
+        text: `
+          INSERT INTO messages
+            (id, account_id, conversation_id, sequence, kind, status, visibility, body, author_id, sender_id)
+          SELECT 'msg_' || $2::text || n, $1, $2, n, 'chat', 'sent', 'internal', $5, $3, $3
+          FROM generate_series(1, $4::int) n`,
+      },
+      [accountId, conversationId, users.ada.id, count, body],
+    );
+  }
+
+  /** Makes a person a member of a conversation, or not, and tells every node. */
+  async setMember(conversationId: string, actorId: string, member: boolean): Promise<void> {
+    await this.database.kysely
+      .updateTable('participants')
+      .set({ membership: member ? 'active' : 'removed' })
+      .where('conversation_id', '=', conversationId)
+      .where('actor_id', '=', actorId)
+      .execute();
+    await this.rights.announce(conversationId);
+  }
+
+  /** An event as REST would have published it, that no replay knows of. */
+  publish(stream: string, event: Partial<DomainEvent> & Pick<DomainEvent, 'event'>): Promise<void> {
+    return publish(this.engine, {
+      stream,
+      conversationId: stream.startsWith('cnv_') ? stream : null,
+      sequence: 0,
+      resource: newId('notification'),
+      at: new Date().toISOString(),
+      team: {},
+      customer: undefined,
+      ...event,
+    });
+  }
+}
+
+type Parts = {
+  [name in keyof Ground as Ground[name] extends (...args: never[]) => unknown ? never : name]: Ground[name];
+};
+
+export interface ReceivedFrame {
+  readonly type: string;
+  readonly id?: string | null;
+  readonly ok?: boolean;
+  readonly error?: ErrorObject;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly event?: string;
+  readonly sequence?: number;
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+/** A socket that keeps every frame it gets. */
+export class Client {
+  readonly socket: WebSocket;
+  readonly frames: ReceivedFrame[] = [];
+  closed: { readonly code: number; readonly reason: string } | undefined;
+  /** The answer to a handshake that was refused. */
+  refused: { readonly status: number; readonly error: ErrorObject } | undefined;
+  #requests = 0;
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data) => this.frames.push(JSON.parse(data.toString())));
+    socket.on('close', (code, reason) => {
+      this.closed = { code, reason: reason.toString() };
+    });
+    socket.on('error', () => undefined);
+    socket.on('unexpected-response', (_, response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += chunk;
+      });
+      response.on('end', () => {
+        this.refused = { status: response.statusCode ?? 0, error: JSON.parse(body).error };
+      });
+    });
+  }
+
+  /** The first frame of a type (or that fits), now or later. */
+  frame(which: string | ((frame: ReceivedFrame) => boolean)): Promise<ReceivedFrame> {
+    const fits = typeof which === 'string' ? ({ type }: ReceivedFrame) => type === which : which;
+    return until(() => this.frames.find(fits), {
+      what: `a frame ${which}; got ${JSON.stringify(this.frames)} ${JSON.stringify(this.closed ?? this.refused)}`,
+    });
+  }
+
+  send(frame: object | string): void {
+    this.socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+  }
+
+  /** Sends a request and resolves with what carries its id. */
+  request(type: string, fields: object = {}): Promise<ReceivedFrame> {
+    const id = `r${++this.#requests}`;
+    this.send({ type, id, ...fields });
+    return this.frame((frame) => frame.id === id);
+  }
+
+  close(): void {
+    this.socket.close();
+  }
+
+  async closes(): Promise<{ readonly code: number; readonly reason: string }> {
+    return until(() => this.closed, { what: 'the end of the socket' });
+  }
+}
+
+/** How the server refuses a handshake. */
+export async function refusal(
+  ground: Ground,
+  headers: Record<string, string>,
+  query: Record<string, string> = {},
+): Promise<{ readonly status: number; readonly error: ErrorObject }> {
+  const client = new Client(new WebSocket(ground.url(query), { headers }));
+  return until(() => client.refused, { what: 'a refusal' });
+}
+
+/** A socket made by hand, for what no library sends, and for not reading. */
+export class RawSocket {
+  readonly socket: Socket;
+  /** The payloads of the text frames so far. */
+  readonly texts: string[] = [];
+  /** What the close frame says. */
+  closeCode: number | undefined;
+  ended = false;
+  #upgraded = false;
+  #pending: Buffer = Buffer.alloc(0);
+
+  static async open(port: number, headers: Readonly<Record<string, string>>): Promise<RawSocket> {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const raw = new RawSocket(socket);
+    socket.write(
+      [
+        'GET /v1/realtime HTTP/1.1',
+        `Host: 127.0.0.1:${port}`,
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        '\r\n',
+      ].join('\r\n'),
+    );
+    await until(() => raw.texts.some((text) => text.startsWith('{"type":"ready"')), { what: 'ready' });
+    return raw;
+  }
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (bytes) => this.#receive(Buffer.concat([this.#pending, bytes])));
+    socket.on('close', () => {
+      this.ended = true;
+    });
+    socket.on('error', () => undefined);
+  }
+
+  /** One masked frame. */
+  frame(opcode: number, payload: string | Buffer, final = true): void {
+    this.socket.write(clientFrame(opcode, Buffer.from(payload), final));
+  }
+
+  #receive(bytes: Buffer): void {
+    let at = 0;
+    if (!this.#upgraded) {
+      at = bytes.indexOf('\r\n\r\n') + 4;
+      this.#upgraded = at >= 4;
+    }
+    while (this.#upgraded) {
+      const frame = frameAt(bytes, at);
+      if (frame === undefined) break;
+      if (frame.opcode === TEXT) this.texts.push(frame.payload.toString());
+      if (frame.opcode === CLOSE) this.closeCode = frame.payload.readUInt16BE(0);
+      at = frame.end;
+    }
+    this.#pending = bytes.subarray(this.#upgraded ? at : 0);
+  }
+}
+
+export const TEXT = 1;
+export const BINARY = 2;
+export const CONTINUATION = 0;
+const CLOSE = 8;
+
+function clientFrame(opcode: number, payload: Buffer, final: boolean): Buffer {
+  const mask = randomBytes(4);
+  const head = lengthHead(payload.length);
+  head[0] = (final ? 0x80 : 0) | opcode;
+  head[1]! |= 0x80;
+  return Buffer.concat([head, mask, payload.map((byte, index) => byte ^ mask[index % 4]!)]);
+}
+
+function lengthHead(length: number): Buffer {
+  if (length < 126) return Buffer.from([0, length]);
+  if (length < 65_536) return Buffer.from([0, 126, length >> 8, length & 0xff]);
+  const head = Buffer.alloc(10);
+  head[1] = 127;
+  head.writeBigUInt64BE(BigInt(length), 2);
+  return head;
+}
+
+/** The server's, unmasked; undefined until it is whole. */
+function frameAt(bytes: Buffer, at: number) {
+  if (at + 2 > bytes.length) return undefined;
+  const short = bytes[at + 1]! & 0x7f;
+  const start = at + 2 + (short === 126 ? 2 : short === 127 ? 8 : 0);
+  if (start > bytes.length) return undefined;
+  const length =
+    short === 126
+      ? bytes.readUInt16BE(at + 2)
+      : short === 127
+        ? Number(bytes.readBigUInt64BE(at + 2))
+        : short;
+  const end = start + length;
+  if (end > bytes.length) return undefined;
+  return { opcode: bytes[at]! & 0x0f, payload: bytes.subarray(start, end), end };
+}

@@ -1,0 +1,82 @@
+/** Realtime.md section 5: heartbeats, expiry, and how a node says goodbye. */
+
+import t from 'tap';
+import { createApiKey } from '../../src/accounts/keys.ts';
+import { findRole } from '../../src/accounts/roles.ts';
+import { until } from '../support/until.ts';
+import { type Client, Ground, refusal } from './fixture.ts';
+
+const ground = await Ground.start(t, {
+  limits: { heartbeatMs: 100, pongMs: 150, expiryGraceMs: 300, cutMs: 300 },
+});
+const { demo, database } = ground;
+
+t.test('who answers pings stays, who does not is closed', async (t) => {
+  const lively = answering(await ground.ready());
+  const dead = await ground.ready();
+  const ping = await lively.frame('ping');
+  t.match(ping, { type: 'ping', t: Number, cursor: String, heads: {} });
+  t.strictSame(Object.keys(ping), ['type', 't', 'cursor', 'heads']);
+  t.match(await dead.closes(), { code: 4002, reason: 'heartbeat_timeout' });
+  await until(() => lively.frames.filter(({ type }) => type === 'ping').length > 5, { what: 'six pings' });
+  t.equal(lively.closed, undefined);
+  lively.close();
+});
+
+t.test('a pong that nobody asked for is no fault, a malformed one is', async (t) => {
+  const client = answering(await ground.ready());
+  for (let i = 0; i < 15; i++) client.send({ type: 'pong', t: 1 });
+  t.match(await client.request('ping'), { type: 'pong' });
+  client.send({ type: 'pong', t: 1, x: 1 });
+  t.match(await client.frame(({ id }) => id === null), { error: { code: 'validation_failed', param: 'x' } });
+  client.close();
+});
+
+t.test('a token ends its socket, after a warning and its grace', async (t) => {
+  const { token, expiresAt } = await ground.tokens.issueAccess({
+    accountId: demo.account_id,
+    actorId: demo.users.ada.id,
+    ttlS: 2,
+  });
+  const client = answering(await ground.ready(token));
+  t.equal((await client.frame('ready')).expires_at, expiresAt);
+  t.match(await client.frame('auth_expiring'), { expires_at: expiresAt });
+  t.match(await client.closes(), { code: 4200 });
+  t.ok(Date.now() >= Date.parse(expiresAt) + 300);
+  t.equal(client.frames.filter(({ type }) => type === 'auth_expiring').length, 1);
+});
+
+t.test('a key ends its socket without one', async (t) => {
+  const key = await database.transaction(async (tx) => {
+    const role = await findRole(tx, demo.account_id, 'admin');
+    const expiresAt = new Date(Date.now() + 800).toISOString();
+    const input = { accountId: demo.account_id, name: 'Short', roleId: role.id, expiresAt };
+    return (await createApiKey(tx, input)).key;
+  });
+  const client = answering(await ground.ready(key));
+  t.match(await client.closes(), { code: 4200 });
+  t.notOk(client.frames.some(({ type }) => type === 'auth_expiring'));
+});
+
+t.test('a node that stops sends everybody away', async (t) => {
+  const clients = [answering(await ground.ready()), answering(await ground.ready())];
+  const drained = ground.gateway.drain('deploy', 400);
+  for (const client of clients) {
+    const goaway = await client.frame('goaway');
+    t.match(goaway, { reconnect_in_ms: Number, deadline_ms: 400, reason: 'deploy' });
+    t.ok(Number(goaway.reconnect_in_ms) <= 200);
+  }
+  t.match(await refusal(ground, ground.headers()), { status: 503, error: { code: 'service_unavailable' } });
+  clients[0]?.close();
+  t.match(await clients[1]?.closes(), { code: 4000, reason: 'going_away' });
+  await drained;
+});
+
+/** As every client should. */
+function answering(client: Client): Client {
+  client.socket.on('message', (data) => {
+    const frame = JSON.parse(data.toString());
+    if (frame.type === 'ping') client.send({ type: 'pong', t: frame.t });
+  });
+  return client;
+}

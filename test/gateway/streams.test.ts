@@ -1,0 +1,224 @@
+import t from 'tap';
+import { Rights } from '../../src/access/rights.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
+import { messageEvent } from '../../src/conversations/message-present.ts';
+import { withParts } from '../../src/conversations/message-rows.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { publish, toFrame, voidFrame } from '../../src/engine/publish.ts';
+import type { Reader } from '../../src/gateway/reader.ts';
+import { Streams } from '../../src/gateway/streams.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { createGround, type Ground, log, openWritePath, outgoing } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+
+t.test('live messages come in order, whatever order their frames arrive in', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, undefined)).run();
+  const frames = await committedFrames(ground, send, 6);
+  for (const index of [1, 0, 5, 3, 2, 4]) await node.engine.publish(ground.conversationId, frames[index]!);
+  t.same(reader.created(), [1, 2, 3, 4, 5, 6]);
+
+  for (const frame of frames) await node.engine.publish(ground.conversationId, frame);
+  t.same(reader.created(), [1, 2, 3, 4, 5, 6], 'a frame that comes again is dropped');
+});
+
+t.test('a frame that never comes is read from Postgres', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, undefined)).run();
+  const frames = await committedFrames(ground, send, 3);
+  await node.engine.publish(ground.conversationId, frames[2]!);
+  await until(() => reader.created().length === 3, { what: 'the repaired messages' });
+  t.same(reader.created(), [1, 2, 3]);
+});
+
+t.test('a void lets what waits behind it through at once', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, undefined)).run();
+  const [first] = await committedFrames(ground, send, 1);
+  const later = { ...first!, sequence: 3 };
+  await node.engine.publish(ground.conversationId, first!);
+  await node.engine.publish(ground.conversationId, later);
+  t.same(reader.created(), [1]);
+  await node.engine.publish(ground.conversationId, voidFrame(ground.conversationId, 2));
+  t.equal(reader.frames.filter(({ type }) => type === 'event').length, 2);
+});
+
+t.test('a number nobody commits is given up, and delivery goes on', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, undefined)).run();
+  await node.engine.reserve([{ stream: ground.conversationId, count: 1, floor: 0 }]);
+  const [frame] = await committedFrames(ground, send, 1);
+  t.equal(frame!.sequence, 2, 'number 1 was taken by somebody who died');
+  await node.engine.publish(ground.conversationId, frame!);
+  await until(() => reader.created().length === 1, { what: 'the message behind the hole' });
+  t.same(reader.created(), [2]);
+});
+
+t.test('replay runs into live without a gap or a double, under load', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  for (let n = 0; n < 100; n++) await send();
+  const readers: Recorder[] = [];
+  let sending = true;
+  const load = (async () => {
+    while (sending) await Promise.all(Array.from({ length: 5 }, () => send()));
+  })();
+  for (let n = 0; n < 20; n++) {
+    const reader = new Recorder(node);
+    readers.push(reader);
+    await (await node.streams.join(ground.conversationId, reader, n * 5)).run();
+  }
+  sending = false;
+  await load;
+  const last = await send();
+  await until(() => readers.every((reader) => reader.created().at(-1) === last), {
+    what: 'the last message',
+  });
+  for (const [n, reader] of readers.entries()) {
+    t.same(
+      reader.created(),
+      Array.from({ length: last - n * 5 }, (_, index) => n * 5 + index + 1),
+      `from ${n * 5}`,
+    );
+  }
+});
+
+t.test('caught_up says through where, and comes before what is live', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  for (let n = 0; n < 3; n++) await send();
+  const reader = new Recorder(node);
+  const joined = await node.streams.join(ground.conversationId, reader, 1);
+  t.equal(joined.headSequence, 3);
+  await joined.run();
+  await send();
+  t.same(
+    reader.frames.map((frame) => frame.sequence),
+    [2, 3, 3, 4],
+  );
+  t.match(reader.frames[2], { type: 'caught_up', conversation_id: ground.conversationId });
+});
+
+t.test('too far behind is told to page, and is not subscribed', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  await Promise.all(Array.from({ length: 1_001 }, () => send()));
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, 0)).run();
+  t.same(reader.frames, [
+    { type: 'resync', conversation_id: ground.conversationId, reason: 'too_many', head_sequence: 1_001 },
+  ]);
+  t.equal(reader.topics.size, 0);
+
+  const nearer = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, nearer, 1)).run();
+  t.equal(nearer.created().length, 1_000);
+});
+
+t.test('a stream that nobody reads any more is closed', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, undefined)).run();
+  node.streams.leave(ground.conversationId, reader);
+  await send();
+  t.same(reader.created(), []);
+  t.equal([...node.streams.open()].length, 0);
+});
+
+t.test('leaving during the replay ends it', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  for (let n = 0; n < 50; n++) await send();
+  const reader = new Recorder(node);
+  const joined = await node.streams.join(ground.conversationId, reader, 0);
+  const running = joined.run();
+  node.streams.leave(ground.conversationId, reader);
+  await running;
+  t.same(reader.frames, []);
+  t.equal(reader.topics.size, 0);
+});
+
+interface Frame {
+  readonly type: string;
+  readonly event?: string;
+  readonly sequence?: number;
+}
+
+type Node = Awaited<ReturnType<typeof openNode>>['node'];
+
+/** A node's streams over a real database; `live`: what is sent is published as it is committed. */
+async function openNode(t: Teardown, options: { live?: boolean } = {}) {
+  const ground = await createGround(t);
+  const engine = new MemoryEngine();
+  const rights = await Rights.open(engine);
+  t.teardown(() => rights.close());
+  const readers = new Set<Recorder>();
+  const { writePath, timeline, committed } = openWritePath(ground, engine);
+  const streams = new Streams({
+    database: ground.database,
+    engine,
+    timeline,
+    directory: new ConversationDirectory(ground.database, rights),
+    log,
+    broadcast: (topic, bytes) => {
+      for (const reader of readers) if (reader.topics.has(topic)) reader.send(bytes);
+    },
+  });
+  const send = async (): Promise<number> => {
+    const { row } = await writePath.append(outgoing(ground));
+    if (options.live) {
+      for (const batch of committed.splice(0)) {
+        for (const message of batch.messages) {
+          await publish(engine, messageEvent('message.created', message, message.audience));
+        }
+      }
+    }
+    return row.sequence!;
+  };
+  return { ground, node: { engine, streams, readers, timeline }, send };
+}
+
+/** Sends messages and answers their frames, unpublished. */
+async function committedFrames(ground: Ground, send: () => Promise<number>, count: number) {
+  const sequences: number[] = [];
+  for (let n = 0; n < count; n++) sequences.push(await send());
+  const { timeline } = openWritePath(ground, new MemoryEngine());
+  const rows = await timeline.read({
+    conversationId: ground.conversationId,
+    after: sequences[0]! - 1,
+    upTo: sequences.at(-1)!,
+  });
+  const messages = await withParts(ground.database, rows);
+  return messages.map((message) => toFrame(messageEvent('message.created', message, 'internal')));
+}
+
+/** A socket's place in the streams, that keeps what it gets. */
+class Recorder implements Reader {
+  readonly audience = 'team';
+  readonly closed = false;
+  readonly bufferedBytes = 0;
+  readonly frames: Frame[] = [];
+  readonly topics = new Set<string>();
+
+  constructor(node: Node) {
+    node.readers.add(this);
+  }
+
+  created(): (number | undefined)[] {
+    return this.frames.filter(({ event }) => event === 'message.created').map(({ sequence }) => sequence);
+  }
+
+  send(bytes: Buffer): void {
+    this.frames.push(JSON.parse(bytes.toString()));
+  }
+
+  async drained(): Promise<void> {}
+
+  join(topic: string): void {
+    this.topics.add(topic);
+  }
+
+  leave(topic: string): void {
+    this.topics.delete(topic);
+  }
+}

@@ -1,0 +1,137 @@
+/** Realtime.md section 1: tickets, single use, bound to actor, account and the credential that asked for them. */
+
+import t from 'tap';
+import type { Principal } from '../../src/access/principal.ts';
+import { realtimeRoutes } from '../../src/gateway/routes.ts';
+import { Tickets } from '../../src/gateway/tickets.ts';
+import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
+import { Ground, refusal } from './fixture.ts';
+
+const ground = await Ground.start(t);
+const { demo, database, authenticator, gateway } = ground;
+const query = { version: demo.service_version, account: demo.account_id };
+const INVALID = { status: 401, error: { code: 'invalid_credentials', param: 'ticket' } };
+
+t.test('a ticket opens one socket', async (t) => {
+  const { ticket, expiresAt } = await take();
+  const leftMs = Date.parse(expiresAt) - Date.now();
+  t.ok(leftMs > 25_000 && leftMs <= 31_000, `${leftMs} ms left`);
+  const client = await ground.open({}, { ...query, ticket });
+  const ready = await client.frame('ready');
+  t.match(ready, { actor: { id: demo.users.ada.id }, account_id: demo.account_id });
+  t.ok(Date.parse(String(ready.expires_at)) > Date.now(), 'as long as the token that asked for it');
+  t.match(await refusal(ground, {}, { ...query, ticket }), INVALID, 'not a second time');
+  client.close();
+});
+
+t.test('of two that come at once with it one gets in', async (t) => {
+  const { ticket } = await take();
+  const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => gateway.tickets.redeem(ticket)));
+  t.equal(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+t.test('its account need not be named, but must not be another one', async (t) => {
+  const { ticket } = await take();
+  const client = await ground.open({}, { version: query.version, ticket });
+  t.ok(await client.frame('ready'));
+  client.close();
+  const foreign = { ...query, account: demo.other_account.account_id, ticket: (await take()).ticket };
+  t.match(await refusal(ground, {}, foreign), { status: 404, error: { code: 'resource_not_found' } });
+  t.match(await refusal(ground, {}, { account: query.account, ticket: (await take()).ticket }), {
+    status: 400,
+    error: { code: 'api_version_required' },
+  });
+});
+
+t.test('one that is unknown, malformed or expired opens nothing', async (t) => {
+  const { ticket } = await take();
+  const unknown = `${ticket.slice(0, -4)}xxxx`;
+  await database.query({
+    name: 'test-age-tickets',
+    text: "UPDATE tickets SET expires_at = now() - interval '1 ms'",
+  });
+  for (const text of [ticket, unknown, 'ticket_', 'x', 'ticket_%00']) {
+    t.match(await refusal(ground, {}, { ...query, ticket: text }), INVALID, text);
+  }
+});
+
+t.test('it is kept hashed, and not for long', async (t) => {
+  const { ticket } = await take();
+  const rows = await database.kysely.selectFrom('tickets').selectAll().execute();
+  t.ok(rows.length > 0);
+  t.notOk(JSON.stringify(rows).includes(ticket.slice('ticket_'.length)));
+  await database.query({
+    name: 'test-age-tickets',
+    text: "UPDATE tickets SET expires_at = now() - interval '1 ms'",
+  });
+  const fresh = new Tickets(database);
+  await fresh.issue(await ada());
+  t.equal((await database.kysely.selectFrom('tickets').selectAll().execute()).length, 1);
+});
+
+t.test('it ends with the credential that asked for it', async (t) => {
+  const { token } = await ground.tokens.issueAccess({
+    accountId: demo.account_id,
+    actorId: demo.users.ada.id,
+    ttlS: 1,
+  });
+  const principal = await authenticator.authenticate(`Bearer ${token}`);
+  const { ticket } = await gateway.tickets.issue({
+    ...principal,
+    credential: { ...principal.credential, expiresAtMs: Date.now() - 1 },
+  });
+  t.match(await refusal(ground, {}, { ...query, ticket }), { status: 401, error: { code: 'expired_token' } });
+
+  const vera = await authenticator.authenticate(`Bearer ${demo.users.vera.access_token}`);
+  const hers = await gateway.tickets.issue(vera);
+  await database.kysely
+    .updateTable('actors')
+    .set({ deactivated_at: new Date().toISOString() })
+    .where('id', '=', demo.users.vera.id)
+    .execute();
+  await ground.rights.announce(demo.users.vera.id);
+  t.match(await refusal(ground, {}, { ...query, ticket: hers.ticket }), {
+    status: 401,
+    error: { code: 'invalid_credentials' },
+  });
+});
+
+t.test('the endpoint: people, keys and customers, no agents', async (t) => {
+  const [route] = realtimeRoutes(gateway.tickets);
+  t.match(route, {
+    method: 'POST',
+    path: '/v1/realtime/tickets',
+    since: '1.1.harbor',
+    permission: null,
+    customers: true,
+    status: 201,
+  });
+  const call = async (principal: Principal) =>
+    route?.handle({
+      principal,
+      version: CURRENT_VERSION,
+      params: {},
+      query: {},
+      body: {},
+      requestId: 'req_x',
+      url: '/',
+    } as never);
+  for (const credential of [demo.api_key, demo.customer.access_token]) {
+    const resource = await call(await authenticator.authenticate(`Bearer ${credential}`));
+    t.match(resource, { object: 'realtime_ticket', ticket: /^ticket_/, expires_at: /Z$/ });
+    const { ticket } = resource as { ticket: string };
+    const client = await ground.open({}, { ...query, ticket });
+    t.ok(await client.frame('ready'));
+    client.close();
+  }
+  const person = await ada();
+  await t.rejects(call({ ...person, actor: { ...person.actor, type: 'agent' } }), /Agents cannot/);
+});
+
+async function ada(): Promise<Principal> {
+  return authenticator.authenticate(`Bearer ${demo.users.ada.access_token}`);
+}
+
+async function take(): Promise<{ ticket: string; expiresAt: string }> {
+  return gateway.tickets.issue(await ada());
+}
