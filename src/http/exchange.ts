@@ -1,0 +1,382 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../protocol/errors.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** What is answered: once, and then nothing more. */
+export interface Outgoing {
+  readonly status: number;
+  /** Text or bytes as they go out; null: no content. */
+  readonly body: string | Buffer | null;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+}
+
+/** Told when the body is there, whole, or that it will never be. */
+export interface BodyReceiver {
+  bodyArrived(text: string): void;
+  /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
+  bodyFailed(error: ApiError): void;
+}
+
+/** The slice of uWebSockets.js's HttpResponse that is used here. After end or abort each of these throws. */
+export interface Connection {
+  writeStatus(status: string): unknown;
+  writeHeader(name: string, value: string): unknown;
+  end(body: string | Buffer, closeConnection: boolean): unknown;
+  endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
+  tryEnd(body: string | Buffer, totalSize: number): [boolean, boolean];
+  onWritable(resume: (offset: number) => boolean): unknown;
+  onData(receive: (chunk: ArrayBuffer, last: boolean) => void): unknown;
+  onAborted(aborted: () => void): unknown;
+  cork(write: () => void): unknown;
+  close(): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
+}
+
+/** What answers requests (pipeline.ts). Neither method throws. */
+export interface RequestHandler {
+  /** Answers, now or later. */
+  handle(exchange: Exchange): void;
+  /** Answers a request that must not be served, and cuts its connection. */
+  cut(exchange: Exchange, error: ApiError): void;
+}
+
+/** Milliseconds that each part of an exchange may take, and bytes of a body. */
+export interface ExchangeLimits {
+  readonly bodyBytes: number;
+  readonly bodyMs: number;
+  /** For a client that takes its answer slowly. */
+  readonly writeMs: number;
+}
+
+/** What an exchange needs of its server. */
+export interface ExchangeHost {
+  readonly limits: ExchangeLimits;
+  /** While it drains, every answer ends its connection. */
+  readonly draining: boolean;
+  /** From now on `expire` is called regularly, until `finished`. */
+  watch(exchange: Exchange): void;
+  finished(exchange: Exchange): void;
+}
+
+/**
+ * One request and its response, safe to use at any time: after the client is gone everything is a no-op.
+ *
+ * uWebSockets.js parses on when a handler returns, also into the next request of the same read. So an
+ * answer that ends the connection is never given inside the parser: while a request is pending, the
+ * library cuts the connection before anything behind it runs. `cut` is the one exception.
+ */
+export class Exchange {
+  readonly id: string;
+  readonly head: RequestHead;
+  readonly startedAtMs = performance.now();
+
+  readonly #host: ExchangeHost;
+  /** Gone once answered or aborted. */
+  #connection: Connection | undefined;
+  /** While uWebSockets.js calls us: what is written then is corked, and bytes of a next request may follow. */
+  #inParser = true;
+  /** Names and values in turn. */
+  #headers: string[] | undefined;
+  /** The body whole, or why there is none; undefined while it is coming. */
+  #body: string | ApiError | undefined;
+  #receiver: BodyReceiver | undefined;
+  #chunks: Chunks | undefined;
+  /** Bytes that went by without being kept. */
+  #discarded = 0;
+  /** The last byte of the body has come in. */
+  #bodyOver = false;
+  /** The answer that waits for a body that nobody wants to go by. */
+  #held: Outgoing | undefined;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  #closes: boolean;
+  #answered = false;
+  #finished = false;
+
+  /** Within the library's call of the handler. */
+  constructor(host: ExchangeHost, connection: Connection, head: RequestHead, id: string) {
+    this.#host = host;
+    this.#connection = connection;
+    this.head = head;
+    this.id = id;
+    this.#closes = head.closes;
+    if (head.contentLength === 0) this.#body = '';
+    else if (head.contentLength > host.limits.bodyBytes) this.#body = tooLarge(host.limits.bodyBytes);
+    connection.onAborted(this.#finish);
+  }
+
+  /** Whether nothing can be sent any more: answered, or the client is gone. */
+  get ended(): boolean {
+    return this.#answered || this.#connection === undefined;
+  }
+
+  /** The peer's address as text; asked for within the handler alone, '' when the client is gone. */
+  readAddress(): string {
+    const bytes = this.#connection?.getRemoteAddressAsText();
+    return bytes === undefined ? '' : Buffer.from(bytes).toString('latin1');
+  }
+
+  /** A header of the answer to come. Never with text of a user: values go out unchecked. */
+  setHeader(name: string, value: string): void {
+    this.#headers ??= [];
+    this.#headers.push(name, value);
+  }
+
+  /** Hands the body over as soon as it can be judged: at once, where it can be now. */
+  whenBody(receiver: BodyReceiver): void {
+    this.#receiver = receiver;
+    if (this.#body !== undefined) this.#deliver(this.#body);
+  }
+
+  /** Sends the one answer of this exchange; a second one is dropped. */
+  send(outgoing: Outgoing): void {
+    if (this.ended) return;
+    this.#answered = true;
+    if (this.head.contentLength > this.#host.limits.bodyBytes && !this.#bodyOver) this.#hold(outgoing);
+    else this.#answer(outgoing);
+  }
+
+  /**
+   * Sends the answer and cuts the connection inside this very call, so that not one byte more of it is
+   * parsed. The library closes at once only what is not corked, and its cork holds 16 KiB: a body
+   * beyond that goes out directly. JSON may end in blanks.
+   */
+  cut(outgoing: Outgoing & { readonly body: string }): void {
+    if (this.ended) return;
+    this.#answered = true;
+    this.#closes = true;
+    this.#write({ ...outgoing, body: outgoing.body.padEnd(CORK_BYTES) });
+  }
+
+  /** Ends it without an answer. */
+  abort(): void {
+    this.#connection?.close();
+  }
+
+  /** The connection has become a socket: it is not ours any more. */
+  handOver(): void {
+    this.#finish();
+  }
+
+  /**
+   * By the server, when the handler has returned. The body of a request that was answered by its head
+   * alone is not read: the library lets it pass.
+   */
+  leaveHandler(): void {
+    this.#inParser = false;
+    if (this.head.contentLength === 0 || (this.#answered && this.#held === undefined)) return;
+    this.#connection?.onData(this.#onData);
+  }
+
+  /** Called regularly while watched, with `performance.now()`. */
+  expire(nowMs: number): void {
+    if (nowMs < this.#deadlineMs || this.#connection === undefined) return;
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+    if (this.#held !== undefined) this.#release(this.#held);
+    else if (this.#answered) this.abort();
+    else this.#bodyTimedOut();
+  }
+
+  /** uWebSockets.js takes the memory of the chunk back when this returns. */
+  readonly #onData = (chunk: ArrayBuffer, last: boolean): void => {
+    if (this.#connection === undefined) return;
+    this.#inParser = true;
+    this.#bodyOver = last;
+    if (this.#body === undefined) this.#collect(Buffer.from(chunk), last);
+    else this.#discard(chunk.byteLength);
+    this.#inParser = false;
+  };
+
+  #collect(bytes: Buffer, last: boolean): void {
+    if (last && this.#chunks === undefined) {
+      this.#bodyArrived(bytes);
+      return;
+    }
+    if (this.#chunks === undefined) {
+      this.#chunks = new Chunks(this.head.contentLength);
+      this.#watch(this.#host.limits.bodyMs);
+    }
+    this.#chunks.add(bytes);
+    if (last) this.#bodyArrived(this.#chunks.bytes);
+  }
+
+  #bodyArrived(bytes: Buffer): void {
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+    this.#chunks = undefined;
+    this.#body = isUtf8(bytes) ? bytes.toString() : notUtf8();
+    this.#deliver(this.#body);
+  }
+
+  #bodyTimedOut(): void {
+    // What is left of the body would be waited for, and then be read as the next request.
+    this.#closes = true;
+    this.#chunks = undefined;
+    this.#body = timedOut(this.#host.limits.bodyMs);
+    this.#deliver(this.#body);
+  }
+
+  #deliver(body: string | ApiError): void {
+    const receiver = this.#receiver;
+    if (receiver === undefined) return;
+    this.#receiver = undefined;
+    if (typeof body === 'string') receiver.bodyArrived(body);
+    else receiver.bodyFailed(body);
+  }
+
+  /**
+   * A client that is cut while it sends may never see the answer. So some of what is too large is let
+   * go by first, without keeping it.
+   */
+  #hold(outgoing: Outgoing): void {
+    this.#closes = true;
+    this.#held = outgoing;
+    this.#watch(DISCARD_MS);
+  }
+
+  #discard(bytes: number): void {
+    this.#discarded += bytes;
+    if (this.#held === undefined) return;
+    if (this.#bodyOver || this.#discarded > DISCARD_BYTES) this.#release(this.#held);
+  }
+
+  #release(outgoing: Outgoing): void {
+    this.#held = undefined;
+    this.#answer(outgoing);
+  }
+
+  #answer(outgoing: Outgoing): void {
+    if (this.#inParser && this.#mustClose) setImmediate(() => this.#write(outgoing));
+    else this.#write(outgoing);
+  }
+
+  get #mustClose(): boolean {
+    return this.#closes || this.#host.draining;
+  }
+
+  #write(outgoing: Outgoing): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    if (this.#inParser) this.#respond(connection, outgoing);
+    else connection.cork(() => this.#respond(connection, outgoing));
+  }
+
+  #respond(connection: Connection, { status, body, contentType }: Outgoing): void {
+    connection.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    connection.writeHeader('Request-Id', this.id);
+    if (this.#headers !== undefined) writePairs(connection, this.#headers);
+    if (body !== null) connection.writeHeader('Content-Type', contentType ?? 'application/json');
+
+    if (this.#end(connection, body)) this.#finish();
+    else if (body !== null) this.#trickle(connection, body);
+  }
+
+  /** Whether that was all of it. */
+  #end(connection: Connection, body: string | Buffer | null): boolean {
+    const closes = this.#mustClose;
+    if (body === null) connection.endWithoutBody(undefined, closes);
+    else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
+    else if (closes) connection.end(body, true);
+    // Not `end`: it counts as done what the client has not taken, and whoever goes on asking without
+    // reading would fill our memory. This way the next request meets a pending one, and is cut.
+    else return connection.tryEnd(body, 0)[1];
+    return true;
+  }
+
+  #trickle(connection: Connection, body: string | Buffer): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.#watch(this.#host.limits.writeMs);
+    connection.onWritable((offset) => {
+      const [ok, done] = connection.tryEnd(bytes.subarray(offset), bytes.length);
+      if (done) this.#finish();
+      return ok;
+    });
+  }
+
+  #watch(ms: number): void {
+    this.#deadlineMs = performance.now() + ms;
+    this.#host.watch(this);
+  }
+
+  readonly #finish = (): void => {
+    if (this.#finished) return;
+    this.#finished = true;
+    this.#connection = undefined;
+    this.#receiver = undefined;
+    this.#chunks = undefined;
+    this.#host.finished(this);
+  };
+}
+
+/** What the library writes together, and more. */
+const CORK_BYTES = 16 * 1024;
+/** How much, and for how long, of a body too large is let go by before its answer. */
+const DISCARD_BYTES = 1024 * 1024;
+const DISCARD_MS = 1_000;
+
+const STATUS_LINES = new Map([
+  [200, '200 OK'],
+  [201, '201 Created'],
+  [204, '204 No Content'],
+  [302, '302 Found'],
+  [304, '304 Not Modified'],
+  [400, '400 Bad Request'],
+  [401, '401 Unauthorized'],
+  [402, '402 Payment Required'],
+  [403, '403 Forbidden'],
+  [404, '404 Not Found'],
+  [405, '405 Method Not Allowed'],
+  [408, '408 Request Timeout'],
+  [409, '409 Conflict'],
+  [410, '410 Gone'],
+  [413, '413 Content Too Large'],
+  [422, '422 Unprocessable Content'],
+  [429, '429 Too Many Requests'],
+  [499, '499 Client Closed Request'],
+  [500, '500 Internal Server Error'],
+  [502, '502 Bad Gateway'],
+  [503, '503 Service Unavailable'],
+  [504, '504 Gateway Timeout'],
+]);
+
+/** A body that comes in pieces. Grows with what was sent, not with what was announced. */
+class Chunks {
+  #buffer: Buffer;
+  #length = 0;
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#buffer = Buffer.allocUnsafe(Math.min(most, CORK_BYTES));
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  add(bytes: Buffer): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.min(this.#most, Math.max(length, 2 * this.#buffer.length)));
+      this.bytes.copy(grown);
+      this.#buffer = grown;
+    }
+    bytes.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+}
+
+function writePairs(connection: Connection, pairs: readonly string[]): void {
+  for (let i = 0; i < pairs.length; i += 2) connection.writeHeader(pairs[i]!, pairs[i + 1]!);
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`);
+}
+
+function timedOut(ms: number): ApiError {
+  return new ApiError('request_timeout', `The body did not arrive whole within ${ms / 1000} s.`);
+}
+
+function notUtf8(): ApiError {
+  return new ApiError('invalid_format', 'The body is not valid UTF-8.');
+}

@@ -1,0 +1,36 @@
+import type { Exchange } from './exchange.ts';
+
+/** Pages of other origins that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard, CORS). */
+export class AllowedOrigins {
+  readonly #origins: ReadonlySet<string>;
+
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+  }
+
+  /** Lets an allowed page read the answer. */
+  mark(exchange: Exchange): void {
+    const { origin } = exchange.head;
+    if (origin === undefined || !this.#origins.has(origin)) return;
+    // One of the configured ones, so no text of the caller's.
+    exchange.setHeader('Access-Control-Allow-Origin', origin);
+    exchange.setHeader('Access-Control-Expose-Headers', EXPOSED);
+    exchange.setHeader('Vary', 'Origin');
+  }
+
+  /** Answers OPTIONS: to a browser that asks before a page's request, and to anybody who wants to know the methods. */
+  answerOptions(exchange: Exchange, methods: string): void {
+    exchange.setHeader('Allow', methods);
+    const { origin, preflightFor } = exchange.head;
+    if (preflightFor !== undefined && origin !== undefined && this.#origins.has(origin)) {
+      exchange.setHeader('Access-Control-Allow-Methods', methods);
+      exchange.setHeader('Access-Control-Allow-Headers', ACCEPTED);
+      exchange.setHeader('Access-Control-Max-Age', '600');
+    }
+    exchange.send({ status: 204, body: null });
+  }
+}
+
+const ACCEPTED = 'Authorization, Content-Type, Idempotency-Key, Service-Account, Service-Version';
+const EXPOSED =
+  'Idempotent-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After';

@@ -1,0 +1,213 @@
+import { hash } from 'node:crypto';
+import { type TSchema, Type } from 'typebox';
+import { ApiError } from '../protocol/errors.ts';
+import { isDateTime } from '../protocol/formats.ts';
+import { type List, PAGE_LIMIT } from '../protocol/lists.ts';
+import { Body } from '../protocol/schema.ts';
+import { isCleanText } from '../protocol/validation.ts';
+
+/**
+ * Keyset pages (design.md section 7, pages): a cursor is the key of the row at a page's edge, so rows
+ * that come or go elsewhere neither repeat nor hide others. A list names its key once:
+ *
+ *     const LIST = defineList('notifications', ['time', 'text']);
+ *     const page = readPage(LIST, query, { actor, status: query.status });
+ *     const rows = await readRows(page);               // page.fetch rows at most
+ *     return toList(rows, page, url, (row) => [row.created_at, row.id], present);
+ */
+export interface ListDefinition {
+  readonly name: string;
+  readonly key: readonly KeyPart[];
+}
+
+/** `time`: as Postgres writes it, with its microseconds; `integer`: within 2^53. */
+export type KeyPart = 'time' | 'text' | 'integer';
+
+/** The values a list is ordered by, the last of them unique. */
+export type Key = readonly (string | number)[];
+
+/** What a store has to know: fetch `fetch` rows of the list in this direction, from behind `after`. */
+export interface PageRequest {
+  /** Rows a page has at most. */
+  readonly limit: number;
+  /** One more than that: it tells whether the list goes on. */
+  readonly fetch: number;
+  /** `next`: in the order of the list; `previous`: in the opposite one, so that `toList` turns them round. */
+  readonly direction: 'next' | 'previous';
+  /** The first row comes after this key, in the direction; null: from the end of the list that it comes from. */
+  readonly after: Key | null;
+  /** `q`, or `search`, its other name; null: not asked for. */
+  readonly search: string | null;
+  readonly filtersHash: string;
+}
+
+export function defineList(name: string, key: readonly KeyPart[]): ListDefinition {
+  return { name, key };
+}
+
+/** The query schema of a list: its own filters, and what every list has. */
+export function PageQuery<P extends Record<string, TSchema>>(filters: P) {
+  return Body({ ...filters, ...PAGE_PARAMETERS });
+}
+
+/** The same for lists that can be searched in. */
+export function SearchQuery<P extends Record<string, TSchema>>(filters: P) {
+  return Body({ ...filters, ...PAGE_PARAMETERS, q: SearchText, search: SearchText });
+}
+
+/** The values of a query whose schema is one of these. */
+export interface PageParameters {
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly page?: string | undefined;
+  readonly q?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+/**
+ * `filters`: everything that decides which rows are in the list, the ids of the path among it; a cursor
+ * is good for these alone. Throws ApiError `parameter_invalid` (param cursor), `parameters_exclusive`,
+ * `parameter_unknown` (param page).
+ */
+export function readPage(
+  list: ListDefinition,
+  query: PageParameters,
+  filters: Readonly<Record<string, unknown>>,
+): PageRequest {
+  refusePage(query);
+  const search = readSearch(query);
+  const filtersHash = hashOf([list.name, search, filters]);
+  const { cursor, limit = PAGE_LIMIT.default } = query;
+  const { direction, after } = cursor === undefined ? FIRST : decodeCursor(cursor, list.key, filtersHash);
+  return { limit, fetch: limit + 1, direction, after, search, filtersHash };
+}
+
+/**
+ * The list envelope (specification, List envelope) of the rows that a store fetched for `page`. `url`: path
+ * and query of this request as sent; the other pages' URLs keep its filters.
+ */
+export function toList<Row, Item>(
+  rows: readonly Row[],
+  page: PageRequest,
+  url: string,
+  keyOf: (row: Row) => Key,
+  present: (row: Row) => Item,
+): List<Item> {
+  const goesOn = rows.length > page.limit;
+  const shown = rows.slice(0, page.limit);
+  const isForward = page.direction === 'next';
+  if (!isForward) shown.reverse();
+
+  // A page that a cursor led to has the row it came from behind it.
+  const cameFrom = page.after !== null;
+  const hasNext = isForward ? goesOn : cameFrom;
+  const hasPrevious = isForward ? cameFrom : goesOn;
+  const pageUrl = (direction: PageRequest['direction'], edge: Row | undefined) =>
+    // An empty page has no edge: what is beside it is the end of the list on that side.
+    withCursor(url, encodeCursor(direction, edge === undefined ? [] : keyOf(edge), page.filtersHash));
+  return {
+    object: 'list',
+    page_info: {
+      next_page_url: hasNext ? pageUrl('next', shown.at(-1)) : null,
+      previous_page_url: hasPrevious ? pageUrl('previous', shown[0]) : null,
+      has_next_page: hasNext,
+      has_prev_page: hasPrevious,
+    },
+    data: shown.map(present),
+  };
+}
+
+const PAGE_PARAMETERS = {
+  cursor: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_LIMIT.most, default: PAGE_LIMIT.default })),
+  /** Known only to tell two mistakes apart (specification, Limits); documents leave it out. */
+  page: Type.Optional(Type.String({ deprecated: true })),
+};
+const SearchText = Type.Optional(Type.String({ maxLength: 256 }));
+
+const FIRST = { direction: 'next', after: null } as const;
+
+function refusePage({ page, cursor }: PageParameters): void {
+  if (page === undefined) return;
+  if (cursor === undefined) {
+    throw new ApiError('parameter_unknown', 'Pages are reached with cursor.', { param: 'page' });
+  }
+  throw new ApiError('parameters_exclusive', 'Send either cursor or page.', { param: 'page' });
+}
+
+function readSearch({ q, search }: PageParameters): string | null {
+  if (q !== undefined && search !== undefined) {
+    const message = 'Send either q or search: they are the same.';
+    throw new ApiError('parameters_exclusive', message, { param: 'search' });
+  }
+  return q || search || null;
+}
+
+function withCursor(url: string, cursor: string): string {
+  const at = url.indexOf('?');
+  if (at === -1) return `${url}?cursor=${cursor}`;
+  const others = url
+    .slice(at + 1)
+    .split('&')
+    .filter((pair) => pair !== '' && !CURSOR_PAIR.test(pair));
+  return `${url.slice(0, at)}?${[...others, `cursor=${cursor}`].join('&')}`;
+}
+
+/** Also with letters percent-encoded, as hardly anybody writes it. */
+const CURSOR_PAIR = /^(?:c|%63)(?:u|%75)(?:r|%72)(?:s|%73)(?:o|%6f)(?:r|%72)(?:=|$)/i;
+
+/** How a cursor writes its direction. */
+const DIRECTIONS = ['next', 'previous'] as const;
+
+function encodeCursor(direction: PageRequest['direction'], key: Key, filtersHash: string): string {
+  const content = JSON.stringify([DIRECTIONS.indexOf(direction), filtersHash, ...key]);
+  return Buffer.from(content).toString('base64url');
+}
+
+/** Everything in it is checked: it came from a caller, and its key goes into SQL. */
+function decodeCursor(
+  cursor: string,
+  parts: readonly KeyPart[],
+  filtersHash: string,
+): Pick<PageRequest, 'direction' | 'after'> {
+  const content = parseCursor(cursor);
+  if (!Array.isArray(content)) throw badCursor();
+  const [coded, of, ...key]: unknown[] = content;
+  const direction = typeof coded === 'number' ? DIRECTIONS[coded] : undefined;
+  if (direction === undefined || of !== filtersHash) throw badCursor();
+  if (key.length === 0) return { direction, after: null };
+  if (key.length !== parts.length || !parts.every((part, i) => KEY_CHECKS[part](key[i]))) throw badCursor();
+  return { direction, after: key as unknown as Key };
+}
+
+function parseCursor(cursor: string): unknown {
+  const bytes = Buffer.from(cursor, 'base64url');
+  // Decoding skips what is not base64url: only what we would write ourselves is one of ours.
+  if (bytes.toString('base64url') !== cursor) throw badCursor();
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    throw badCursor();
+  }
+}
+
+const KEY_CHECKS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
+  time: (value) => typeof value === 'string' && isDateTime(value),
+  text: (value) => typeof value === 'string' && isCleanText(value),
+  integer: (value) => Number.isSafeInteger(value),
+};
+
+function badCursor(): ApiError {
+  const message = 'The cursor is broken, or belongs to other filters.';
+  return new ApiError('parameter_invalid', message, { param: 'cursor' });
+}
+
+/** Short, and the same whatever the order of the fields. */
+function hashOf(filters: readonly unknown[]): string {
+  const canonical = JSON.stringify(filters, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return hash('sha256', canonical, 'base64url').slice(0, 12);
+}

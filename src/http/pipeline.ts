@@ -1,0 +1,111 @@
+import type { Authenticator } from '../access/authenticate.ts';
+import type { Idempotency } from '../access/idempotency.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { ApiError } from '../protocol/errors.ts';
+import { type Endpoint, prepareEndpoint } from './endpoint.ts';
+import type { Exchange, RequestHandler } from './exchange.ts';
+import { Failures } from './failure.ts';
+import { AllowedOrigins } from './origins.ts';
+import { answerPublic, findPublic, type PublicHost, type PublicRoutes } from './public-routes.ts';
+import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
+import type { Route } from './route.ts';
+import { type Match, Router } from './router.ts';
+
+export interface HttpOptions {
+  readonly routes: readonly Route[];
+  /** Answered before anything else is looked at: /healthz, /readyz, /metrics, documents. */
+  readonly publicRoutes?: PublicRoutes;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  /** By credential. */
+  readonly limiter?: Limiter;
+  /** By address, before authentication. */
+  readonly addressLimiter?: Limiter;
+  readonly idempotency?: Pick<Idempotency, 'begin'>;
+  readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
+  readonly log: Logger;
+  readonly docsUrl: string;
+  readonly requestLogUrl: string | null;
+  readonly allowedOrigins?: readonly string[];
+}
+
+export function createHttp(options: HttpOptions): Http {
+  return new Http(options);
+}
+
+/** The whole HTTP API: what an HttpServer asks to answer each request. */
+export class Http implements RequestHandler, RunHost, PublicHost {
+  readonly failures: Failures;
+  readonly origins: AllowedOrigins;
+  readonly authenticator: HttpOptions['authenticator'];
+  readonly limiter: Limiter | undefined;
+  readonly addressLimiter: Limiter | undefined;
+  readonly idempotency: HttpOptions['idempotency'];
+  readonly log: Logger;
+
+  readonly #router = new Router<Endpoint>();
+  readonly #publicRoutes: PublicRoutes;
+  readonly #metrics: HttpOptions['metrics'];
+
+  constructor(options: HttpOptions) {
+    this.failures = new Failures(options);
+    this.origins = new AllowedOrigins(options.allowedOrigins ?? []);
+    this.authenticator = options.authenticator;
+    this.limiter = options.limiter;
+    this.addressLimiter = options.addressLimiter;
+    this.idempotency = options.idempotency;
+    this.log = options.log;
+    this.#publicRoutes = options.publicRoutes ?? {};
+    this.#metrics = options.metrics;
+    for (const route of options.routes) this.#router.add(route.method, route.path, prepareEndpoint(route));
+  }
+
+  /** Answers one request, now or later; never throws. */
+  handle(exchange: Exchange): void {
+    this.origins.mark(exchange);
+    const found = findPublic(this.#publicRoutes, exchange.head.path);
+    if (found !== undefined) answerPublic(this, exchange, found);
+    else new RequestRun(this, exchange).begin();
+  }
+
+  /** Answers a request that must not be served at all; nothing behind it is parsed. */
+  cut(exchange: Exchange, error: ApiError): void {
+    exchange.cut({ status: error.status, body: this.failures.toBody(error) });
+    this.count(NO_ROUTE, error.status, exchange);
+  }
+
+  /** Answers with the error envelope what was thrown for this request, by whatever part of the server. */
+  refuse(exchange: Exchange, thrown: unknown): void {
+    this.answerError(exchange, this.toApiError(exchange, thrown), NO_ROUTE);
+  }
+
+  /** Undefined where there is nothing at this path. */
+  find(path: string): Match<Endpoint> | undefined {
+    return this.#router.find(path);
+  }
+
+  toApiError(exchange: Exchange, thrown: unknown): ApiError {
+    return this.failures.toApiError(thrown, { requestId: exchange.id, method: exchange.head.method });
+  }
+
+  answerError(exchange: Exchange, error: ApiError, label: string): void {
+    const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
+    if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
+    if (status === 401) exchange.setHeader('WWW-Authenticate', 'Bearer');
+    this.answer(exchange, status, this.failures.toBody(error), label);
+  }
+
+  /** `label`: the pattern of the route, for the metrics. */
+  answer(exchange: Exchange, status: number, body: string | Buffer, label: string): void {
+    exchange.send({ status, body });
+    this.count(label, status, exchange);
+  }
+
+  count(route: string, status: number, exchange: Exchange): void {
+    this.#metrics.httpRequests.inc({ route, status });
+    this.#metrics.httpSeconds.observe({ route }, (performance.now() - exchange.startedAtMs) / 1000);
+  }
+}
+
+/** The metrics' label where no route was found: paths are made up by callers, and endless. */
+const NO_ROUTE = 'none';

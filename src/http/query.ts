@@ -1,0 +1,51 @@
+import { ApiError } from '../protocol/errors.ts';
+import { isCleanText } from '../protocol/validation.ts';
+
+/** Text, or for names that end in `[]` a list of it. */
+export type RawQuery = Record<string, string | string[]>;
+
+/**
+ * Reads what stands behind the `?`. Throws ApiError `parameter_invalid`: not percent-encoded UTF-8, text that
+ * cannot be kept, or a parameter without `[]` that comes more than once.
+ */
+export function parseQuery(text: string): RawQuery {
+  const query: RawQuery = Object.create(null);
+  if (text === '') return query;
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = decode(at === -1 ? pair : pair.slice(0, at), null);
+    const value = at === -1 ? '' : decode(pair.slice(at + 1), name);
+    add(query, name, value);
+  }
+  return query;
+}
+
+function add(query: RawQuery, name: string, value: string): void {
+  const earlier = query[name];
+  if (Array.isArray(earlier)) earlier.push(value);
+  else if (name.endsWith('[]')) query[name] = [value];
+  else if (earlier === undefined) query[name] = value;
+  else throw new ApiError('parameter_invalid', 'This parameter takes one value.', { param: name });
+}
+
+function decode(text: string, param: string | null): string {
+  if (PLAIN.test(text)) return text;
+  const decoded = percentDecode(text.replaceAll('+', ' '));
+  if (decoded === undefined || !isCleanText(decoded)) {
+    throw new ApiError('parameter_invalid', 'Not percent-encoded UTF-8 text.', { param });
+  }
+  return decoded;
+}
+
+/** What most names and values are. */
+const PLAIN = /^[\w.~-]*$/;
+
+/** Undefined where it is not percent-encoded UTF-8. */
+export function percentDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

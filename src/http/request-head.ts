@@ -1,0 +1,145 @@
+/**
+ * What the pipeline needs of a request's first lines, copied while uWebSockets.js still has them. A header
+ * that was not sent is undefined.
+ */
+export interface RequestHead {
+  /** As sent: methods are case-sensitive. */
+  readonly method: string;
+  /** Without the query, as sent: not decoded. */
+  readonly path: string;
+  /** Without `?`; '' where there is none. */
+  readonly query: string;
+  readonly host: string | undefined;
+  readonly authorization: string | undefined;
+  /** Service-Version. */
+  readonly version: string | undefined;
+  /** Service-Account. */
+  readonly account: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly origin: string | undefined;
+  /** Access-Control-Request-Method: an OPTIONS request that carries it is a browser's preflight. */
+  readonly preflightFor: string | undefined;
+  /** Bytes of the body that are announced; 0 where there is none. */
+  readonly contentLength: number;
+  /** The connection ends with the answer: the client asked for it, or where its request ends is not beyond doubt. */
+  readonly closes: boolean;
+}
+
+/** The slice of uWebSockets.js's HttpRequest that is read here; dead when the handler returns. */
+export interface IncomingRequest {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getQuery(): string | undefined;
+  forEach(visit: (name: string, value: string) => void): void;
+}
+
+/**
+ * Copies the head, or says in one sentence why the request must not be served at all. The library's
+ * parser lets through what proxies read differently (libraries.md, uWebSockets.js): two lengths, two hosts,
+ * any Transfer-Encoding. Whoever gets a reason answers 400 and cuts the connection before a byte more is
+ * parsed, so that what hides behind such a request never runs (RFC 9112, 3.2 and 6.3).
+ */
+export function readHead(request: IncomingRequest): RequestHead | string {
+  const headers = new HeaderReader();
+  request.forEach(headers.read);
+  if (headers.problem !== undefined) return headers.problem;
+
+  const method = request.getCaseSensitiveMethod();
+  const path = request.getUrl();
+  const query = request.getQuery() ?? '';
+  if (!METHOD.test(method)) return 'The method is not one.';
+  if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
+    return 'The request target has characters that must be percent-encoded.';
+  }
+  if (headers.host === undefined || !HOST.test(headers.host)) return 'The Host header is not valid.';
+
+  const { contentLength: announced } = headers;
+  if (announced !== undefined && !LENGTH.test(announced)) return 'The Content-Length header is not a number.';
+  const contentLength = announced === undefined ? 0 : Number(announced);
+  const mayHaveBody = !BODILESS.has(method);
+  if (contentLength > 0 && !mayHaveBody) return `A ${method} request must not have a body.`;
+
+  return {
+    method,
+    path,
+    query,
+    host: headers.host,
+    authorization: headers.authorization,
+    version: headers.version,
+    account: headers.account,
+    idempotencyKey: headers.idempotencyKey,
+    origin: headers.origin,
+    preflightFor: headers.preflightFor,
+    contentLength,
+    // The parser stops showing headers at one without a name, so a length may be there all the same.
+    closes: headers.closes || (mayHaveBody && announced === undefined),
+  };
+}
+
+/** Methods whose body has no meaning (RFC 9110, 9.3): one that is sent is somebody else's request. */
+const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
+
+const METHOD = /^[A-Z]{1,20}$/;
+/** Visible ASCII without what RFC 3986 never allows to stand for itself; the parser lets the rest of Latin-1 through. */
+const TARGET = /^[\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
+/** Name or address, and port (RFC 9110, 7.2). */
+const HOST = /^[\w.~!$&'()*+,;=%-]+(?::\d*)?$|^\[[\da-fA-F:.]+\](?::\d*)?$/;
+/** Sixteen digits would not be exact any more, and are far beyond any limit. */
+const LENGTH = /^\d{1,15}$/;
+
+/** Visited with every header of one request, names in lower case. */
+class HeaderReader {
+  host: string | undefined;
+  authorization: string | undefined;
+  version: string | undefined;
+  account: string | undefined;
+  idempotencyKey: string | undefined;
+  origin: string | undefined;
+  preflightFor: string | undefined;
+  contentLength: string | undefined;
+  closes = false;
+  problem: string | undefined;
+
+  readonly read = (name: string, value: string): void => {
+    switch (name) {
+      case 'host':
+        this.host = this.#once(name, this.host, value);
+        break;
+      case 'authorization':
+        this.authorization = this.#once(name, this.authorization, value);
+        break;
+      case 'service-version':
+        this.version = this.#once(name, this.version, value);
+        break;
+      case 'service-account':
+        this.account = this.#once(name, this.account, value);
+        break;
+      case 'content-length':
+        this.contentLength = this.#once(name, this.contentLength, value);
+        break;
+      case 'idempotency-key':
+        this.idempotencyKey = this.#once(name, this.idempotencyKey, value);
+        break;
+      case 'origin':
+        this.origin = this.#once(name, this.origin, value);
+        break;
+      case 'access-control-request-method':
+        this.preflightFor = this.#once(name, this.preflightFor, value);
+        break;
+      case 'connection':
+        if (CLOSE.test(value)) this.closes = true;
+        break;
+      case 'transfer-encoding':
+        this.problem ??= 'Transfer-Encoding is not accepted: send the body whole, with Content-Length.';
+        break;
+    }
+  };
+
+  /** Of two values each reader may pick another one: even two that are the same are refused. */
+  #once(name: string, earlier: string | undefined, value: string): string {
+    if (earlier !== undefined) this.problem ??= `The header ${name} was sent more than once.`;
+    return value;
+  }
+}
+
+const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;

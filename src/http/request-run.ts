@@ -1,0 +1,302 @@
+import type { Authenticator } from '../access/authenticate.ts';
+import { requireAccount, requirePermission, requireSubscription } from '../access/authorize.ts';
+import { type Begun, type Claim, fingerprintOf, type Idempotency } from '../access/idempotency.ts';
+import type { Principal } from '../access/principal.ts';
+import type { RateState } from '../access/rate-limit.ts';
+import type { Logger } from '../log.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { parseObject } from '../protocol/validation.ts';
+import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { BodyReceiver, Exchange } from './exchange.ts';
+import type { Failures } from './failure.ts';
+import type { AllowedOrigins } from './origins.ts';
+import { parseQuery } from './query.ts';
+import { Answer, type Call, type Remember, type Reply } from './route.ts';
+import type { Match } from './router.ts';
+
+/** What a run needs of the rest; undefined where it is switched off. */
+export interface RunHost {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  /** By credential. */
+  readonly limiter: Limiter | undefined;
+  /** By address, before authentication. */
+  readonly addressLimiter: Limiter | undefined;
+  readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
+  readonly origins: AllowedOrigins;
+  readonly failures: Failures;
+  readonly log: Logger;
+  /** Undefined where there is nothing at this path. */
+  find(path: string): Match<Endpoint> | undefined;
+  toApiError(exchange: Exchange, thrown: unknown): ApiError;
+  /** `label`: the pattern of the route, for the metrics. */
+  answer(exchange: Exchange, status: number, body: string | Buffer, label: string): void;
+  answerError(exchange: Exchange, error: ApiError, label: string): void;
+}
+
+/** Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
+export interface Limiter {
+  consume(key: string): RateState | Promise<RateState> | undefined;
+}
+
+/**
+ * The life of one request, a step a method, each ending with the call of the next, in the order of
+ * design.md section 7: address limit → route → method → version → credential → account → subscription
+ * → rate limit → permission → query → body → idempotency → handler. A step waits only where it has to:
+ * of a caller who is known, nothing does before the handler.
+ */
+export class RequestRun implements BodyReceiver {
+  readonly #http: RunHost;
+  readonly #exchange: Exchange;
+  #endpoint: Endpoint | undefined;
+  #params: Readonly<Record<string, string>> = NO_PARAMS;
+  #version: Version | undefined;
+  #principal: Principal | undefined;
+  #query: unknown;
+  #body: unknown;
+  #claim: Claim | undefined;
+  /** The handler has had the answer stored with the effect. */
+  #remembered = false;
+
+  constructor(http: RunHost, exchange: Exchange) {
+    this.#http = http;
+    this.#exchange = exchange;
+  }
+
+  begin(): void {
+    this.#guarded(this.#limitAddress);
+  }
+
+  bodyArrived(text: string): void {
+    this.#guarded(this.#readBody, text);
+  }
+
+  bodyFailed(error: ApiError): void {
+    this.#fail(error);
+  }
+
+  #limitAddress(): void {
+    const limiter = this.#http.addressLimiter;
+    const consumed = limiter?.consume(this.#exchange.readAddress());
+    if (consumed instanceof Promise) this.#await(consumed, this.#findRoute);
+    else this.#findRoute();
+  }
+
+  #findRoute(): void {
+    const { path } = this.#exchange.head;
+    const match = this.#http.find(path);
+    if (match === undefined) throw new ApiError('resource_not_found', 'There is no such endpoint.');
+    this.#checkMethod(match);
+  }
+
+  #checkMethod(match: Match<Endpoint>): void {
+    const { method } = this.#exchange.head;
+    if (method === 'OPTIONS') {
+      this.#http.origins.answerOptions(this.#exchange, methodsOf(match));
+      return;
+    }
+    const entry = match.byMethod.get(method === 'HEAD' ? 'GET' : method);
+    if (entry === undefined) {
+      this.#exchange.setHeader('Allow', methodsOf(match));
+      throw new ApiError('method_not_allowed', `This endpoint has ${methodsOf(match)}.`);
+    }
+    this.#endpoint = entry.route;
+    if (entry.names.length > 0) this.#params = zip(entry.names, match.values);
+    this.#checkVersion(entry.route.route.since);
+  }
+
+  #checkVersion(since: Version): void {
+    this.#version = requireVersion(this.#exchange.head.version, since);
+    this.#authenticate();
+  }
+
+  #authenticate(): void {
+    const principal = this.#http.authenticator.authenticate(this.#exchange.head.authorization);
+    if (principal instanceof Promise) this.#await(principal, this.#checkAccount);
+    else this.#checkAccount(principal);
+  }
+
+  #checkAccount(principal: Principal): void {
+    this.#principal = principal;
+    requireAccount(principal, this.#exchange.head.account);
+    requireSubscription(principal);
+    this.#limitRate(principal);
+  }
+
+  #limitRate(principal: Principal): void {
+    const state = this.#http.limiter?.consume(principal.credential.id);
+    if (state instanceof Promise) this.#await(state, this.#showRate);
+    else this.#showRate(state);
+  }
+
+  #showRate(state: RateState | undefined): void {
+    if (state !== undefined) {
+      this.#exchange.setHeader('RateLimit-Limit', String(state.limit));
+      this.#exchange.setHeader('RateLimit-Remaining', String(state.remaining));
+      this.#exchange.setHeader('RateLimit-Reset', String(state.resetS));
+    }
+    this.#checkPermission(this.#principal!, this.#endpoint!);
+  }
+
+  #checkPermission(principal: Principal, { route }: Endpoint): void {
+    if (principal.customer) {
+      // Customers have no role: what they may do is a list of endpoints.
+      if (route.customers !== true) throw closedToCustomers();
+    } else if (route.permission !== null) requirePermission(principal, route.permission);
+    this.#readQuery();
+  }
+
+  #readQuery(): void {
+    this.#query = this.#endpoint!.readQuery(parseQuery(this.#exchange.head.query));
+    this.#exchange.whenBody(this);
+  }
+
+  #readBody(text: string): void {
+    this.#body = this.#endpoint!.readBody(text === '' ? {} : parseObject(text));
+    this.#claimKey();
+  }
+
+  #claimKey(): void {
+    const { idempotency } = this.#http;
+    const { method, path, query, idempotencyKey } = this.#exchange.head;
+    if (idempotencyKey === undefined || method !== 'POST' || idempotency === undefined) {
+      this.#handle();
+      return;
+    }
+    const { accountId, actor } = this.#principal!;
+    const scope = { accountId, actorId: actor.id, method, path };
+    this.#await(
+      idempotency.begin(scope, idempotencyKey, fingerprintOf(query, this.#body)),
+      this.#replayOrHandle,
+    );
+  }
+
+  #replayOrHandle({ replay, claim }: Begun): void {
+    if (replay !== undefined) {
+      this.#exchange.setHeader('Idempotent-Replayed', 'true');
+      this.#answer(replay.status, replay.body);
+      return;
+    }
+    this.#claim = claim;
+    this.#handle();
+  }
+
+  #handle(): void {
+    const reply = this.#endpoint!.route.handle(this.#call());
+    if (reply instanceof Promise) this.#await(reply, this.#reply);
+    else this.#reply(reply);
+  }
+
+  #call(): Call {
+    const { head, id } = this.#exchange;
+    return {
+      principal: this.#principal!,
+      version: this.#version!,
+      params: this.#params,
+      query: this.#query,
+      body: this.#body,
+      requestId: id,
+      url: head.query === '' ? head.path : `${head.path}?${head.query}`,
+      remember: this.#claim === undefined ? undefined : this.#remember,
+    };
+  }
+
+  readonly #remember: Remember = async (tx, reply) => {
+    const { status, body } = this.#serialize(reply);
+    const bytes = Buffer.from(body);
+    const { secret = false } = this.#endpoint!.route;
+    await this.#claim!.complete(status, bytes, { tx, secret });
+    this.#remembered = true;
+    return new Answer(status, bytes);
+  };
+
+  #reply(reply: Reply): void {
+    const { status, body } = this.#serialize(reply);
+    if (this.#claim === undefined || this.#remembered) this.#answer(status, body);
+    else this.#await(this.#keep(this.#claim, status, body), () => this.#answer(status, body));
+  }
+
+  #serialize(reply: Reply): { readonly status: number; readonly body: string | Buffer } {
+    const isAnswer = reply instanceof Answer;
+    const status = isAnswer ? reply.status : this.#endpoint!.route.status;
+    const value = isAnswer ? reply.value : reply;
+    return { status, body: Buffer.isBuffer(value) ? value : JSON.stringify(value) };
+  }
+
+  /** Never rejects: what was done stands, and is answered, whether or not the answer could be kept. */
+  async #keep(claim: Claim, status: number, body: string | Buffer): Promise<void> {
+    const { secret = false } = this.#endpoint!.route;
+    try {
+      await claim.complete(status, Buffer.from(body), { secret });
+    } catch (error) {
+      this.#http.log.warn(
+        { requestId: this.#exchange.id, err: error },
+        'could not keep an idempotent answer',
+      );
+    }
+  }
+
+  #answer(status: number, body: string | Buffer): void {
+    this.#http.answer(this.#exchange, status, body, this.#label);
+  }
+
+  #fail(thrown: unknown): void {
+    const error = this.#http.toApiError(this.#exchange, thrown);
+    const answer = () => this.#http.answerError(this.#exchange, error, this.#label);
+    if (this.#claim === undefined) answer();
+    // Gives the key free, or keeps the refusal, by its status.
+    else this.#keep(this.#claim, error.status, this.#http.failures.toBody(error)).then(answer, answer);
+  }
+
+  get #label(): string {
+    return this.#endpoint?.route.path ?? 'none';
+  }
+
+  #guarded<T>(step: (this: RequestRun, value: T) => void, value: T): void;
+  #guarded(step: (this: RequestRun) => void): void;
+  #guarded<T>(step: (this: RequestRun, value: T | undefined) => void, value?: T): void {
+    try {
+      step.call(this, value);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  #await<T>(promise: Promise<T>, step: (this: RequestRun, value: T) => void): void {
+    promise.then((value) => step.call(this, value)).catch((thrown: unknown) => this.#fail(thrown));
+  }
+}
+
+/** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (specification, Versioning 1). */
+export function requireVersion(text: string | undefined, since: Version): Version {
+  const param = 'Service-Version';
+  if (text === undefined || text === '') {
+    throw new ApiError('api_version_required', 'The Service-Version header is missing.', { param });
+  }
+  if (!isVersion(text)) {
+    throw new ApiError('api_version_invalid', `Supported versions are ${VERSIONS.join(', ')}.`, { param });
+  }
+  if (!covers(text, since)) {
+    throw new ApiError('api_version_too_old', `This endpoint exists since ${since}.`, { param });
+  }
+  return text;
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+function zip(names: readonly string[], values: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [index, name] of names.entries()) params[name] = values[index]!;
+  return params;
+}
+
+/** For the Allow header: whatever has GET has HEAD. */
+function methodsOf({ byMethod }: Match<Endpoint>): string {
+  const methods = [...byMethod.keys()];
+  if (byMethod.has('GET')) methods.push('HEAD');
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
+function closedToCustomers(): ApiError {
+  return new ApiError('insufficient_permissions', 'Customers may not call this endpoint.');
+}

@@ -1,0 +1,77 @@
+import type { Kysely } from 'kysely';
+import type { Static, TSchema } from 'typebox';
+import type { Principal } from '../access/principal.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Permission } from '../protocol/permissions.ts';
+import type { Version } from '../protocol/versions.ts';
+
+/**
+ * One endpoint as data: what the pipeline checks, what OpenAPI prints, what agents' endpoint tools
+ * are made of. `defineRoute` keeps the types of query and body for the handler.
+ */
+export interface Route<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema> {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With `:name` for parameters: `/v1/messaging/conversations/:id/messages`. */
+  readonly path: string;
+  /** One line for the documentation. */
+  readonly summary: string;
+  /** The version it exists since; older callers get `api_version_too_old`. */
+  readonly since: Version;
+  /** What the caller's role must grant; null: any valid credential. */
+  readonly permission: Permission | null;
+  /** Customers may call it (design.md section 7, customers); everybody else's default is that they may not. */
+  readonly customers?: boolean;
+  /** Query parameters; array ones are named with `[]` in the schema. Without: every parameter is unknown. */
+  readonly query?: Query;
+  /** The JSON body; without one a body is ignored only if empty or `{}`. An empty body counts as `{}`. */
+  readonly body?: RequestBody;
+  /** Success status. */
+  readonly status: 200 | 201;
+  readonly response: TSchema;
+  /** The answer shows a secret: where it is kept for an Idempotency-Key, it is kept encrypted. */
+  readonly secret?: boolean;
+  /** Answers the resource as JSON-serializable value, or bytes that are JSON already. Throws ApiError. */
+  readonly handle: (call: Call<Static<Query>, Static<RequestBody>>) => Promise<Reply> | Reply;
+}
+
+/** One request past every check of the pipeline. */
+export interface Call<Query = unknown, RequestBody = unknown> {
+  readonly principal: Principal;
+  readonly version: Version;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: RequestBody;
+  readonly requestId: string;
+  /** Path and query as sent, for page URLs. */
+  readonly url: string;
+  /**
+   * Present with an Idempotency-Key: stores the answer in the transaction of the effect, so that either
+   * both are there after a crash or neither. Return what it resolves with. Rejects with ApiError
+   * `idempotency_in_progress` where another took the key over: let it roll the transaction back. A handler that does
+   * not use it has its answer stored right after it.
+   */
+  readonly remember: Remember | undefined;
+}
+
+export type Remember = (tx: Kysely<Schema>, reply: Reply) => Promise<Answer>;
+
+/** A value is answered with the route's status; a Buffer is JSON already; an Answer says its own status. */
+export type Reply = object | Answer;
+
+/** An answer with a status of its own (200 for "it was there already"). */
+export class Answer {
+  readonly status: number;
+  /** JSON-serializable, or a Buffer of JSON. */
+  readonly value: object;
+
+  constructor(status: number, value: object) {
+    this.status = status;
+    this.value = value;
+  }
+}
+
+export function defineRoute<const Query extends TSchema, const RequestBody extends TSchema>(
+  route: Route<Query, RequestBody>,
+): Route {
+  return route as unknown as Route;
+}

@@ -1,0 +1,170 @@
+import {
+  App,
+  type HttpRequest,
+  type HttpResponse,
+  SSLApp,
+  type TemplatedApp,
+  us_listen_socket_close,
+  us_socket_local_port,
+} from 'uWebSockets.js';
+import { randomBytes } from 'node:crypto';
+import { ApiError } from '../protocol/errors.ts';
+import { Exchange, type ExchangeHost, type ExchangeLimits, type RequestHandler } from './exchange.ts';
+import { type RequestHead, readHead } from './request-head.ts';
+
+export interface HttpServerOptions {
+  readonly handler: RequestHandler;
+  /** Paths of PEM files; null or absent: plain HTTP. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly limits?: Partial<ExchangeLimits>;
+}
+
+/** The limits of design.md section 7: 256 KiB, whole in 10 s. Answers have a minute to be taken. */
+export const EXCHANGE_LIMITS: ExchangeLimits = { bodyBytes: 256 * 1024, bodyMs: 10_000, writeMs: 60_000 };
+
+/**
+ * uWebSockets.js as the rest of this server wants it: one port for requests and sockets, requests copied
+ * before they die, hostile ones refused, a graceful end.
+ */
+export class HttpServer implements ExchangeHost {
+  /** For the gateway to add its socket route to. */
+  readonly app: TemplatedApp;
+  readonly limits: ExchangeLimits;
+
+  readonly #handler: RequestHandler;
+  readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
+  #requests = 0;
+  #listenSocket: ListenSocket | undefined;
+  #draining = false;
+  #pending = 0;
+  #whenIdle: (() => void) | undefined;
+  readonly #watched = new Set<Exchange>();
+  #clock: NodeJS.Timeout | undefined;
+
+  constructor({ handler, tls, limits }: HttpServerOptions) {
+    this.#handler = handler;
+    this.limits = { ...EXCHANGE_LIMITS, ...limits };
+    this.app = tls ? SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) : App();
+    this.app.any('/*', this.#onRequest);
+  }
+
+  /** Requests that are not answered whole. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Resolves with the port (0 asks for a free one); rejects with one clear line where it is taken. */
+  async listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+    const socket = await new Promise<ListenSocket | false>((resolve) => {
+      const listen = this.app.listen as unknown as ListenExclusively;
+      listen.call(this.app, host, port, LISTEN_EXCLUSIVE_PORT, resolve);
+    });
+    if (socket === false) throw new Error(`cannot listen on ${host}:${port}: the port is in use or not ours`);
+    this.#listenSocket = socket;
+    return us_socket_local_port(socket);
+  }
+
+  /** Refuses new connections; those that are open go on. */
+  stopAccepting(): void {
+    if (this.#listenSocket === undefined) return;
+    us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = undefined;
+  }
+
+  /** Accepts no more, ends each connection with its answer, and waits for those in flight, `ms` at most. */
+  async drain(ms: number): Promise<void> {
+    this.stopAccepting();
+    this.#draining = true;
+    if (this.#pending === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#whenIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Cuts every connection, the gateway's sockets among them. */
+  close(): void {
+    this.stopAccepting();
+    clearInterval(this.#clock);
+    this.app.close();
+  }
+
+  /**
+   * The exchange of a request that the library hands us, for this server and for the gateway's upgrade
+   * requests; undefined where the request was hostile, and is answered. Call `leaveHandler` on
+   * it before returning to the library.
+   */
+  receive(response: HttpResponse, request: HttpRequest): Exchange | undefined {
+    const head = readHead(request);
+    this.#pending += 1;
+    this.#requests += 1;
+    const id = this.#idPrefix + this.#requests.toString(36);
+    if (typeof head !== 'string') return new Exchange(this, response, head, id);
+
+    const exchange = new Exchange(this, response, UNREADABLE, id);
+    this.#handler.cut(exchange, new ApiError('invalid_format', head));
+    return undefined;
+  }
+
+  watch(exchange: Exchange): void {
+    this.#watched.add(exchange);
+    this.#clock ??= setInterval(this.#tick, TICK_MS).unref();
+  }
+
+  finished(exchange: Exchange): void {
+    this.#watched.delete(exchange);
+    this.#pending -= 1;
+    if (this.#pending === 0) this.#whenIdle?.();
+  }
+
+  readonly #onRequest = (response: HttpResponse, request: HttpRequest): void => {
+    const exchange = this.receive(response, request);
+    if (exchange === undefined) return;
+    this.#handler.handle(exchange);
+    exchange.leaveHandler();
+  };
+
+  readonly #tick = (): void => {
+    const nowMs = performance.now();
+    for (const exchange of this.#watched) exchange.expire(nowMs);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#clock);
+    this.#clock = undefined;
+  };
+}
+
+/** How late a time limit may be noticed. */
+const TICK_MS = 100;
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. The types know neither it nor this call. */
+const LISTEN_EXCLUSIVE_PORT = 1;
+type ListenSocket = Parameters<typeof us_listen_socket_close>[0];
+type ListenExclusively = (
+  host: string,
+  port: number,
+  options: number,
+  listening: (socket: ListenSocket | false) => void,
+) => TemplatedApp;
+
+/** Stands for the head of a request that is refused for it. */
+const UNREADABLE: RequestHead = {
+  method: '',
+  path: '',
+  query: '',
+  host: undefined,
+  authorization: undefined,
+  version: undefined,
+  account: undefined,
+  idempotencyKey: undefined,
+  origin: undefined,
+  preflightFor: undefined,
+  contentLength: 0,
+  closes: true,
+};
