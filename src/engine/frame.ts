@@ -99,7 +99,8 @@ export function decodeFrame(bytes: Buffer): Frame {
 }
 
 function requireCarriable(id: string): void {
-  if (id.length > 255 || Buffer.byteLength(id) !== id.length) throw new RangeError('not an id that frames carry');
+  if (id.length > 255 || Buffer.byteLength(id) !== id.length)
+    throw new RangeError('not an id that frames carry');
 }
 
 function isFrameKind(kind: number): kind is FrameKind {

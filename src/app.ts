@@ -1,0 +1,219 @@
+import { Authenticator } from './access/authenticate.ts';
+import { Idempotency } from './access/idempotency.ts';
+import { createRateLimits } from './access/rate-limit.ts';
+import { Rights } from './access/rights.ts';
+import { Tokens } from './access/tokens.ts';
+import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
+import type { Config } from './config.ts';
+import { ConversationDirectory } from './conversations/directory.ts';
+import { openDatabase } from './db/database.ts';
+import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
+import { migrate } from './db/migrate.ts';
+import { acquireNodeLock } from './db/node-lock.ts';
+import { demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
+import type { Engine } from './engine/engine.ts';
+import { MemoryEngine } from './engine/memory-engine.ts';
+import { RedisEngine } from './engine/redis-engine.ts';
+import { Cursors } from './gateway/cursors.ts';
+import { Gateway } from './gateway/gateway.ts';
+import { Repair } from './gateway/repair.ts';
+import { realtimeRoutes } from './gateway/routes.ts';
+import { Tickets } from './gateway/tickets.ts';
+import { healthRoutes, metricsRoutes } from './health.ts';
+import { createHttp } from './http/pipeline.ts';
+import { HttpServer } from './http/server.ts';
+import { OutboxWorker } from './jobs/outbox-worker.ts';
+import { SentEffects } from './jobs/sent-effects.ts';
+import { Disposer } from './lifecycle.ts';
+import type { Logger } from './log.ts';
+import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
+import { messageRoutes } from './messages/routes.ts';
+import { Sender } from './messages/send.ts';
+import { Timeline } from './messages/timeline.ts';
+import { WritePath } from './messages/write-path.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { notificationRoutes } from './notifications/routes.ts';
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Most messages a flush of the write path; the bench turns batching off with 1. */
+  readonly maxBatch?: number;
+}
+
+export interface App {
+  readonly port: number;
+  readonly baseUrl: string;
+  /** Stops taking requests, lets what is in flight finish, and stops everything in reverse. */
+  close(): Promise<void>;
+}
+
+/**
+ * The composition root: every part is made here, once, and handed what it needs. Parts start in the
+ * order of the code and stop in reverse. Rejects with one clear line when a part cannot start; what was
+ * started by then is stopped.
+ */
+export async function startApp(options: AppOptions): Promise<App> {
+  const disposer = new Disposer();
+  try {
+    return await start(options, disposer);
+  } catch (error) {
+    await disposer.close();
+    throw error;
+  }
+}
+
+async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer): Promise<App> {
+  const metrics = createMetrics();
+  const url = config.databaseUrl ?? (await startPostgres(config, log, disposer));
+  const database = disposer.add('database', await openDatabase({ url, log }), (it) => it.close());
+  await migrate(database, log);
+  const mode = config.redisUrl === null ? 'exclusive' : 'shared';
+  const lock = disposer.add('lock', await acquireNodeLock({ url, mode, log }), (it) => it.close());
+  const engine = disposer.add('engine', await openEngine(config, log), (it) => it.close());
+
+  const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
+  const tokens = await Tokens.open({ database, secret: config.tokenSecret });
+  const authenticator = new Authenticator({ database, tokens, rights });
+  const rateLimits = createRateLimits(config.rateLimit);
+  const directory = new ConversationDirectory(database, rights);
+  const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
+
+  const effects = new SentEffects({ database, engine, directory, metrics, log });
+  const outbox = new OutboxWorker({
+    database,
+    metrics,
+    log,
+    handlers: {
+      [SENT_TOPIC]: (payload: SentPayload) => effects.takeOver(payload),
+      [RIGHTS_CHANGED]: async ({ subjects }: { subjects: readonly string[] }) => {
+        await Promise.all(subjects.map((subject) => rights.announce(subject)));
+      },
+    },
+  });
+  disposer.add('outbox', outbox, (it) => it.close());
+  disposer.add('effects of sent messages', effects, (it) => it.idle());
+  const timeline = new Timeline(database, engine, metrics);
+  const writePath = new WritePath({
+    database,
+    engine,
+    timeline,
+    metrics,
+    log,
+    maySend: () => lock.held,
+    onCommitted: (committed) => effects.committed(committed),
+    ...(maxBatch === undefined ? {} : { maxBatch }),
+  });
+  disposer.add('write path', writePath, (it) => it.idle());
+
+  let draining = false;
+  const http = createHttp({
+    routes: [
+      ...messageRoutes({ sender: new Sender(database, directory, writePath), database, directory, timeline }),
+      ...notificationRoutes(database),
+      ...realtimeRoutes(new Tickets(database)),
+    ],
+    publicRoutes: {
+      ...healthRoutes({ database, engine, draining: () => draining }),
+      ...(config.adminPort === null ? metricsRoutes(metrics) : {}),
+    },
+    authenticator,
+    limiter: rateLimits.credentials,
+    addressLimiter: rateLimits.addresses,
+    idempotency: new Idempotency({ database }),
+    metrics,
+    log,
+    docsUrl: docsUrlOf(config),
+    requestLogUrl: config.requestLogUrl,
+    allowedOrigins: config.allowedOrigins,
+  });
+  const server = disposer.add('server', new HttpServer({ handler: http, tls: config.tls }), (it) =>
+    it.close(),
+  );
+  const gateway = new Gateway({
+    database,
+    engine,
+    rights,
+    authenticator,
+    rateLimits,
+    directory,
+    timeline,
+    cursors,
+    http: server,
+    refuse: (exchange, thrown) => http.refuse(exchange, thrown),
+    failures: http.failures,
+    allowedOrigins: config.allowedOrigins,
+    limits: config.socket,
+    metrics,
+    log,
+  });
+  disposer.add('gateway', gateway, (it) => it.close());
+  const { streams, broadcast } = gateway;
+  const repair = new Repair({ database, engine, streams, cursors, broadcast, log });
+  disposer.add('repair', repair, (it) => it.close());
+  await startAdminServer(config, log, metrics, disposer);
+
+  const demo = config.demo
+    ? await seedDemo({ database, tokens, path: demoFilePath(config.dataDir) })
+    : undefined;
+  const port = await server.listen({ host: config.host, port: config.port });
+  const baseUrl = urlOf(config, port);
+  if (demo !== undefined) {
+    printWelcome(writeDemoFile(demoFilePath(config.dataDir), demo, baseUrl), config.dataDir);
+  }
+  return {
+    port,
+    baseUrl,
+    async close() {
+      draining = true;
+      await Promise.all([gateway.drain('shutdown', config.drainMs), server.drain(config.drainMs)]);
+      await disposer.close();
+    },
+  };
+}
+
+async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, durable: true, log });
+  return disposer.add('postgres', postgres, (it) => it.stop()).url;
+}
+
+async function openEngine({ redisUrl }: Config, log: Logger): Promise<Engine> {
+  return redisUrl === null ? new MemoryEngine() : RedisEngine.connect({ url: redisUrl, log });
+}
+
+/** `/metrics` on a port of its own, where operators want it out of reach of callers. */
+async function startAdminServer(
+  config: Config,
+  log: Logger,
+  metrics: Metrics,
+  disposer: Disposer,
+): Promise<void> {
+  const { adminPort, host } = config;
+  if (adminPort === null) return;
+  const handler = createHttp({
+    routes: [],
+    publicRoutes: metricsRoutes(metrics),
+    authenticator: { authenticate: () => Promise.reject(new Error('no route here asks for a caller')) },
+    metrics,
+    log,
+    docsUrl: docsUrlOf(config),
+    requestLogUrl: null,
+  });
+  const server = disposer.add('admin server', new HttpServer({ handler }), (it) => it.close());
+  await server.listen({ host, port: adminPort });
+}
+
+/** Where errors point for more: this server's own pages unless an operator has better ones. */
+function docsUrlOf(config: Config): string {
+  // A port that the system chooses is not known when the first error may be made.
+  return config.docsUrl ?? (config.port === 0 ? '/docs' : `${urlOf(config, config.port)}/docs`);
+}
+
+function urlOf({ tls, host }: Config, port: number): string {
+  return `${tls === null ? 'http' : 'https'}://${hostInUrl(host)}:${port}`;
+}
+
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,372 @@
+/**
+ * The environment, read once (design.md section 3). The only file that may mention process.env: everything
+ * else is handed the frozen result. Every variable is optional; one that is set to nothing counts as unset.
+ */
+
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { SOCKET_LIMITS, type SocketLimits } from './protocol/socket-limits.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Config {
+  /** `PORT`; 0 takes a free one. */
+  readonly port: number;
+  /** `HOST`: loopback while the demo account's secrets lie in a file, else every address. */
+  readonly host: string;
+  /** `DATABASE_URL`; null: the embedded Postgres. */
+  readonly databaseUrl: string | null;
+  /** `REDIS_URL`; null: the in-process engine. */
+  readonly redisUrl: string | null;
+  /** `PARLEY_DATA_DIR`, absolute. */
+  readonly dataDir: string;
+  /** `PARLEY_DEMO`: whether the demo account is seeded and demo.json written. */
+  readonly demo: boolean;
+  /** `PARLEY_TOKEN_SECRET`; null: made once and kept in the database. */
+  readonly tokenSecret: string | null;
+  /** `PARLEY_ALLOWED_ORIGINS`, as browsers send them. */
+  readonly allowedOrigins: readonly string[];
+  /** `PARLEY_RATE_LIMIT` per credential; null: no limits at all. */
+  readonly rateLimit: RateLimit | null;
+  /** `PARLEY_ADMIN_PORT`, where /metrics is then served alone; 0 takes a free one. */
+  readonly adminPort: number | null;
+  /** `PARLEY_DOCS_URL` without a trailing slash; null: this server's own /docs. */
+  readonly docsUrl: string | null;
+  /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors. */
+  readonly requestLogUrl: string | null;
+  readonly logLevel: LogLevel;
+  /** `PARLEY_DRAIN_MS`: how long a stop waits for requests and sockets. */
+  readonly drainMs: number;
+  /** Paths `PARLEY_TLS_CERT` and `PARLEY_TLS_KEY`; null: plain HTTP. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly models: ModelsConfig;
+  /** `PARLEY_FETCH_ALLOW`: addresses, networks or names, each with or without a port. */
+  readonly fetchAllow: readonly string[];
+  /** `PARLEY_SMTP_URL`; null: outgoing mail is not sent. */
+  readonly smtpUrl: string | null;
+  /** `PARLEY_MAIL_SECRET`: what the inbound mail bridge is called with. */
+  readonly mailSecret: string | null;
+  /** `PARLEY_S3_*`; null: uploads are unavailable. */
+  readonly s3: S3Config | null;
+  /** `PARLEY_SOCKET_*`. */
+  readonly socket: SocketLimits;
+  /** By `npm start`, which ends this process with itself unless it is killed. */
+  readonly startedByNpm: boolean;
+}
+
+export interface RateLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+export interface ModelsConfig {
+  readonly openaiApiKey: string | null;
+  readonly anthropicApiKey: string | null;
+  /** `PARLEY_MODELS`: for a tier its models in the order they are tried; null: chosen by the keys above. */
+  readonly chains: Readonly<Partial<Record<ModelTier, readonly ModelChoice[]>>> | null;
+}
+
+export interface ModelChoice {
+  readonly provider: (typeof MODEL_PROVIDERS)[number];
+  readonly model: string;
+  /** Of an openai-compatible server. */
+  readonly base_url?: string;
+  /** In place of OPENAI_API_KEY or ANTHROPIC_API_KEY. */
+  readonly api_key?: string;
+}
+
+export interface S3Config {
+  readonly bucket: string;
+  readonly region: string;
+  /** Null: AWS itself. With one, buckets are addressed by path. */
+  readonly endpoint: string | null;
+  /** Null: from the machine's role. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const MODEL_TIERS = ['frontier', 'high', 'balanced', 'cheap', 'legacy'] as const;
+type ModelTier = (typeof MODEL_TIERS)[number];
+const MODEL_PROVIDERS = ['openai', 'anthropic', 'openai-compatible', 'demo'] as const;
+
+/** Everything that is wrong with the environment, one line a problem; never shows the value of a secret. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** The configuration of this process. Throws ConfigError. */
+export function loadConfig(): Config {
+  return readConfig(process.env);
+}
+
+/** Throws ConfigError that names every bad value and every unknown `PARLEY_*` key at once. */
+export function readConfig(env: Environment): Config {
+  const reader = new Reader(env);
+  const databaseUrl = reader.read('DATABASE_URL', POSTGRES_URL, null);
+  const demo = reader.read('PARLEY_DEMO', SWITCH, databaseUrl === null);
+  const config: Config = {
+    port: reader.read('PORT', PORT_NUMBER, 8080),
+    host: reader.read('HOST', HOST, demo ? '127.0.0.1' : '0.0.0.0'),
+    databaseUrl,
+    redisUrl: reader.read('REDIS_URL', REDIS_URL, null),
+    dataDir: resolve(reader.read('PARLEY_DATA_DIR', PATH, './.data')),
+    demo,
+    tokenSecret: reader.read('PARLEY_TOKEN_SECRET', SECRET, null),
+    allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', ORIGINS, []),
+    rateLimit: reader.read('PARLEY_RATE_LIMIT', RATE_LIMIT, { requests: 600, seconds: 60 }),
+    adminPort: reader.read('PARLEY_ADMIN_PORT', PORT_NUMBER, null),
+    docsUrl: reader.read('PARLEY_DOCS_URL', WEB_URL, null),
+    requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
+    logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
+    drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
+    tls: readTls(reader),
+    models: {
+      openaiApiKey: reader.read('OPENAI_API_KEY', TEXT, null),
+      anthropicApiKey: reader.read('ANTHROPIC_API_KEY', TEXT, null),
+      chains: reader.read('PARLEY_MODELS', MODEL_CHAINS, null),
+    },
+    fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
+    smtpUrl: reader.read('PARLEY_SMTP_URL', SMTP_URL, null),
+    mailSecret: reader.read('PARLEY_MAIL_SECRET', MAIL_SECRET, null),
+    s3: readS3(reader),
+    socket: readSocketLimits(reader),
+    startedByNpm: env.npm_lifecycle_event === 'start',
+  };
+  reader.finish();
+  return deepFreeze(config);
+}
+
+/** How a value is written: `parse` answers undefined for what is not accepted. */
+interface Kind<T> {
+  readonly accepts: string;
+  /** Its value must not appear in logs. */
+  readonly secret?: boolean;
+  readonly parse: (text: string) => T | undefined;
+}
+
+class Reader {
+  readonly #env: Environment;
+  readonly #known = new Set<string>();
+  readonly #problems: string[] = [];
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  read<T, Default>(name: string, kind: Kind<T>, otherwise: Default): T | Default {
+    this.#known.add(name);
+    const text = this.#env[name];
+    if (text === undefined || text === '') return otherwise;
+    const value = kind.parse(text);
+    if (value !== undefined) return value;
+    this.problem(`${name} must be ${kind.accepts}${kind.secret ? '' : `, not ${JSON.stringify(text)}`}`);
+    return otherwise;
+  }
+
+  problem(line: string): void {
+    this.#problems.push(line);
+  }
+
+  /** After everything was read: whatever else begins with PARLEY_ is a mistake. Throws ConfigError. */
+  finish(): void {
+    for (const name of Object.keys(this.#env).sort()) {
+      if (!name.startsWith('PARLEY_') || this.#known.has(name)) continue;
+      this.problem(`${name} is not a variable of Parley; accepted are ${this.#namesLike(name).join(', ')}`);
+    }
+    if (this.#problems.length > 0) throw new ConfigError(this.#problems);
+  }
+
+  /** The names of its own family (PARLEY_SOCKET_…), or else all of them with the large families as one. */
+  #namesLike(name: string): string[] {
+    const names = [...this.#known].filter((known) => known.startsWith('PARLEY_')).sort();
+    const family = /^PARLEY_[^_]+_/.exec(name)?.[0];
+    const relatives = names.filter((known) => family !== undefined && known.startsWith(family));
+    if (relatives.length > 0) return relatives;
+    return [...new Set(names.map((known) => known.replace(/^(PARLEY_(S3|SOCKET)_).*/, '$1*')))];
+  }
+}
+
+function readTls(reader: Reader): Config['tls'] {
+  const certFile = reader.read('PARLEY_TLS_CERT', PATH, null);
+  const keyFile = reader.read('PARLEY_TLS_KEY', PATH, null);
+  if (certFile !== null && keyFile !== null)
+    return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+  if (certFile !== keyFile) {
+    reader.problem('PARLEY_TLS_CERT and PARLEY_TLS_KEY must be set together: two paths of PEM files');
+  }
+  return null;
+}
+
+function readS3(reader: Reader): S3Config | null {
+  const bucket = reader.read('PARLEY_S3_BUCKET', TEXT, null);
+  const region = reader.read('PARLEY_S3_REGION', TEXT, null);
+  const endpoint = reader.read('PARLEY_S3_ENDPOINT', WEB_URL, null);
+  const accessKeyId = reader.read('PARLEY_S3_ACCESS_KEY_ID', TEXT, null);
+  const secretAccessKey = reader.read('PARLEY_S3_SECRET_ACCESS_KEY', TEXT, null);
+  if ((accessKeyId === null) !== (secretAccessKey === null)) {
+    reader.problem('PARLEY_S3_ACCESS_KEY_ID and PARLEY_S3_SECRET_ACCESS_KEY must be set together');
+  }
+  if (bucket === null) {
+    if (region ?? endpoint ?? accessKeyId ?? secretAccessKey) {
+      reader.problem('PARLEY_S3_BUCKET must be set when another PARLEY_S3_* is: the name of a bucket');
+    }
+    return null;
+  }
+  const credentials =
+    accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey };
+  return { bucket, region: region ?? 'us-east-1', endpoint, credentials };
+}
+
+function wholeNumber(least: number, most: number): Kind<number> {
+  return {
+    accepts: `a whole number from ${least} to ${most}`,
+    parse: (text) => {
+      const value = Number(text);
+      return /^\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+function matching(accepts: string, pattern: RegExp): Kind<string> {
+  return { accepts, parse: (text) => (pattern.test(text) ? text : undefined) };
+}
+
+/** Its parts are checked by whoever connects: what is a host or a database is the driver's business. */
+function secretUrl(accepts: string, pattern: RegExp): Kind<string> {
+  return { ...matching(accepts, pattern), secret: true };
+}
+
+function secretOf(leastCharacters: number): Kind<string> {
+  return {
+    accepts: `a secret of at least ${leastCharacters} characters ("openssl rand -hex 32" makes one)`,
+    secret: true,
+    parse: (text) => (text.length >= leastCharacters ? text : undefined),
+  };
+}
+
+function oneOf<const V extends readonly string[]>(values: V): Kind<V[number]> {
+  return { accepts: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
+}
+
+/** Comma-separated; blanks around an item do not count. */
+function listOf(accepts: string, parseItem: (item: string) => string | undefined): Kind<string[]> {
+  return {
+    accepts,
+    parse: (text) => {
+      const items = text.split(',').map((item) => parseItem(item.trim()));
+      return items.every((item) => item !== undefined) ? items : undefined;
+    },
+  };
+}
+
+const TEXT: Kind<string> = { accepts: 'some text', secret: true, parse: (text) => text };
+const PATH = matching('a path', /^[^\0]+$/);
+const PORT_NUMBER = wholeNumber(0, 65_535);
+const HOST = matching('an address or host name to listen on', /^[\w.:%-]+$/);
+const LOG_LEVEL = oneOf(LOG_LEVELS);
+const SWITCH: Kind<boolean> = {
+  accepts: 'on or off',
+  parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
+};
+const POSTGRES_URL = secretUrl(
+  'postgres://[user[:password]@]host[:port]/database',
+  /^postgres(ql)?:\/\/\S+$/,
+);
+const REDIS_URL = secretUrl(
+  'redis://[[user]:password@]host[:port][/database] or rediss://…',
+  /^rediss?:\/\/\S+$/,
+);
+const SMTP_URL = secretUrl('smtp://[user:password@]host[:port] or smtps://…', /^smtps?:\/\/\S+$/);
+const SECRET = secretOf(32);
+const MAIL_SECRET = secretOf(16);
+
+const WEB_URL: Kind<string> = {
+  accepts: 'a URL that begins with http:// or https://',
+  parse: (text) => {
+    const url = URL.parse(text);
+    return url !== null && /^https?:$/.test(url.protocol) ? text.replace(/\/+$/, '') : undefined;
+  },
+};
+
+const ORIGINS = listOf('a list of origins separated by commas, such as https://app.example.com', (item) =>
+  URL.parse(item)?.origin === item ? item : undefined,
+);
+
+const ADDRESSES = listOf(
+  'a list of addresses, networks (10.0.0.0/8) or host names separated by commas, each with or without :port',
+  (item) => {
+    const [, host = '', bits, port] = /^(\[[^\]]+\]|[^/]*?)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/.exec(item) ?? [];
+    const bare = isIP(item) === 6 ? item : host.replace(/^\[(.*)\]$/, '$1');
+    const version = isIP(bare);
+    if (version === 0 && (bits !== undefined || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(bare)))
+      return undefined;
+    if (bits !== undefined && Number(bits) > (version === 4 ? 32 : 128)) return undefined;
+    return Number(port ?? 0) <= 65_535 ? item : undefined;
+  },
+);
+
+const RATE_LIMIT: Kind<RateLimit | null> = {
+  accepts: 'off or <requests>/<seconds>, such as 600/60',
+  parse: (text) => {
+    if (text === 'off') return null;
+    const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,5})$/.exec(text) ?? [];
+    return requests === undefined ? undefined : { requests: Number(requests), seconds: Number(seconds) };
+  },
+};
+
+const MODEL_CHAINS: Kind<NonNullable<ModelsConfig['chains']>> = {
+  accepts: `a JSON object of lists of {"provider":"${MODEL_PROVIDERS.join('|')}","model":"…","base_url"?,"api_key"?} by tier (${MODEL_TIERS.join(', ')})`,
+  secret: true,
+  parse: (text) => {
+    const chains = parseJson(text);
+    if (!isObject(chains)) return undefined;
+    for (const [tier, chain] of Object.entries(chains)) {
+      if (!MODEL_TIERS.some((known) => known === tier)) return undefined;
+      if (!Array.isArray(chain) || chain.length === 0 || !chain.every(isModelChoice)) return undefined;
+    }
+    return chains;
+  },
+};
+
+function isModelChoice(value: unknown): value is ModelChoice {
+  if (!isObject(value) || !MODEL_PROVIDERS.some((known) => known === value.provider)) return false;
+  const { provider: _, model, ...rest } = value;
+  if (typeof model !== 'string' || model === '') return false;
+  return Object.entries(rest).every(
+    ([name, text]) => (name === 'base_url' || name === 'api_key') && typeof text === 'string',
+  );
+}
+
+/** `heartbeatMs` is PARLEY_SOCKET_HEARTBEAT_MS. */
+function readSocketLimits(reader: Reader): SocketLimits {
+  const entries = Object.entries(SOCKET_LIMITS).map(([name, byDefault]) => {
+    const variable = `PARLEY_SOCKET_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+    return [name, reader.read(variable, wholeNumber(1, 2_000_000_000), byDefault)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}

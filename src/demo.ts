@@ -1,0 +1,273 @@
+/**
+ * The demo account (design.md section 3): what a newcomer tries Parley with and what black-box checks start
+ * from. Its rows are made once in a database, whatever number of nodes start on it; `demo.json` is written at
+ * every start of a node, with access tokens of that day.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { sql, type Transaction } from 'kysely';
+import type { Tokens } from './access/tokens.ts';
+import { createAccount } from './accounts/accounts.ts';
+import { createActor, createCustomer } from './accounts/actors.ts';
+import { createApiKey, isValidApiKey } from './accounts/keys.ts';
+import { findRole } from './accounts/roles.ts';
+import { createUser } from './accounts/users.ts';
+import { createConversation, type NewParticipant } from './conversations/create.ts';
+import type { Database } from './db/database.ts';
+import type { Schema } from './db/schema.ts';
+import { newId } from './protocol/ids.ts';
+import { CURRENT_VERSION } from './protocol/versions.ts';
+
+/** What `demo.json` holds. */
+export interface DemoFile extends Demo {
+  readonly base_url: string;
+}
+
+export interface Demo {
+  readonly service_version: string;
+  readonly account_id: string;
+  /** Of an admin role. */
+  readonly api_key: string;
+  readonly users: Readonly<Record<'ada' | 'grace' | 'vera', DemoUser>>;
+  readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
+  /** The outside person of the case. */
+  readonly customer: { readonly participant_id: string; readonly access_token: string };
+  /** In the group, answering when mentioned. */
+  readonly agent: { readonly id: string; readonly actor_id: string; readonly slug: string };
+  readonly other_account: { readonly account_id: string; readonly api_key: string };
+}
+
+interface DemoUser {
+  readonly id: string;
+  readonly email: string;
+  /** Valid for 24 hours from the start. */
+  readonly access_token: string;
+}
+
+export interface SeedOptions {
+  readonly database: Database;
+  readonly tokens: Pick<Tokens, 'issueAccess'>;
+  /** Of the file of an earlier start, whose API keys are kept while they are valid: see demoFilePath. */
+  readonly path: string;
+}
+
+export function demoFilePath(dataDir: string): string {
+  return join(dataDir, 'demo.json');
+}
+
+/** Makes what is not there yet. Safe on every node of a database at once. */
+export async function seedDemo({ database, tokens, path }: SeedOptions): Promise<Demo> {
+  const previous = readDemoFile(path);
+  const { rows, apiKey, otherApiKey } = await database.transaction(async (tx) => {
+    const rows = await demoRows(tx);
+    return {
+      rows,
+      apiKey: await keyFor(tx, rows.accountId, previous?.api_key),
+      otherApiKey: await keyFor(tx, rows.otherAccountId, previous?.other_account?.api_key),
+    };
+  });
+  const tokenOf = async (actorId: string) => {
+    const { token } = await tokens.issueAccess({ accountId: rows.accountId, actorId, ttlS: DAY_S });
+    return token;
+  };
+  const user = async ({ id, email }: { id: string; email: string }) => {
+    return { id, email, access_token: await tokenOf(id) };
+  };
+  return {
+    service_version: CURRENT_VERSION,
+    account_id: rows.accountId,
+    api_key: apiKey,
+    users: {
+      ada: await user(rows.users.ada),
+      grace: await user(rows.users.grace),
+      vera: await user(rows.users.vera),
+    },
+    conversations: rows.conversations,
+    customer: {
+      participant_id: rows.customer.participantId,
+      access_token: await tokenOf(rows.customer.actorId),
+    },
+    agent: { id: rows.agent.id, actor_id: rows.agent.actorId, slug: rows.agent.slug },
+    other_account: { account_id: rows.otherAccountId, api_key: otherApiKey },
+  };
+}
+
+/**
+ * Replaces the file in one step, readable for its owner alone. Synchronous: called in the tick in which the
+ * server begins to listen, it is there before the first request is answered, also when the port was 0.
+ */
+export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFile {
+  const file: DemoFile = { base_url: baseUrl, ...demo };
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  return file;
+}
+
+/** Undefined where there is none that can be read. */
+export function readDemoFile(path: string): DemoFile | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** On standard output: two lines to paste, each whole on its own line. */
+export function printWelcome(demo: DemoFile, dataDir: string): void {
+  const { group } = demo.conversations;
+  const tail = `npm run -s tail -- ${group}`;
+  const place = dataDir === resolve(DEFAULT_DATA_DIR) ? '' : `PARLEY_DATA_DIR=${quoted(dataDir)} `;
+  const send = [
+    `curl -sS ${demo.base_url}/v1/messaging/conversations/${group}/messages`,
+    `-H 'Authorization: Bearer ${demo.api_key}'`,
+    `-H 'Service-Version: ${demo.service_version}' -H 'Service-Account: ${demo.account_id}'`,
+    // A new client_message_id each time it is pasted: the same one would answer with the first message.
+    `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,
+  ].join(' ');
+  process.stdout.write(`
+Parley is ready at ${demo.base_url} with a demo account; its keys and ids are in ${demoFilePath(dataDir)}
+
+Watch a conversation over a socket, in a second terminal:
+
+${place}${tail}
+
+Send a message to it, in a third:
+
+${send}
+
+Ctrl-C stops everything.
+`);
+}
+
+const DAY_S = 86_400;
+const DEFAULT_DATA_DIR = './.data';
+const SETTING = 'demo';
+
+/** Ids of what was seeded, as kept in `settings`. */
+interface DemoRows {
+  readonly accountId: string;
+  readonly otherAccountId: string;
+  readonly users: Readonly<Record<'ada' | 'grace' | 'vera', { id: string; email: string }>>;
+  readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
+  readonly customer: { readonly actorId: string; readonly participantId: string };
+  readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
+}
+
+async function demoRows(tx: Transaction<Schema>): Promise<DemoRows> {
+  // Nodes that start together wait here for the first one, and then read what it made.
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx);
+  const seeded = await tx
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', SETTING)
+    .executeTakeFirst();
+  if (seeded !== undefined) return JSON.parse(seeded.value);
+  const rows = await insertRows(tx);
+  await tx
+    .insertInto('settings')
+    .values({ name: SETTING, value: JSON.stringify(rows) })
+    .execute();
+  return rows;
+}
+
+async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
+  const { account, roles } = await createAccount(tx, { name: 'Demo', plan: 'pro' });
+  const accountId = account.id;
+  const user = async (name: string, email: string, roleId: string) => {
+    const { user } = await createUser(tx, { accountId, name, email, roleId });
+    return { id: user.id, email: user.email };
+  };
+  const ada = await user('Ada Lovelace', 'ada@example.com', roles.admin.id);
+  const grace = await user('Grace Hopper', 'grace@example.com', roles.member.id);
+  const vera = await user('Vera Rubin', 'vera@example.com', roles.viewer.id);
+  const customer = await createCustomer(tx, { accountId, name: 'Carl Customer', email: 'carl@example.net' });
+  const agent = await insertAgent(tx, accountId, roles.agent.id);
+
+  const owner = (actorId: string): NewParticipant => ({ type: 'user', actorId, role: 'owner' });
+  const member = (actorId: string): NewParticipant => ({ type: 'user', actorId });
+  const group = await createConversation(tx, {
+    accountId,
+    type: 'group',
+    title: 'Demo group',
+    participants: [
+      owner(ada.id),
+      member(grace.id),
+      member(vera.id),
+      { type: 'agent', actorId: agent.actorId, triggerPolicy: 'mention' },
+    ],
+  });
+  const direct = await createConversation(tx, {
+    accountId,
+    type: 'direct_message',
+    participants: [owner(ada.id), member(grace.id)],
+  });
+  const supportCase = await createConversation(tx, {
+    accountId,
+    type: 'group',
+    audience: 'customer',
+    title: 'Where is my order?',
+    participants: [owner(ada.id), member(grace.id), { type: 'customer', actorId: customer.id }],
+  });
+  const participant = supportCase.participants.find(({ actor_id }) => actor_id === customer.id);
+  const other = await createAccount(tx, { name: 'Demo neighbour' });
+  return {
+    accountId,
+    otherAccountId: other.account.id,
+    users: { ada, grace, vera },
+    conversations: {
+      group: group.conversation.id,
+      direct: direct.conversation.id,
+      case: supportCase.conversation.id,
+    },
+    customer: { actorId: customer.id, participantId: participant!.id },
+    agent,
+  };
+}
+
+async function insertAgent(tx: Transaction<Schema>, accountId: string, roleId: string) {
+  const name = 'Assistant';
+  const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
+  const agent = await tx
+    .insertInto('agent_definitions')
+    .values({
+      id: newId('agent'),
+      account_id: accountId,
+      actor_id: actor.id,
+      category_code: 'general',
+      trigger_type: 'chat',
+      name,
+      slug: 'assistant',
+      description: 'Answers when it is mentioned.',
+      role_id: roleId,
+      system_prompt: 'You are a helpful colleague. Answer briefly.',
+    })
+    .returning(['id', 'slug'])
+    .executeTakeFirstOrThrow();
+  return { id: agent.id, actorId: actor.id, slug: agent.slug };
+}
+
+/** The key of the last start while it opens the account, else a new one: only its hash is in the database. */
+async function keyFor(
+  tx: Transaction<Schema>,
+  accountId: string,
+  previous: string | undefined,
+): Promise<string> {
+  if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
+  const role = await findRole(tx, accountId, 'admin');
+  const { key } = await createApiKey(tx, { accountId, name: 'Demo', roleId: role.id });
+  return key;
+}
+
+/** As one word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

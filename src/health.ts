@@ -1,0 +1,44 @@
+import type { Database } from './db/database.ts';
+import type { Engine } from './engine/engine.ts';
+import type { PublicRoutes } from './http/public-routes.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface HealthOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly draining: () => boolean;
+}
+
+/** What balancers ask: `/healthz`, the process is up; `/readyz`, it can serve. */
+export function healthRoutes({ database, engine, draining }: HealthOptions): PublicRoutes {
+  return {
+    '/healthz': () => json(200, { status: 'up' }),
+    '/readyz': async () => {
+      const postgres = await database.query(PROBE).then(
+        () => 'up',
+        () => 'away',
+      );
+      const ready = postgres === 'up' && !draining();
+      // Without the engine a node still reads and delivers what it has: no reason to take it out.
+      const state = { engine: engine.healthy ? 'up' : 'away', postgres, draining: draining() };
+      return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...state });
+    },
+  };
+}
+
+/** `/metrics`, in Prometheus' text format. */
+export function metricsRoutes({ registry }: Metrics): PublicRoutes {
+  return {
+    '/metrics': async () => ({
+      status: 200,
+      body: await registry.metrics(),
+      headers: { 'Content-Type': registry.contentType },
+    }),
+  };
+}
+
+const PROBE = { name: 'probe', text: 'SELECT 1 AS up' };
+
+function json(status: number, value: object) {
+  return { status, body: JSON.stringify(value) };
+}

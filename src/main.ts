@@ -1,0 +1,166 @@
+/** Entry and subcommands: `start` (the default), `admin`, `tail`. Whatever fails before the gateway is up is one line. */
+
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import { createLog, type Logger } from './log.ts';
+
+const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  start,
+  admin,
+  tail: follow,
+};
+
+async function main(): Promise<never> {
+  // Who reads our output may go away (`npm start | head`): no reason to stop serving.
+  process.stdout.on('error', () => undefined);
+  const [name = 'start', ...args] = process.argv.slice(2);
+  const command = COMMANDS[name];
+  if (command === undefined) {
+    complain(new Error(`no command "${name}"; there are ${Object.keys(COMMANDS).join(', ')}`));
+    process.exit(2);
+  }
+  try {
+    process.exit(await command(args));
+  } catch (error) {
+    complain(error);
+    process.exit(1);
+  }
+}
+
+/** Runs the gateway until it is told to stop. Resolves with the exit code. */
+async function start(args: readonly string[]): Promise<number> {
+  if (args.length > 0) throw new Error('start takes no arguments: it is configured by the environment');
+  const config = loadConfig();
+  const log = createLog(config.logLevel);
+  const stop = new StopRequest(log, config.drainMs + STOPPING_MS);
+  if (config.startedByNpm) stop.withParent();
+  // Loaded here: a bad environment is said at once, and `admin` needs none of it.
+  const { startApp } = await import('./app.ts');
+  const app = await startApp({ config, log });
+  log.info({ base_url: app.baseUrl, pid: process.pid }, 'started');
+  const reason = await stop.requested;
+  log.info({ reason }, 'stopping');
+  try {
+    await app.close();
+  } catch (err) {
+    log.error({ err }, 'did not stop cleanly');
+    return 1;
+  }
+  log.info('stopped');
+  return stop.exitCode;
+}
+
+/** One administrative command; its result is JSON on standard output. */
+async function admin(args: readonly string[]): Promise<number> {
+  const { adminUsage, runAdmin, UsageError } = await import('./admin.ts');
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(adminUsage());
+    return 0;
+  }
+  const config = loadConfig();
+  try {
+    const result = await runAdmin(args, config, quietLog(config));
+    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    complain(error);
+    return 2;
+  }
+}
+
+/** Shows a conversation of the demo account until it is interrupted. */
+async function follow(args: readonly string[]): Promise<number> {
+  const [conversationId] = args;
+  if (conversationId === undefined || args.length > 1) {
+    complain(new Error('tail takes one conversation id: npm run -s tail -- cnv_…'));
+    return 2;
+  }
+  const { tail } = await import('./tail.ts');
+  const { dataDir } = loadConfig();
+  return tail({ conversationId, dataDir, print: (line) => process.stdout.write(`${line}\n`) });
+}
+
+/** Beyond the drain: what sockets, jobs, database and embedded Postgres may take to end. */
+const STOPPING_MS = 20_000;
+const PARENT_CHECK_MS = 500;
+
+/**
+ * From its construction on: the first signal or fatal error asks for an orderly stop, further signals change
+ * nothing (Ctrl-C under npm arrives twice: from the terminal and from npm).
+ */
+class StopRequest {
+  /** Resolves with what asked. */
+  readonly requested: Promise<string>;
+  /** 1 once anything fatal has happened, also while stopping. */
+  exitCode = 0;
+  readonly #log: Logger;
+  readonly #patienceMs: number;
+  readonly #request: (reason: string) => void;
+
+  /** After `patienceMs` the process is ended whatever still runs. */
+  constructor(log: Logger, patienceMs: number) {
+    this.#log = log;
+    this.#patienceMs = patienceMs;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.requested = promise;
+    this.#request = resolve;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => this.#ask(signal));
+    }
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(event, (error: unknown) => {
+        this.exitCode = 1;
+        this.#log.fatal({ err: error }, event);
+        this.#ask(event);
+      });
+    }
+  }
+
+  /** A killed npm tells nobody: without this, port and data directory would stay taken. */
+  withParent(): void {
+    const parent = process.ppid;
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      this.#ask('the parent process is gone');
+    }, PARENT_CHECK_MS).unref();
+  }
+
+  #ask(reason: string): void {
+    this.#request(reason);
+    setTimeout(() => {
+      this.#log.fatal({ reason }, 'did not stop in time');
+      process.exit(1);
+    }, this.#patienceMs).unref();
+  }
+}
+
+/** Commands say what they did on standard output: of their log only what went wrong is of interest. */
+function quietLog({ logLevel }: Config): Logger {
+  return createLog(logLevel === 'info' ? 'warn' : logLevel);
+}
+
+/** One line on standard error (for a bad environment one a problem); the stack only for who debugs. */
+function complain(error: unknown): void {
+  const lines = error instanceof ConfigError ? error.problems : [messageOf(error).replace(/\s*\n\s*/g, ' ')];
+  process.stderr.write(lines.map((line) => `parley: ${line}\n`).join(''));
+  if (debugging() && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Node's own for several refused addresses has no message.
+  if (error.message === '' && error instanceof AggregateError) return messageOf(error.errors[0]);
+  return error.message || error.name;
+}
+
+function debugging(): boolean {
+  try {
+    return ['trace', 'debug'].includes(loadConfig().logLevel);
+  } catch {
+    return false;
+  }
+}
+
+// Last: the declarations above are not there before this line is reached.
+await main();
