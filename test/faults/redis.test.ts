@@ -1,0 +1,108 @@
+import { Redis } from 'ioredis';
+import t from 'tap';
+import { checkCluster, Load, startCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+t.test('FLUSHALL and a counter rewound by hand under load: no number twice, no error', async (t) => {
+  const cluster = await startCluster(t);
+  const { nodes, conversationId, redis } = cluster;
+  const client = new Redis(redis.url);
+  t.teardown(() => client.disconnect());
+  const listeners = await Promise.all([nodes[0].listen(conversationId), nodes[1].listen(conversationId)]);
+  const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, `n${index}`));
+  const grown = (by: number) => {
+    const target = loads[0]!.acknowledged.length + by;
+    return until(() => loads[0]!.acknowledged.length >= target, { what: 'more sends', timeoutMs: 10_000 });
+  };
+  await grown(50);
+  await redis.flushall();
+  await grown(50);
+  await client.set(`parley:seq:{${conversationId}}`, '3');
+  await grown(50);
+  await client.set(`parley:seq:{${conversationId}}`, 'not a number');
+  await grown(50);
+  await Promise.all(loads.map((load) => load.stop()));
+
+  const sent = loads.flatMap((load) => load.sent);
+  t.same(
+    [...new Set(sent.map(({ status }) => status))].filter((status) => status !== 201 && status !== 503),
+    [],
+    'nothing but a transient refusal',
+  );
+  t.same(
+    await checkCluster(
+      cluster,
+      listeners,
+      loads.flatMap((load) => load.acknowledged),
+    ),
+    [],
+  );
+});
+
+t.test('Redis restarted under load: service is back within a second of it', async (t) => {
+  const cluster = await startCluster(t);
+  const { nodes, conversationId, redis } = cluster;
+  const listeners = await Promise.all([nodes[0].listen(conversationId), nodes[1].listen(conversationId)]);
+  const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, `r${index}`));
+  await until(() => loads[1]!.acknowledged.length >= 50, { what: 'some sends' });
+  await redis.kill();
+  await redis.start();
+  const startedAt = performance.now();
+  const before = loads.map((load) => load.acknowledged.length);
+  await until(() => loads.every((load, index) => load.acknowledged.length > before[index]! + 10), {
+    what: 'both nodes to send again',
+  });
+  t.ok(performance.now() - startedAt < 3_000, 'soon');
+  await Promise.all(loads.map((load) => load.stop()));
+  t.same(
+    await checkCluster(
+      cluster,
+      listeners,
+      loads.flatMap((load) => load.acknowledged),
+    ),
+    [],
+  );
+});
+
+for (const fault of ['stopped', 'hung'] as const) {
+  t.test(
+    `Redis ${fault}: 503 within a second, nothing half-written, and all is well afterwards`,
+    async (t) => {
+      const cluster = await startCluster(t);
+      const { nodes, conversationId, redis } = cluster;
+      const listener = await nodes[1].listen(conversationId);
+      await nodes[0].send(conversationId);
+      await until(() => listener.created().length === 1, { what: 'the first message' });
+
+      if (fault === 'stopped') await redis.stop();
+      else redis.hang();
+      for (const node of nodes) {
+        const askedAt = performance.now();
+        const { status, body, headers } = await node.send(conversationId, { client_message_id: 'kept' });
+        t.equal(status, 503);
+        t.match(body, { error: { code: 'service_unavailable', is_transient: true } });
+        t.ok(headers.get('retry-after'));
+        t.ok(
+          performance.now() - askedAt < 1_000,
+          `answered in ${Math.round(performance.now() - askedAt)} ms`,
+        );
+      }
+      t.equal((await nodes[0].page(conversationId)).length, 1, 'reads go on, and nothing was written');
+
+      if (fault === 'stopped') await redis.start();
+      else redis.resume();
+      const back = await until(
+        async () => {
+          const { status } = await nodes[0].send(conversationId, { client_message_id: 'kept' });
+          return status === 201;
+        },
+        { what: 'service' },
+      );
+      t.ok(back);
+      await nodes[1].send(conversationId);
+      t.same(await checkCluster(cluster, [listener], []), []);
+      t.equal(listener.closeCode, undefined, 'the same socket all along');
+      t.equal(listener.created().length, 3);
+    },
+  );
+}

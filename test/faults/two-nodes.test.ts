@@ -1,0 +1,93 @@
+import t from 'tap';
+import { deliveryProblems } from '../support/check-delivery.ts';
+import { checkCluster, startCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+t.test('2,000 concurrent sends over two nodes reach every subscriber once, in order', async (t) => {
+  const cluster = await startCluster(t);
+  const { nodes, conversationId } = cluster;
+  const listeners = await Promise.all([
+    nodes[0].listen(conversationId),
+    nodes[0].listen(conversationId, { token: nodes[0].demo.users.grace.access_token }),
+    nodes[1].listen(conversationId),
+    nodes[1].listen(conversationId, { token: nodes[1].demo.users.vera.access_token }),
+  ]);
+  const answers = await Promise.all(
+    Array.from({ length: 2_000 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].send(conversationId)),
+  );
+  t.equal(answers.filter(({ status }) => status === 201).length, 2_000);
+  const sequences = answers.map(({ body }) => Number(body.sequence));
+  t.equal(new Set(sequences).size, 2_000, 'no number twice');
+  t.same(
+    await checkCluster(
+      cluster,
+      listeners,
+      answers.map((answer, index) => ({
+        clientMessageId: '',
+        sequence: sequences[index],
+        status: answer.status,
+      })),
+    ),
+    [],
+  );
+  for (const listener of listeners) t.equal(listener.created().length, 2_000);
+  await until(() => listeners.every((listener) => listener.notifications().length === 2_000), {
+    what: 'a notification of every message on both nodes',
+    timeoutMs: 15_000,
+  });
+  const ids = listeners[0]!.notifications().map(({ data }) => data?.id);
+  t.equal(new Set(ids).size, 2_000, 'each once');
+});
+
+t.test('twenty concurrent resends over two nodes make one message, and every caller gets it', async (t) => {
+  const cluster = await startCluster(t);
+  const { nodes, conversationId } = cluster;
+  const listener = await nodes[1].listen(conversationId);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      nodes[index % 2 === 0 ? 0 : 1].send(
+        conversationId,
+        { client_message_id: 'again', body: `attempt ${index}` },
+        // One author: each node's key is an actor of its own.
+        nodes[0].demo.users.ada.access_token,
+      ),
+    ),
+  );
+  t.same([...new Set(answers.map(({ status }) => status))], [201]);
+  t.equal(new Set(answers.map(({ body }) => body.id)).size, 1);
+  t.equal(new Set(answers.map(({ body }) => body.body)).size, 1);
+  t.same(await checkCluster(cluster, [listener], []), []);
+  t.equal(listener.created().length, 1);
+});
+
+t.test('a subscriber that joins under load gets replay and live as one', async (t) => {
+  const cluster = await startCluster(t);
+  const { nodes, conversationId } = cluster;
+  const sends = Array.from({ length: 600 }, (_, index) =>
+    nodes[index % 2 === 0 ? 0 : 1].send(conversationId),
+  );
+  await sends[0];
+  const listeners = await Promise.all([
+    nodes[0].listen(conversationId, { afterSequence: 0 }),
+    nodes[1].listen(conversationId, { afterSequence: 0 }),
+  ]);
+  await Promise.all(sends);
+  t.same(await checkCluster(cluster, listeners, []), []);
+  for (const listener of listeners) t.equal(listener.created().length, 600);
+});
+
+t.test('the checker finds what is wrong', async (t) => {
+  const stored = [1, 2, 3, 4];
+  t.same(deliveryProblems([1, 2, 3, 4], stored), []);
+  for (const wrong of [
+    [1, 2, 4],
+    [1, 3, 2, 4],
+    [1, 2, 2, 3, 4],
+    [],
+    [2, 3, 4],
+    [1, 2, 3, 4, 5],
+    [4, 3, 2, 1],
+  ]) {
+    t.not(deliveryProblems(wrong, stored).length, 0, JSON.stringify(wrong));
+  }
+});

@@ -1,0 +1,169 @@
+import { resolve } from 'node:path';
+import t from 'tap';
+import { type Config, ConfigError, type Environment, readConfig } from '../../src/config.ts';
+import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
+
+t.test('an empty environment is a newcomer on their own machine', async (t) => {
+  t.match(readConfig({}), {
+    port: 8080,
+    host: '127.0.0.1',
+    databaseUrl: null,
+    redisUrl: null,
+    dataDir: resolve('.data'),
+    demo: true,
+    tokenSecret: null,
+    allowedOrigins: [],
+    rateLimit: { requests: 600, seconds: 60 },
+    adminPort: null,
+    docsUrl: null,
+    requestLogUrl: null,
+    logLevel: 'info',
+    drainMs: 10_000,
+    tls: null,
+    models: { openaiApiKey: null, anthropicApiKey: null, chains: null },
+    fetchAllow: [],
+    smtpUrl: null,
+    mailSecret: null,
+    s3: null,
+    socket: { ...SOCKET_LIMITS },
+    startedByNpm: false,
+  } satisfies Config);
+});
+
+const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
+  [{ PORT: '0' }, { port: 0 }],
+  [{ PORT: '' }, { port: 8080 }],
+  [{ HOST: '::1' }, { host: '::1' }],
+  [{ PARLEY_DEMO: 'off' }, { demo: false, host: '0.0.0.0' }],
+  [
+    { DATABASE_URL: 'postgres://u:p@db/x' },
+    { databaseUrl: 'postgres://u:p@db/x', demo: false, host: '0.0.0.0' },
+  ],
+  [
+    { DATABASE_URL: 'postgresql://db/x', PARLEY_DEMO: 'on' },
+    { demo: true, host: '127.0.0.1' },
+  ],
+  [
+    { PARLEY_DEMO: 'on', HOST: '0.0.0.0' },
+    { demo: true, host: '0.0.0.0' },
+  ],
+  [{ REDIS_URL: 'rediss://:secret@cache:6380/1' }, { redisUrl: 'rediss://:secret@cache:6380/1' }],
+  [{ PARLEY_DATA_DIR: '/srv/parley' }, { dataDir: '/srv/parley' }],
+  [{ PARLEY_RATE_LIMIT: 'off' }, { rateLimit: null }],
+  [{ PARLEY_RATE_LIMIT: '5/1' }, { rateLimit: { requests: 5, seconds: 1 } }],
+  [
+    { PARLEY_ALLOWED_ORIGINS: 'https://a.example, http://localhost:5173' },
+    { allowedOrigins: ['https://a.example', 'http://localhost:5173'] },
+  ],
+  [{ PARLEY_ADMIN_PORT: '9090' }, { adminPort: 9090 }],
+  [{ PARLEY_DOCS_URL: 'https://docs.example/parley/' }, { docsUrl: 'https://docs.example/parley' }],
+  [
+    { PARLEY_TLS_CERT: '/c.pem', PARLEY_TLS_KEY: '/k.pem' },
+    { tls: { certFile: '/c.pem', keyFile: '/k.pem' } },
+  ],
+  [
+    { PARLEY_FETCH_ALLOW: '127.0.0.1,10.0.0.0/8,[::1]:8080,::1,fd00::/8,localhost:9000' },
+    { fetchAllow: ['127.0.0.1', '10.0.0.0/8', '[::1]:8080', '::1', 'fd00::/8', 'localhost:9000'] },
+  ],
+  [
+    { PARLEY_MODELS: '{"high":[{"provider":"openai-compatible","model":"m","base_url":"http://x/v1"}]}' },
+    {
+      models: {
+        openaiApiKey: null,
+        anthropicApiKey: null,
+        chains: { high: [{ provider: 'openai-compatible', model: 'm', base_url: 'http://x/v1' }] },
+      },
+    },
+  ],
+  [
+    { PARLEY_S3_BUCKET: 'b', PARLEY_S3_ENDPOINT: 'http://minio:9000' },
+    { s3: { bucket: 'b', region: 'us-east-1', endpoint: 'http://minio:9000', credentials: null } },
+  ],
+  [
+    { PARLEY_SOCKET_HEARTBEAT_MS: '100', PARLEY_SOCKET_BAD_FRAMES_PER_MINUTE: '3' },
+    { socket: { ...SOCKET_LIMITS, heartbeatMs: 100, badFramesPerMinute: 3 } },
+  ],
+  [{ PATH: '/bin', npm_config_cache: '/x' }, { port: 8080 }],
+  [{ npm_lifecycle_event: 'start' }, { startedByNpm: true }],
+  [{ npm_lifecycle_event: 'test' }, { startedByNpm: false }],
+];
+
+for (const [env, expected] of ACCEPTED) {
+  t.test(`accepts ${JSON.stringify(env)}`, async (t) => {
+    const config: Readonly<Record<string, unknown>> = { ...readConfig(env) };
+    for (const [name, value] of Object.entries(expected)) t.strictSame(config[name], value, name);
+  });
+}
+
+/** Each with the words that its one problem must have. */
+const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
+  [{ PORT: 'http' }, /^PORT must be .*0 to 65535.*"http"$/],
+  [{ PORT: '65536' }, /^PORT /],
+  [{ PORT: '-1' }, /^PORT /],
+  [{ PORT: '80.5' }, /^PORT /],
+  [{ HOST: 'http://x' }, /^HOST /],
+  [{ DATABASE_URL: 'mysql://root:hunter2@db' }, /^DATABASE_URL must be postgres:\/\/.*$/],
+  [{ REDIS_URL: 'localhost:6379' }, /^REDIS_URL .*redis:\/\//],
+  [{ PARLEY_DEMO: 'yes' }, /^PARLEY_DEMO must be on or off, not "yes"$/],
+  [{ PARLEY_TOKEN_SECRET: 'hunter2' }, /^PARLEY_TOKEN_SECRET .*at least 32/],
+  [{ PARLEY_ALLOWED_ORIGINS: 'https://a.example/path' }, /^PARLEY_ALLOWED_ORIGINS .*origins/],
+  [{ PARLEY_ALLOWED_ORIGINS: '*' }, /^PARLEY_ALLOWED_ORIGINS /],
+  [{ PARLEY_RATE_LIMIT: '600' }, /^PARLEY_RATE_LIMIT .*off or <requests>\/<seconds>/],
+  [{ PARLEY_RATE_LIMIT: '0/60' }, /^PARLEY_RATE_LIMIT /],
+  [{ PARLEY_LOG_LEVEL: 'loud' }, /^PARLEY_LOG_LEVEL .*trace, debug, info/],
+  [{ PARLEY_DRAIN_MS: '10s' }, /^PARLEY_DRAIN_MS .*whole number/],
+  [{ PARLEY_DOCS_URL: 'docs.example' }, /^PARLEY_DOCS_URL .*http:\/\//],
+  [{ PARLEY_TLS_CERT: '/c.pem' }, /PARLEY_TLS_CERT and PARLEY_TLS_KEY .*together/],
+  [{ PARLEY_MODELS: '{"high":[]}' }, /^PARLEY_MODELS .*JSON object/],
+  [{ PARLEY_MODELS: 'gpt' }, /^PARLEY_MODELS /],
+  [{ PARLEY_MODELS: '{"best":[{"provider":"openai","model":"m"}]}' }, /^PARLEY_MODELS .*frontier/],
+  [{ PARLEY_FETCH_ALLOW: '10.0.0.0/33' }, /^PARLEY_FETCH_ALLOW .*networks/],
+  [{ PARLEY_FETCH_ALLOW: 'http://x/' }, /^PARLEY_FETCH_ALLOW /],
+  [{ PARLEY_S3_REGION: 'eu-west-1' }, /^PARLEY_S3_BUCKET must be set/],
+  [{ PARLEY_S3_BUCKET: 'b', PARLEY_S3_ACCESS_KEY_ID: 'id' }, /PARLEY_S3_SECRET_ACCESS_KEY .*together/],
+  [{ PARLEY_SOCKET_HEARTBEAT_MS: '0' }, /^PARLEY_SOCKET_HEARTBEAT_MS .*from 1/],
+  [{ PARLEY_SOCKET_HEARTBEATS: '1' }, /^PARLEY_SOCKET_HEARTBEATS is not .*PARLEY_SOCKET_HEARTBEAT_MS/],
+  [{ PARLEY_DATABASE_URL: 'postgres://hunter2@db' }, /^PARLEY_DATABASE_URL is not a variable.*PARLEY_DEMO/],
+];
+
+for (const [env, ...words] of REFUSED) {
+  t.test(`refuses ${JSON.stringify(env)}`, async (t) => {
+    const problems = problemsOf(env);
+    t.equal(problems.length, words.length, problems.join('\n'));
+    words.forEach((word, at) => {
+      t.match(problems[at], word);
+    });
+    t.notMatch(problems.join('\n'), 'hunter2', 'a secret is not shown');
+    t.notMatch(problems.join(''), '\n', 'one line each');
+  });
+}
+
+t.test('every problem is named at once', async (t) => {
+  const env = {
+    PORT: 'x',
+    PARLEY_DEMO: 'maybe',
+    PARLEY_RATE_LIMIT: 'fast',
+    PARLEY_COLOR: 'red',
+    PARLEY_SIZE: '1',
+  };
+  const problems = problemsOf(env);
+  t.equal(problems.length, 5);
+  for (const name of Object.keys(env)) t.match(problems.join('\n'), new RegExp(`^${name} `, 'm'));
+});
+
+t.test('what was read cannot be changed, at any depth', async (t) => {
+  const config = readConfig({});
+  t.throws(() => Object.assign(config, { port: 1 }), TypeError);
+  t.throws(() => Object.assign(config.socket, { heartbeatMs: 1 }), TypeError);
+  t.throws(() => (config.allowedOrigins as string[]).push('https://evil.example'), TypeError);
+});
+
+function problemsOf(env: Environment): readonly string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}

@@ -1,0 +1,189 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { Tokens } from '../../src/access/tokens.ts';
+import { isValidApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/demo.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import type { Teardown } from '../support/teardown.ts';
+
+const BASE_URL = 'http://127.0.0.1:8080';
+
+t.test('makes the accounts, people, conversations and agent that demo.json promises', async (t) => {
+  const { database, tokens } = await open(t);
+  const demo = await seedDemo({ database, tokens, path: demoFilePath(t.testdir()) });
+  const { kysely } = database;
+
+  const account = await kysely
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', demo.account_id)
+    .executeTakeFirstOrThrow();
+  t.equal(account.plan, 'pro');
+  t.equal(demo.service_version, '1.1.harbor');
+
+  const permissionsOf = async (actorId: string) => {
+    const { type, permissions } = await kysely
+      .selectFrom('actors')
+      .innerJoin('roles', 'roles.id', 'actors.role_id')
+      .select(['roles.type', 'roles.permissions'])
+      .where('actors.id', '=', actorId)
+      .executeTakeFirstOrThrow();
+    return type === 'admin' ? type : permissions.toSorted();
+  };
+  t.equal(await permissionsOf(demo.users.ada.id), 'admin');
+  t.strictSame(await permissionsOf(demo.users.grace.id), [
+    'agents:create',
+    'agents:read',
+    'agents:run',
+    'messaging:create',
+    'messaging:read',
+    'messaging:update',
+  ]);
+  t.strictSame(await permissionsOf(demo.users.vera.id), ['messaging:read']);
+
+  const membersOf = async (conversationId: string) => {
+    const rows = await kysely
+      .selectFrom('participants')
+      .select(['actor_id', 'type', 'agent_trigger_policy as policy'])
+      .where('conversation_id', '=', conversationId)
+      .where('account_id', '=', demo.account_id)
+      .execute();
+    return rows.map(({ actor_id, type, policy }) => [actor_id, type, policy]).sort();
+  };
+  const { ada, grace, vera } = demo.users;
+  const people = [ada.id, grace.id].map((id) => [id, 'user', null]);
+  t.strictSame(
+    await membersOf(demo.conversations.group),
+    [...people, [vera.id, 'user', null], [demo.agent.actor_id, 'agent', 'mention']].sort(),
+  );
+  t.strictSame(await membersOf(demo.conversations.direct), people.toSorted());
+  const customer = await kysely
+    .selectFrom('participants')
+    .innerJoin('actors', 'actors.id', 'participants.actor_id')
+    .select(['actors.id', 'actors.customer', 'actors.role_id', 'actors.type'])
+    .where('participants.id', '=', demo.customer.participant_id)
+    .executeTakeFirstOrThrow();
+  t.match(customer, { customer: true, role_id: null, type: 'user' });
+  t.strictSame(await membersOf(demo.conversations.case), [...people, [customer.id, 'customer', null]].sort());
+  const supportCase = await kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', demo.conversations.case)
+    .executeTakeFirstOrThrow();
+  t.match(supportCase, { audience: 'customer', type: 'group', workflow_status: 'new' });
+
+  const agent = await kysely
+    .selectFrom('agent_definitions')
+    .innerJoin('roles', 'roles.id', 'agent_definitions.role_id')
+    .select(['actor_id', 'slug', 'trigger_type', 'status', 'tier', 'tools', 'roles.type as role_type'])
+    .where('agent_definitions.id', '=', demo.agent.id)
+    .executeTakeFirstOrThrow();
+  t.strictSame(agent, {
+    actor_id: demo.agent.actor_id,
+    slug: demo.agent.slug,
+    trigger_type: 'chat',
+    status: 'active',
+    tier: null,
+    tools: [],
+    role_type: 'agent',
+  });
+
+  t.ok(await isValidApiKey(kysely, demo.account_id, demo.api_key));
+  const { account_id: otherId, api_key: otherKey } = demo.other_account;
+  t.ok(await isValidApiKey(kysely, otherId, otherKey));
+  t.notOk(await isValidApiKey(kysely, demo.account_id, otherKey), 'accounts are walled off');
+
+  const inAbout24h = (ms: number) => Math.abs(ms - Date.now() - 86_400_000) < 60_000;
+  for (const user of Object.values(demo.users)) {
+    const token = await tokens.verifyAccess(user.access_token);
+    t.match(token, { accountId: demo.account_id, actorId: user.id });
+    t.ok(inAbout24h(token.expiresAtMs));
+  }
+  t.match(await tokens.verifyAccess(demo.customer.access_token), { actorId: customer.id });
+});
+
+t.test('a second start keeps rows and keys, and issues new tokens', async (t) => {
+  const { database, tokens } = await open(t);
+  const path = demoFilePath(t.testdir());
+  const first = await seedDemo({ database, tokens, path });
+  writeDemoFile(path, first, BASE_URL);
+  const second = await seedDemo({ database, tokens, path });
+  t.strictSame(withoutTokens(second), withoutTokens(first));
+  t.not(second.users.ada.access_token, first.users.ada.access_token);
+});
+
+t.test('a key that is lost or no longer valid is replaced, the other one stays', async (t) => {
+  const { database, tokens } = await open(t);
+  const path = demoFilePath(t.testdir());
+  const first = await seedDemo({ database, tokens, path });
+  const { account_id } = first;
+  const lost = await seedDemo({ database, tokens, path });
+  t.not(lost.api_key, first.api_key);
+  t.ok(await isValidApiKey(database.kysely, account_id, lost.api_key));
+
+  writeDemoFile(path, lost, BASE_URL);
+  const { id } = await database.kysely
+    .selectFrom('api_keys')
+    .select('id')
+    .where('redacted', '=', `parley_…${lost.api_key.slice(-4)}`)
+    .executeTakeFirstOrThrow();
+  await database.transaction((tx) => revokeApiKey(tx, id));
+  const revoked = await seedDemo({ database, tokens, path });
+  t.not(revoked.api_key, lost.api_key);
+  t.ok(await isValidApiKey(database.kysely, account_id, revoked.api_key));
+  t.equal(revoked.other_account.api_key, lost.other_account.api_key);
+
+  writeFileSync(path, 'no JSON');
+  const broken = await seedDemo({ database, tokens, path });
+  t.ok(await isValidApiKey(database.kysely, account_id, broken.api_key));
+});
+
+t.test('two nodes that start at once on an empty database seed one demo account', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const [a, b] = await Promise.all([open(t, url), open(t, url)]);
+  const [one, two] = await Promise.all(
+    [a, b].map((node) => seedDemo({ ...node, path: demoFilePath(t.testdir()) })),
+  );
+  t.equal(one?.account_id, two?.account_id);
+  t.strictSame(one?.conversations, two?.conversations);
+  const { count } = await a.database.kysely
+    .selectFrom('accounts')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  t.equal(count, 2);
+});
+
+t.test('the file is private, whole and replaced in one step', async (t) => {
+  const { database, tokens } = await open(t);
+  const directory = join(t.testdir(), 'not', 'there', 'yet');
+  const path = demoFilePath(directory);
+  const demo = await seedDemo({ database, tokens, path });
+  t.notOk(existsSync(directory), 'seeding writes no file');
+  writeDemoFile(path, demo, BASE_URL);
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  t.strictSame(JSON.parse(readFileSync(path, 'utf8')), { base_url: BASE_URL, ...demo });
+  const { ino } = statSync(path);
+
+  chmodSync(path, 0o644);
+  writeDemoFile(path, demo, 'http://127.0.0.1:9090');
+  t.equal(statSync(path).mode & 0o777, 0o600, 'whatever the file before was');
+  t.not(statSync(path).ino, ino);
+  t.strictSame(readdirSync(directory), ['demo.json'], 'nothing else is left');
+  t.equal(readDemoFile(path)?.base_url, 'http://127.0.0.1:9090');
+});
+
+async function open(t: Teardown, url?: string): Promise<{ database: Database; tokens: Tokens }> {
+  const database = await openDatabase({
+    url: url ?? (await createTestDatabase(t)).url,
+    log: createLog('silent'),
+  });
+  t.teardown(() => database.close());
+  return { database, tokens: await Tokens.open({ database }) };
+}
+
+function withoutTokens(demo: Demo): unknown {
+  return JSON.parse(JSON.stringify(demo, (key, value) => (key === 'access_token' ? undefined : value)));
+}

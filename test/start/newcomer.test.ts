@@ -1,0 +1,123 @@
+/** `npm start` as a stranger meets it: what it prints works when pasted, and nothing is left when it ends. */
+
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { DemoFile } from '../../src/demo.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { copyCheckout, isRoot, NOBODY, type Owner } from './checkout.ts';
+import { freePort, isAlive, type Running, runProgram, signalGroup, startParley } from './parley.ts';
+
+t.test('in a directory that its owner alone may enter', async (t) => {
+  const directory = copyCheckout(t);
+  const port = await freePort();
+  const npmStart = () =>
+    startParley(t, { PORT: String(port) }, { command: ['npm', 'start'], cwd: directory });
+  let npm = npmStart();
+  let lines = await welcomeOf(npm);
+
+  const demo = demoFileIn(directory);
+  t.equal(statSync(join(directory, '.data/demo.json')).mode & 0o777, 0o600);
+  t.match(demo, { base_url: `http://127.0.0.1:${port}`, service_version: '1.1.harbor' });
+
+  const tail = paste(t, lines.tail, directory);
+  await tail.says(/^-- listening to cnv_/m);
+  for (const sequence of [1, 2]) {
+    const sent = await runProgram('sh', ['-c', lines.curl], {}, directory);
+    t.match(JSON.parse(sent.stdout), { object: 'chat_message', status: 'sent', body: 'Hello', sequence });
+    await tail.says(new RegExp(`^${sequence} Demo: Hello$`, 'm'));
+  }
+
+  t.comment('kill -9 of the server: npm ends, the next start goes on with what was there');
+  const database = postgresIn(directory);
+  process.kill(serverOf(npm), 'SIGKILL');
+  await npm.ended;
+  npm = npmStart();
+  lines = await welcomeOf(npm);
+  t.notOk(isAlive(database), "the first start's Postgres is gone");
+  const { api_key, account_id, conversations, users } = demoFileIn(directory);
+  t.strictSame({ api_key, account_id, conversations }, pick(demo), 'ids and key stayed');
+  t.not(users.ada.access_token, demo.users.ada.access_token);
+  await runProgram('sh', ['-c', lines.curl], {}, directory);
+  await tail.says(/^3 Demo: Hello$/m);
+  t.equal(tail.stdout.match(/^\d+ Demo: Hello$/gm)?.length, 3, 'each message once, over both connections');
+  signalGroup(tail.child, 'SIGTERM');
+  await tail.ended;
+
+  t.comment('SIGTERM to npm alone, as a supervisor sends it');
+  await endsWell(t, npm, directory, () => npm.child.kill('SIGTERM'));
+
+  t.comment('kill -9 of npm: nobody tells the server, it notices');
+  const orphaned = npmStart();
+  await welcomeOf(orphaned);
+  const server = serverOf(orphaned);
+  const itsDatabase = postgresIn(directory);
+  orphaned.child.kill('SIGKILL');
+  await until(() => !isAlive(server) && !isAlive(itsDatabase), {
+    what: 'the server ends without npm',
+    timeoutMs: 10_000,
+  });
+});
+
+t.test('as an ordinary user', async (t) => {
+  const owner = isRoot ? NOBODY : undefined;
+  const directory = copyCheckout(t, owner);
+  const port = await freePort();
+  const npm = startParley(
+    t,
+    { PORT: String(port), HOME: directory },
+    { command: as(owner, ['npm', 'start']), cwd: directory },
+  );
+  const { curl } = await welcomeOf(npm);
+  const sent = await runProgram('sh', ['-c', curl], {}, directory);
+  t.match(JSON.parse(sent.stdout), { object: 'chat_message', status: 'sent' });
+  t.comment('Ctrl-C: SIGINT to the whole group, and once more by an impatient person');
+  await endsWell(t, npm, directory, () => {
+    signalGroup(npm.child, 'SIGINT');
+    signalGroup(npm.child, 'SIGINT');
+  });
+});
+
+/** The lines that the welcome asks to be pasted. */
+async function welcomeOf(npm: Running): Promise<{ curl: string; tail: string }> {
+  const [curl] = await npm.says(/^curl .*$/m);
+  const [tail] = await npm.says(/^npm run -s tail .*$/m);
+  return { curl, tail };
+}
+
+function paste(t: Teardown, line: string, cwd: string): Running {
+  return startParley(t, {}, { command: ['sh', '-c', line], cwd });
+}
+
+async function endsWell(t: Test, npm: Running, directory: string, stop: () => void): Promise<void> {
+  const gone = [serverOf(npm), postgresIn(directory)];
+  stop();
+  const { code, stderr } = await npm.ended;
+  t.equal(code, 0, stderr);
+  for (const pid of gone) t.notOk(isAlive(pid), `process ${pid} is gone`);
+}
+
+/** By npm's `exec`: its only child. */
+function serverOf(npm: Running): number {
+  const children = readFileSync(`/proc/${npm.child.pid}/task/${npm.child.pid}/children`, 'utf8');
+  return Number(children.trim().split(' ')[0]);
+}
+
+function postgresIn(directory: string): number {
+  const data = realpathSync(join(directory, '.data/postgres'));
+  return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+}
+
+function demoFileIn(directory: string): DemoFile {
+  return JSON.parse(readFileSync(join(directory, '.data/demo.json'), 'utf8'));
+}
+
+function pick({ api_key, account_id, conversations }: DemoFile) {
+  return { api_key, account_id, conversations };
+}
+
+function as(owner: Owner | undefined, command: [string, ...string[]]): [string, ...string[]] {
+  if (owner === undefined) return command;
+  return ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', '--', ...command];
+}

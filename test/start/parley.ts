@@ -1,0 +1,176 @@
+/** The real `node src/main.ts` as a child process, as a stranger runs it. */
+
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a subcommand to its end. */
+export function runParley(args: readonly string[], env: NodeJS.ProcessEnv, cwd = ROOT): Promise<Finished> {
+  return runProgram(process.execPath, [join(ROOT, 'src/main.ts'), ...args], env, cwd);
+}
+
+export function runProgram(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cwd = ROOT,
+): Promise<Finished> {
+  const [clean, cleanArgs] = inCleanEnvironment([file, ...args], env);
+  return new Promise((resolve) => {
+    execFile(clean, cleanArgs, { cwd }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+export class Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Finished>;
+  stdout = '';
+  stderr = '';
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }));
+    });
+  }
+
+  /** Resolves with the first match on standard output; rejects when the process ends without. */
+  says(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#match(pattern, () => this.stdout);
+  }
+
+  /** The same of standard error. */
+  logs(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#match(pattern, () => this.stderr);
+  }
+
+  async #match(pattern: RegExp, text: () => string): Promise<RegExpExecArray> {
+    const { exitCode, signalCode } = this.child;
+    const found = pattern.exec(text());
+    if (found !== null) return found;
+    if (exitCode !== null || signalCode !== null) throw new Error(`it ended: ${this.stdout}${this.stderr}`);
+    await until(
+      () => pattern.test(text()) || this.child.exitCode !== null || this.child.signalCode !== null,
+      {
+        what: `${pattern} in ${text()}`,
+        timeoutMs: 30_000,
+      },
+    );
+    return this.#match(pattern, text);
+  }
+}
+
+export interface StartOptions extends SpawnOptions {
+  /** Default: `node src/main.ts start`. */
+  readonly command?: readonly [file: string, ...args: string[]];
+}
+
+/** Starts it in a process group of its own; it is gone, with all its children, when the test ends. */
+export function startParley(t: Teardown, env: NodeJS.ProcessEnv, options: StartOptions = {}): Running {
+  const { command, ...spawnOptions } = options;
+  const start = [process.execPath, join(ROOT, 'src/main.ts'), 'start'];
+  const [file, args] = inCleanEnvironment(command ?? start, env);
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...spawnOptions,
+  });
+  const running = new Running(child);
+  t.teardown(async () => {
+    signalGroup(child, 'SIGKILL');
+    await running.ended;
+  });
+  return running;
+}
+
+/** As Ctrl-C in a terminal: to every process of the group. */
+export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid ?? Number.NaN), signal);
+  } catch {
+    // All of them are gone.
+  }
+}
+
+/** Removed with the test; entered by its owner alone. */
+export function freshDirectory(t: Teardown): string {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-start-'));
+  chmodSync(directory, 0o700);
+  t.teardown(() => {
+    for (const dataDir of [directory, join(directory, '.data')]) removeLinkedData(dataDir);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return directory;
+}
+
+/** As root the embedded Postgres has its data elsewhere when it cannot enter the data directory. */
+function removeLinkedData(dataDir: string): void {
+  const link = join(dataDir, 'postgres');
+  try {
+    const data = realpathSync(link);
+    if (data !== link) rmSync(dirname(data), { recursive: true, force: true });
+  } catch {
+    // There is none.
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    // After the name, which may hold anything: a zombie has ended.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export function canConnect(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, host);
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/**
+ * By env(1), which becomes the command: tap puts its hooks into the environment of every child, whatever it
+ * was given. Nobody's PARLEY_* either.
+ */
+function inCleanEnvironment(command: readonly string[], env: NodeJS.ProcessEnv): [string, string[]] {
+  const all = { PATH: process.env.PATH, HOME: process.env.HOME, ...env };
+  return ['env', ['-i', ...Object.entries(all).map(([name, value]) => `${name}=${value}`), ...command]];
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Teardown } from './teardown.ts';
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** The JSON that the script printed as its first line; rejects with its last words when it printed none. */
+  readonly said: Promise<Record<string, unknown>>;
+  /** Resolves when the process is gone. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Runs `test/support/<script>` in a process of its own, to be killed; it dies with the test at the latest. */
+export function startChild(
+  t: Teardown,
+  script: string,
+  args: readonly string[],
+  options: SpawnOptions = {},
+): Child {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // Not the test runner's NODE_OPTIONS: they load its hooks.
+    env: { PATH: process.env.PATH },
+    ...options,
+  });
+  let errors = '';
+  child.stderr?.on('data', (data: Buffer) => {
+    errors += data.toString();
+  });
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const kill = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await gone;
+  };
+  t.teardown(() => kill('SIGKILL'));
+  const said = new Promise<Record<string, unknown>>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line)));
+    gone.then(() => reject(new Error(errors.trim())), reject);
+  });
+  // Whoever kills a child at work does not ask what it said.
+  said.catch(() => undefined);
+  return { process: child, said, kill };
+}

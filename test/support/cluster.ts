@@ -1,0 +1,106 @@
+import { deliveryProblems } from './check-delivery.ts';
+import { type Listener, startNode, type TestNode } from './node.ts';
+import { createTestDatabase } from './postgres.ts';
+import { startRedis, type TestRedis } from './redis.ts';
+import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
+
+/** Two nodes over one Postgres and one Redis, and the demo account's group on them. */
+export interface Cluster {
+  readonly nodes: readonly [TestNode, TestNode];
+  readonly redis: TestRedis;
+  readonly databaseUrl: string;
+  readonly conversationId: string;
+  /** Starts another node in place of one that was killed, with its data directory. */
+  restart(index: 0 | 1): Promise<void>;
+}
+
+export async function startCluster(t: Teardown): Promise<Cluster> {
+  const { url: databaseUrl } = await createTestDatabase(t);
+  const redis = await startRedis(t);
+  const options = { databaseUrl, redisUrl: redis.url };
+  const nodes: [TestNode, TestNode] = [await startNode(t, options), await startNode(t, options)];
+  return {
+    nodes,
+    redis,
+    databaseUrl,
+    conversationId: nodes[0].demo.conversations.group,
+    async restart(index) {
+      nodes[index] = await startNode(t, { ...options, dataDir: nodes[index].dataDir });
+    },
+  };
+}
+
+/** What became of one send. */
+export interface Sent {
+  readonly clientMessageId: string;
+  /** Of the 201; undefined: it was not acknowledged. */
+  readonly sequence: number | undefined;
+  readonly status: number | undefined;
+}
+
+/**
+ * Keeps `width` sends in flight on a node until stopped, each tried once. A send that gets no answer
+ * counts as not acknowledged.
+ */
+export class Load {
+  readonly sent: Sent[] = [];
+  readonly #workers: Promise<void>[];
+  #stopped = false;
+
+  constructor(t: Teardown, node: () => TestNode, conversationId: string, label: string, width = 8) {
+    t.teardown(() => {
+      this.#stopped = true;
+    });
+    let count = 0;
+    const work = async () => {
+      while (!this.#stopped) {
+        const clientMessageId = `${label}-${count++}`;
+        const answer = await node()
+          .send(conversationId, { client_message_id: clientMessageId })
+          .catch(() => undefined);
+        const sequence = answer?.status === 201 ? Number(answer.body.sequence) : undefined;
+        this.sent.push({ clientMessageId, sequence, status: answer?.status });
+        // A node that is away refuses connections at once.
+        if (answer === undefined) await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    this.#workers = Array.from({ length: width }, work);
+  }
+
+  get acknowledged(): Sent[] {
+    return this.sent.filter(({ sequence }) => sequence !== undefined);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#workers);
+  }
+}
+
+/**
+ * Waits until every listener has got all that Postgres has, and answers what is wrong: with any
+ * listener's order, with any acknowledged send, with what a page shows.
+ */
+export async function checkCluster(
+  cluster: Cluster,
+  listeners: readonly Listener[],
+  acknowledged: readonly Sent[],
+): Promise<string[]> {
+  const node = cluster.nodes.find(({ running }) => running.child.exitCode === null && !running.child.killed)!;
+  const stored = await node.page(cluster.conversationId);
+  const sequences = stored.map(({ sequence }) => sequence);
+  const last = sequences.at(-1) ?? 0;
+  await until(() => listeners.every((listener) => (listener.sequences().at(-1) ?? 0) >= last), {
+    what: `everybody to get ${last}: ${listeners.map((listener) => listener.sequences().at(-1))}`,
+    timeoutMs: 15_000,
+  });
+  const problems = listeners.flatMap((listener, index) =>
+    deliveryProblems(listener.sequences(), sequences).map((problem) => `listener ${index}: ${problem}`),
+  );
+  const known = new Set(sequences);
+  const lost = acknowledged.filter(({ sequence }) => !known.has(sequence!));
+  if (lost.length > 0) problems.push(`acknowledged and lost: ${lost.length}`);
+  if (known.size !== sequences.length) problems.push('a number came twice');
+  return problems;
+}

@@ -1,0 +1,21 @@
+/**
+ * Owns an embedded Postgres, to be killed: `node embedded-postgres-child.ts <data dir> [<module>]`. Prints
+ * `{url, pid}` when it runs; stops it when standard input ends.
+ */
+
+const [dataDir = '', module = '../../src/db/embedded-postgres.ts'] = process.argv.slice(2);
+const { startEmbeddedPostgres } = (await import(
+  module
+)) as typeof import('../../src/db/embedded-postgres.ts');
+process.umask(0o077);
+const silence = () => undefined;
+// Not pino: a copy of src/db without node_modules is run too.
+const log = { debug: silence, info: silence, warn: silence, error: silence };
+try {
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: false, log: log as never });
+  process.stdout.write(`${JSON.stringify({ url: postgres.url, pid: postgres.pid })}\n`);
+  process.stdin.resume().once('end', () => void postgres.stop());
+} catch (error) {
+  process.stderr.write((error as Error).message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,142 @@
+/** A real reverse proxy for tests. */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { access, chmod, constants, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { RawClient } from './raw-client.ts';
+import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
+
+/**
+ * nginx in front of `upstreamPort`, in the foreground, dead with the test at the latest. Its connections to
+ * the upstream are few and kept alive: an answer too many on one of them would be given to somebody else.
+ */
+export async function startNginx(
+  t: Teardown,
+  { upstreamPort }: { readonly upstreamPort: number },
+): Promise<{ port: number }> {
+  const program = await findNginx();
+  const directory = await mkdtemp(join(tmpdir(), 'parley-nginx-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  // Its workers are another user's.
+  await chmod(directory, 0o711);
+  const port = await freePort();
+  await writeFile(join(directory, 'nginx.conf'), configuration(port, upstreamPort));
+  const child = spawn(program, ['-p', directory, '-e', 'stderr', '-c', 'nginx.conf'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr?.on('data', (data: Buffer) => {
+    errors += data.toString();
+  });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  t.teardown(() => stop(child, kill));
+  await until(() => isListening(child, port, () => errors), { what: 'nginx listens' });
+  return { port };
+}
+
+function configuration(port: number, upstreamPort: number): string {
+  return `
+    daemon off;
+    worker_processes 1;
+    pid nginx.pid;
+    events { worker_connections 512; }
+    http {
+      access_log off;
+      client_body_temp_path body;
+      proxy_temp_path proxy;
+      fastcgi_temp_path fastcgi;
+      uwsgi_temp_path uwsgi;
+      scgi_temp_path scgi;
+      upstream parley { server 127.0.0.1:${upstreamPort}; keepalive 1; }
+      server {
+        listen 127.0.0.1:${port};
+        client_max_body_size 0;
+        location / {
+          proxy_pass http://parley;
+          proxy_http_version 1.1;
+          proxy_set_header Connection "";
+          proxy_set_header Host $http_host;
+          proxy_request_buffering off;
+          proxy_next_upstream off;
+        }
+      }
+    }`;
+}
+
+async function isListening(child: ChildProcess, port: number, errors: () => string): Promise<boolean> {
+  if (child.exitCode !== null) throw new Error(`nginx does not start: ${errors()}`);
+  const client = new RawClient(port);
+  try {
+    return await new Promise<boolean>((resolve) => {
+      client.socket.once('connect', () => resolve(true));
+      client.socket.once('error', () => resolve(false));
+    });
+  } finally {
+    client.destroy();
+  }
+}
+
+async function stop(child: ChildProcess, kill: () => void): Promise<void> {
+  process.off('exit', kill);
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  // The master takes its workers along, which it could not after a SIGKILL.
+  child.kill('SIGTERM');
+  await exited;
+}
+
+let found: Promise<string> | undefined;
+
+function findNginx(): Promise<string> {
+  found ??= onPath().then((program) => program ?? install());
+  return found;
+}
+
+/** Also where Debian puts it, which is not on everybody's PATH. */
+async function onPath(): Promise<string | undefined> {
+  for (const directory of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
+    const path = join(directory, 'nginx');
+    const isThere = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  return undefined;
+}
+
+async function install(): Promise<string> {
+  const advice = 'these tests need nginx: put it on PATH, or run them as root on Debian or Ubuntu';
+  if (process.getuid?.() !== 0) throw new Error(advice);
+  const run = promisify(execFile);
+  // Two test files may come here at once: the second waits for the first one's lock.
+  const options = ['-o', 'DPkg::Lock::Timeout=90', '-y'];
+  // RUNLEVEL=1: the package starts no service.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  try {
+    await run('apt-get', [...options, 'update'], { env }).catch(() => undefined);
+    await run('apt-get', [...options, '--no-install-recommends', 'install', 'nginx-light'], { env });
+  } catch (cause) {
+    throw new Error(`${advice}; here apt-get failed`, { cause });
+  }
+  const program = await onPath();
+  if (program === undefined) throw new Error(advice);
+  return program;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,12 @@
+/** Holds the node lock, to be killed: `node node-lock-child.ts <url> <mode>`. Prints `{held}`. */
+
+import { acquireNodeLock } from '../../src/db/node-lock.ts';
+import { createLog } from '../../src/log.ts';
+
+const [url = '', mode = ''] = process.argv.slice(2);
+const lock = await acquireNodeLock({
+  url,
+  mode: mode === 'shared' ? 'shared' : 'exclusive',
+  log: createLog('silent'),
+});
+process.stdout.write(`${JSON.stringify({ held: lock.held })}\n`);

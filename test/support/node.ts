@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import WebSocket from 'ws';
+import type { DemoFile } from '../../src/demo.ts';
+import { freshDirectory, type Running, startParley } from '../start/parley.ts';
+import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
+
+export interface NodeOptions {
+  readonly databaseUrl: string;
+  readonly redisUrl?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Of a node that ran before: its demo.json and keys are kept. */
+  readonly dataDir?: string;
+}
+
+/** A whole Parley process over the given Postgres and Redis, with the demo account. */
+export class TestNode {
+  readonly baseUrl: string;
+  readonly demo: DemoFile;
+  readonly dataDir: string;
+  readonly running: Running;
+
+  constructor(running: Running, dataDir: string, demo: DemoFile) {
+    this.running = running;
+    this.dataDir = dataDir;
+    this.demo = demo;
+    this.baseUrl = demo.base_url;
+  }
+
+  /** Resolves when the process is gone. */
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    this.running.child.kill(signal);
+    await this.running.ended;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.running.child.kill(signal);
+  }
+
+  headers(token = this.demo.api_key): Record<string, string> {
+    return {
+      Authorization: `Bearer ${token}`,
+      'Service-Version': this.demo.service_version,
+      'Service-Account': this.demo.account_id,
+      'Content-Type': 'application/json',
+    };
+  }
+
+  /** A request with the demo account's admin key, or `token`. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    token?: string,
+  ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
+    const response = await fetch(`${this.baseUrl}${path}`, {
+      method,
+      headers: this.headers(token),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    return { status: response.status, body: JSON.parse(await response.text()), headers: response.headers };
+  }
+
+  /** Send Message; the answer as it comes. */
+  send(conversationId: string, fields: Record<string, unknown> = {}, token?: string) {
+    return this.call(
+      'POST',
+      `/v1/messaging/conversations/${conversationId}/messages`,
+      { body: 'ahoy', client_message_id: randomUUID(), ...fields },
+      token,
+    );
+  }
+
+  /** Every message of a conversation over REST, oldest first. */
+  async page(conversationId: string, token?: string): Promise<ListedMessage[]> {
+    const messages: ListedMessage[] = [];
+    let url: string | null =
+      `/v1/messaging/conversations/${conversationId}/messages?after_sequence=0&limit=100`;
+    while (url !== null) {
+      const { body } = await this.call('GET', url, undefined, token);
+      const page = body as unknown as {
+        data: ListedMessage[];
+        page_info: { next_page_url: string | null };
+      };
+      messages.push(...page.data);
+      url = page.page_info.next_page_url;
+    }
+    return messages;
+  }
+
+  listen(conversationId: string, options: ListenOptions = {}): Promise<Listener> {
+    return Listener.open(this, conversationId, options);
+  }
+}
+
+export interface ListedMessage {
+  readonly id: string;
+  readonly sequence: number;
+  readonly body: string | null;
+}
+
+export async function startNode(t: Teardown, options: NodeOptions): Promise<TestNode> {
+  const dataDir = options.dataDir ?? freshDirectory(t);
+  const running = startParley(t, {
+    DATABASE_URL: options.databaseUrl,
+    ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+    PORT: '0',
+    PARLEY_DEMO: 'on',
+    PARLEY_DATA_DIR: dataDir,
+    PARLEY_RATE_LIMIT: 'off',
+    PARLEY_LOG_LEVEL: 'warn',
+    ...options.env,
+  });
+  await running.says(/Parley is ready/);
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+  return new TestNode(running, dataDir, demo);
+}
+
+export interface ListenOptions {
+  /** Default: ada's. */
+  readonly token?: string;
+  readonly afterSequence?: number;
+}
+
+interface Frame {
+  readonly type: string;
+  readonly event?: string;
+  readonly sequence?: number;
+  readonly conversation_id?: string;
+  readonly data?: Record<string, unknown>;
+  readonly [field: string]: unknown;
+}
+
+/** A socket on one conversation that keeps every frame it gets. */
+export class Listener {
+  readonly frames: Frame[] = [];
+  readonly socket: WebSocket;
+  /** Set when the socket closes. */
+  closeCode: number | undefined;
+
+  static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
+    const { 'Content-Type': _, ...headers } = node.headers(options.token ?? node.demo.users.ada.access_token);
+    const socket = new WebSocket(`${node.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });
+    const listener = new Listener(socket);
+    await until(() => listener.frames.some(({ type }) => type === 'ready'), { what: 'a ready socket' });
+    socket.send(
+      JSON.stringify({
+        type: 'subscribe',
+        id: 's',
+        conversation_id: conversationId,
+        ...(options.afterSequence === undefined ? {} : { after_sequence: options.afterSequence }),
+      }),
+    );
+    await until(() => listener.frames.some(({ type }) => type === 'caught_up' || type === 'resync'), {
+      what: 'an answer to the subscription',
+    });
+    return listener;
+  }
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data: Buffer) => this.frames.push(JSON.parse(data.toString())));
+    socket.on('close', (code) => {
+      this.closeCode = code;
+    });
+    socket.on('error', () => undefined);
+  }
+
+  /** The frames of `message.created`, in the order in which they came. */
+  created(): Frame[] {
+    return this.frames.filter(({ event }) => event === 'message.created');
+  }
+
+  sequences(): number[] {
+    return this.created().map(({ sequence }) => sequence ?? 0);
+  }
+
+  notifications(): Frame[] {
+    return this.frames.filter(({ event }) => event === 'notification.created');
+  }
+}

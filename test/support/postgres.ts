@@ -1,0 +1,194 @@
+/**
+ * Real Postgres for tests. One server for all test files of a run (a supervisor process of its own keeps it,
+ * postgres-supervisor.ts), one clone of a migrated template per call; and private servers to be stopped and
+ * killed.
+ */
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, type FileHandle, lstat, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
+import { createLog } from '../../src/log.ts';
+import { hangTree, resumeTree } from './process-tree.ts';
+import { seedCluster } from './seed-cluster.ts';
+import type { Teardown } from './teardown.ts';
+
+/** An empty, migrated database of its own, dropped when the test ends (or its process dies). */
+export async function createTestDatabase(t: Teardown): Promise<{ url: string }> {
+  lease ??= Lease.take();
+  const current = await lease;
+  const { url, name } = await current.request({ op: 'create' });
+  t.teardown(async () => {
+    await current.request({ op: 'drop', name });
+  });
+  return { url };
+}
+
+export interface TestPostgres {
+  /** Of an empty database; the same over restarts. */
+  readonly url: string;
+  /** A clean shutdown: sessions end with 57P01. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** kill -9 of the server, its sessions with it. */
+  kill(): Promise<void>;
+  /** SIGSTOP: connections stay, nothing answers. */
+  hang(): Promise<void>;
+  resume(): Promise<void>;
+}
+
+/** A server for this test alone, running. Not durable. */
+export async function startPostgres(t: Teardown): Promise<TestPostgres> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-postgres-'));
+  await chmod(dataDir, 0o711);
+  await seedCluster(dataDir);
+  const log = createLog('silent');
+  let server: EmbeddedPostgres | undefined = await startEmbeddedPostgres({ dataDir, durable: false, log });
+  const { url } = server;
+  const port = Number(new URL(url).port);
+  const stop = async () => {
+    await server?.stop();
+    server = undefined;
+  };
+  const resume = async () => resumeTree(server?.pid);
+  t.teardown(async () => {
+    await resume();
+    await stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return {
+    url,
+    stop,
+    resume,
+    async start() {
+      server ??= await startEmbeddedPostgres({ dataDir, durable: false, log, port });
+    },
+    async kill() {
+      if (server !== undefined) process.kill(server.pid, 'SIGKILL');
+      await stop();
+    },
+    async hang() {
+      await hangTree(server?.pid);
+    },
+  };
+}
+
+let lease: Promise<Lease> | undefined;
+
+interface Answer {
+  readonly url: string;
+  readonly name: string;
+  readonly error?: string;
+}
+
+/** This process's claim on the shared server: it runs as long as one such connection is open. */
+class Lease {
+  readonly #socket: Socket;
+  readonly #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void }[] = [];
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    createInterface({ input: socket }).on('line', (line) => {
+      const answer = JSON.parse(line) as Answer;
+      const waiting = this.#waiting.shift();
+      // Between requests the lease alone must not keep the test's process alive.
+      if (this.#waiting.length === 0) socket.unref();
+      if (answer.error === undefined) waiting?.resolve(answer);
+      else waiting?.reject(new Error(answer.error));
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      lease = undefined;
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error('the test Postgres is gone'));
+    });
+    socket.unref();
+  }
+
+  static async take(): Promise<Lease> {
+    const directory = await sharedDirectory();
+    const path = join(directory, 'supervisor.sock');
+    const deadline = Date.now() + 30_000;
+    let starting: { ended: boolean; exitCode: number | null } | undefined;
+    for (;;) {
+      const socket = await connected(path);
+      if (socket !== undefined) return new Lease(socket);
+      if (starting?.exitCode) throw new Error(await complaint(directory));
+      if (Date.now() > deadline) throw new Error('the test Postgres does not come up within 30 s');
+      // Ended without an error: another supervisor has the data, starting or stopping. Look again.
+      if (starting?.ended) await delay(150);
+      if (starting === undefined || starting.ended) starting = await startSupervisor(directory);
+      await delay(10);
+    }
+  }
+
+  /** Answers come in the order of the requests. */
+  request(message: { op: 'create' } | { op: 'drop'; name: string }): Promise<Answer> {
+    if (this.#socket.destroyed) return Promise.reject(new Error('the test Postgres is gone'));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#socket.ref();
+      this.#socket.write(`${JSON.stringify(message)}\n`);
+    });
+  }
+}
+
+/**
+ * One directory per user, checkout and state of the migrations: a changed migration means another server
+ * with another template. The supervisor removes those of earlier states.
+ */
+async function sharedDirectory(): Promise<string> {
+  const root = resolve(import.meta.dirname, '../..');
+  const hash = createHash('sha256');
+  const migrations = join(root, 'migrations');
+  const files = (await readdir(migrations)).sort().map((name) => join(migrations, name));
+  for (const file of [...files, join(root, 'src/db/migrate.ts')]) hash.update(await readFile(file));
+  const checkout = createHash('sha256').update(root).digest('hex').slice(0, 8);
+  const user = process.getuid?.() ?? 0;
+  const state = hash.digest('hex').slice(0, 8);
+  const directory = join(tmpdir(), `parley-test-${user}-${checkout}-${state}`);
+  await mkdir(directory, { recursive: true });
+  if ((await lstat(directory)).uid !== user) throw new Error(`${directory} belongs to somebody else`);
+  // Postgres runs as another user when we are root: it has to pass through.
+  await chmod(directory, 0o711);
+  return directory;
+}
+
+async function startSupervisor(directory: string): Promise<{ ended: boolean; exitCode: number | null }> {
+  const log: FileHandle = await open(logFile(directory), 'a', 0o600);
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-supervisor.ts'), directory], {
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    // Not the test runner's NODE_OPTIONS: they load its hooks.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
+  });
+  await log.close();
+  child.unref();
+  return {
+    get ended() {
+      return child.exitCode !== null || child.signalCode !== null;
+    },
+    get exitCode() {
+      return child.exitCode;
+    },
+  };
+}
+
+const logFile = (directory: string) => join(directory, 'supervisor.log');
+
+async function complaint(directory: string): Promise<string> {
+  const lines = (await readFile(logFile(directory), 'utf8')).trim().split('\n');
+  return `the test Postgres does not start: ${lines.at(-1)} (more in ${logFile(directory)})`;
+}
+
+function connected(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', () => resolve(undefined));
+  });
+}

@@ -1,0 +1,124 @@
+import { createConversation } from '../../src/conversations/create.ts';
+import type { MessageRow } from '../../src/conversations/message-rows.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { createLog } from '../../src/log.ts';
+import type { NewMessage } from '../../src/messages/insert-messages.ts';
+import { Timeline } from '../../src/messages/timeline.ts';
+import { type Committed, WritePath } from '../../src/messages/write-path.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { createTestDatabase } from './postgres.ts';
+import type { Teardown } from './teardown.ts';
+
+export const log = createLog('silent');
+
+/** A database with one account, one author and one conversation to write to. */
+export interface Ground {
+  readonly url: string;
+  readonly database: Database;
+  readonly accountId: string;
+  readonly authorId: string;
+  readonly conversationId: string;
+}
+
+export async function createGround(t: Teardown): Promise<Ground> {
+  const { url } = await createTestDatabase(t);
+  const database = await openDatabase({ url, log });
+  t.teardown(() => database.close());
+  const accountId = newId('account');
+  const authorId = newId('actor');
+  await database.kysely.insertInto('accounts').values({ id: accountId, name: 'Harbor' }).execute();
+  await database.kysely
+    .insertInto('actors')
+    .values({
+      id: authorId,
+      account_id: accountId,
+      type: 'user',
+      name: 'Ada',
+      handle: null,
+      avatar_url: null,
+      role_id: null,
+      deactivated_at: null,
+    })
+    .execute();
+  const ground = { url, database, accountId, authorId };
+  return { ...ground, conversationId: await addConversation({ ...ground, conversationId: '' }) };
+}
+
+export async function addConversation(ground: Ground): Promise<string> {
+  const { conversation } = await ground.database.transaction((tx) =>
+    createConversation(tx, {
+      accountId: ground.accountId,
+      type: 'group',
+      title: 'Pier',
+      participants: [{ type: 'user', actorId: ground.authorId }],
+    }),
+  );
+  return conversation.id;
+}
+
+/** A node's write path over the ground, with everything it committed. */
+export function openWritePath(
+  ground: Ground,
+  engine: Engine,
+  options: { database?: Database; maySend?: () => boolean } = {},
+): { writePath: WritePath; timeline: Timeline; committed: Committed[] } {
+  const database = options.database ?? ground.database;
+  const metrics = createMetrics();
+  const timeline = new Timeline(database, engine, metrics);
+  const committed: Committed[] = [];
+  const writePath = new WritePath({
+    database,
+    engine,
+    timeline,
+    metrics,
+    log,
+    maySend: options.maySend ?? (() => true),
+    onCommitted: (batch) => committed.push(batch),
+  });
+  return { writePath, timeline, committed };
+}
+
+export function newMessage(ground: Ground, fields: Partial<NewMessage> = {}): NewMessage {
+  return {
+    id: newId('message'),
+    account_id: ground.accountId,
+    conversation_id: ground.conversationId,
+    kind: 'chat',
+    visibility: 'internal',
+    channel: 'message',
+    body: 'ahoy',
+    subject: null,
+    cc: null,
+    mentions: null,
+    sender_id: ground.authorId,
+    author_id: ground.authorId,
+    reply_to_id: null,
+    resource_type: null,
+    resource_id: null,
+    streaming_state: null,
+    client_message_id: newId('message'),
+    attachments: [],
+    ...fields,
+  };
+}
+
+export function outgoing(ground: Ground, fields: Partial<NewMessage> = {}) {
+  return { message: newMessage(ground, fields), sender: null, audience: 'internal' as const };
+}
+
+/** Every number of a conversation with what it is, in order. */
+export function numbers(
+  ground: Ground,
+  conversationId = ground.conversationId,
+): Promise<Pick<MessageRow, 'sequence' | 'status' | 'client_message_id'>[]> {
+  return ground.database.query(
+    {
+      name: 'test-numbers',
+      text: `SELECT sequence, status, client_message_id FROM messages
+        WHERE conversation_id = $1 AND sequence IS NOT NULL ORDER BY sequence`,
+    },
+    [conversationId],
+  );
+}
