@@ -36,11 +36,11 @@ export async function delivery(t: Teardown, { seed, faults }: DeliveryOptions): 
   const cluster = await startCluster(t);
   const { conversationId } = cluster;
   const counts: Record<string, number> = {};
+  // Node 1 is stopped but never killed: its sockets live through everything.
+  const listeners = [await cluster.nodes[1].listen(conversationId)];
   const loads = ([0, 1] as const).map(
     (index) => new Load(t, () => cluster.nodes[index], conversationId, `load${index}`, 4),
   );
-  // Node 1 is stopped but never killed: its sockets live through everything.
-  const listeners = [await cluster.nodes[1].listen(conversationId)];
   for (let n = 0; n < faults; n++) {
     const name = random.pick(Object.keys(FAULTS));
     counts[name] = (counts[name] ?? 0) + 1;

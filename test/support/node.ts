@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import WebSocket from 'ws';
 import type { DemoFile } from '../../src/demo.ts';
+import { CLOSE_CODES } from '../../src/protocol/close-codes.ts';
 import { freshDirectory, type Running, startParley } from '../start/parley.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
@@ -141,11 +142,22 @@ export class Listener {
   /** Set when the socket closes. */
   closeCode: number | undefined;
 
+  /** As a client does, comes back when it is told to wait (41xx): a node whose link is in doubt takes nobody. */
   static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
+    for (;;) {
+      const listener = await Listener.#try(node, conversationId, options);
+      if (listener.closeCode === undefined || Math.floor(listener.closeCode / 100) !== 41) return listener;
+    }
+  }
+
+  static async #try(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
     const { 'Content-Type': _, ...headers } = node.headers(options.token ?? node.demo.users.ada.access_token);
     const socket = new WebSocket(`${node.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });
     const listener = new Listener(socket);
-    await until(() => listener.frames.some(({ type }) => type === 'ready'), { what: 'a ready socket' });
+    const has = (...types: string[]) => listener.frames.some(({ type }) => types.includes(type));
+    const closed = () => listener.closeCode !== undefined;
+    await until(() => has('ready') || closed(), { what: 'a ready socket', timeoutMs: 10_000 });
+    if (closed()) return listener;
     socket.send(
       JSON.stringify({
         type: 'subscribe',
@@ -154,9 +166,15 @@ export class Listener {
         ...(options.afterSequence === undefined ? {} : { after_sequence: options.afterSequence }),
       }),
     );
-    await until(() => listener.frames.some(({ type }) => type === 'caught_up' || type === 'resync'), {
+    const refused = () => listener.frames.some(({ type, ok }) => type === 'reply' && ok === false);
+    await until(() => has('caught_up', 'resync') || refused() || closed(), {
       what: 'an answer to the subscription',
+      timeoutMs: 10_000,
     });
+    if (refused()) {
+      socket.terminate();
+      listener.closeCode = CLOSE_CODES.overloaded.code;
+    }
     return listener;
   }
 

@@ -1,0 +1,128 @@
+import { Tokens } from '../../src/access/tokens.ts';
+import { startApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
+import { createLog } from '../../src/log.ts';
+import type { ErrorObject } from '../../src/protocol/errors.ts';
+import { freshDirectory } from '../start/parley.ts';
+import { createTestDatabase } from './postgres.ts';
+import type { Teardown } from './teardown.ts';
+
+export interface CallOptions {
+  /** Sent as JSON; fields that are undefined are left out. */
+  readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly rawBody?: string | Uint8Array<ArrayBuffer>;
+  /** Default: the demo account's admin key. */
+  readonly token?: string;
+  /** Over those of an honest caller of the demo account; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface CallAnswer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Body;
+}
+
+/** What every refusal answers (specification, Errors). */
+export interface Refusal {
+  readonly error: ErrorObject;
+}
+
+/** The whole server in this process, with the demo account, on a free port over a database of its own. */
+export interface TestApp {
+  readonly baseUrl: string;
+  readonly demo: DemoFile;
+  /** A pool of the test's own, to look behind the API and to arrange what it cannot. */
+  readonly database: Database;
+  call<Body = Refusal>(method: string, path: string, options?: CallOptions): Promise<CallAnswer<Body>>;
+  /** An access token of any actor: agents and new users have no other credential here. */
+  tokenOf(actorId: string, options?: { accountId?: string; issuedAtMs?: number }): Promise<string>;
+}
+
+export async function startTestApp(
+  t: Teardown,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestApp> {
+  const { url } = await createTestDatabase(t);
+  const dataDir = freshDirectory(t);
+  const config = readConfig({
+    DATABASE_URL: url,
+    PORT: '0',
+    PARLEY_DEMO: 'on',
+    PARLEY_DATA_DIR: dataDir,
+    PARLEY_RATE_LIMIT: 'off',
+    PARLEY_LOG_LEVEL: 'silent',
+    ...env,
+  });
+  const log = createLog(config.logLevel);
+  const app = await withoutWelcome(() => startApp({ config, log }));
+  t.teardown(() => app.close());
+  const database = await openDatabase({ url, log });
+  t.teardown(() => database.close());
+  const demo = readDemoFile(demoFilePath(dataDir))!;
+
+  return {
+    baseUrl: app.baseUrl,
+    demo,
+    database,
+    async call<Body = Refusal>(
+      method: string,
+      path: string,
+      { body, rawBody, token = demo.api_key, headers = {} }: CallOptions = {},
+    ) {
+      const response = await fetch(`${app.baseUrl}${path}`, {
+        method,
+        headers: sent({
+          Authorization: `Bearer ${token}`,
+          'Service-Version': demo.service_version,
+          'Service-Account': demo.account_id,
+          'Content-Type': 'application/json',
+          ...headers,
+        }),
+        ...(rawBody === undefined ? {} : { body: rawBody }),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(20_000),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Body };
+    },
+    async tokenOf(actorId, { accountId = demo.account_id, issuedAtMs = Date.now() } = {}) {
+      const tokens = await Tokens.open({ database, now: () => issuedAtMs });
+      return (await tokens.issueAccess({ accountId, actorId })).token;
+    },
+  };
+}
+
+/** `400 missing_field body`: all that a client branches on, on one line for tables of refusals. */
+export function refusalOf({ status, body }: CallAnswer<Refusal>): string {
+  return `${status} ${body.error?.code} ${body.error?.param}`;
+}
+
+function sent(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries);
+}
+
+/**
+ * The welcome is for people at a terminal; standard output here is TAP. Only that one text is taken out:
+ * whatever else is written meanwhile passes.
+ */
+async function withoutWelcome<T>(start: () => Promise<T>): Promise<T> {
+  const { stdout } = process;
+  const write = stdout.write;
+  stdout.write = new Proxy(write, {
+    apply: (target, self, args: unknown[]) =>
+      String(args[0]).startsWith('\nParley is ready at ') || Reflect.apply(target, self, args),
+  });
+  try {
+    return await start();
+  } finally {
+    stdout.write = write;
+  }
+}
