@@ -52,8 +52,9 @@ export async function delivery(t: Teardown, { seed, faults }: DeliveryOptions): 
   await cluster.nodes[1].send(conversationId);
 
   const acknowledged = loads.flatMap((load) => load.acknowledged);
-  const alive = listeners.filter(({ closeCode }) => closeCode === undefined);
-  const problems = await checkLate(cluster, alive, acknowledged);
+  const [first, ...others] = listeners;
+  const late = others.filter(({ closeCode }) => closeCode === undefined);
+  const problems = await checkAll(cluster, first!, late, acknowledged);
   return {
     seed,
     faults: counts,
@@ -115,14 +116,20 @@ async function joinAtTheEnd({ nodes, conversationId }: Cluster, random: Random):
   return random.pick(nodes).listen(conversationId, { afterSequence });
 }
 
-/** Those that joined late are held to what came after they joined. */
-async function checkLate(
+/** The first reader is held to everything, those that joined late to what came after they joined. */
+async function checkAll(
   cluster: Cluster,
-  listeners: readonly Listener[],
+  first: Listener,
+  late: readonly Listener[],
   acknowledged: Load['acknowledged'],
 ): Promise<{ problems: string[]; voids: number }> {
-  const [first, ...late] = listeners;
-  const problems = await checkCluster(cluster, [first!], acknowledged);
+  if (first.closeCode !== undefined) {
+    return {
+      problems: [`the first reader was closed: ${first.closeCode}`],
+      voids: await countVoids(cluster),
+    };
+  }
+  const problems = await checkCluster(cluster, [first], acknowledged);
   const stored = (await cluster.nodes[1].page(cluster.conversationId)).map(({ sequence }) => sequence);
   for (const listener of late) {
     const from = listener.sequences()[0] ?? 0;

@@ -180,7 +180,11 @@ export class Listener {
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
-    socket.on('message', (data: Buffer) => this.frames.push(JSON.parse(data.toString())));
+    socket.on('message', (data: Buffer) => {
+      const frame: Frame = JSON.parse(data.toString());
+      if (frame.type === 'ping') socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
+      else this.frames.push(frame);
+    });
     socket.on('close', (code) => {
       this.closeCode = code;
     });
