@@ -22,6 +22,7 @@ export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfi
     tcp_keepalives_idle: 5,
     tcp_keepalives_interval: 2,
     tcp_keepalives_count: 3,
+    ...INDEX_PLANS,
     ...input.settings,
   };
   const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
@@ -40,6 +41,17 @@ export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfi
     types: columnTypes,
   };
 }
+
+/**
+ * Every statement of ours looks rows up by an index. A prepared statement keeps the plan that it was given
+ * when its table was empty, and over an empty table a scan looks cheapest, until autovacuum comes by.
+ */
+const INDEX_PLANS = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+} as const;
 
 /** `host:port/database`, for people: without the password. */
 export function placeOf(url: string): string {

@@ -39,9 +39,9 @@ export function takeOverdue(database: Database, limit: number): Promise<OutboxRo
   return database.query<OutboxRow>(TAKE_OVERDUE, [limit]);
 }
 
-/** The events were published and their effects are committed. */
+/** The events were published and their effects are committed. A row that comes back after a crash is dealt with again. */
 export async function removeDone(database: Database, ids: readonly number[]): Promise<void> {
-  await database.query(REMOVE, [ids]);
+  await database.relaxed.query(REMOVE, [ids]);
 }
 
 /** How many rows wait, and the age of the oldest in seconds. */

@@ -9,6 +9,8 @@ export interface PipelinedConnectionOptions {
   readonly log: Logger;
   /** A query that has no answer after this long, in milliseconds, rejects and takes the connection with it. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
+  /** Further settings of the session, by name. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -34,7 +36,12 @@ export class PipelinedConnection {
     const queryTimeoutMs = options.queryTimeoutMs ?? 10_000;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
     this.#config = {
-      ...connectionOptions({ url: options.url, statementTimeoutMs, queryTimeoutMs }),
+      ...connectionOptions({
+        url: options.url,
+        statementTimeoutMs,
+        queryTimeoutMs,
+        ...(options.settings && { settings: options.settings }),
+      }),
       pipeline: true,
     };
     this.#log = options.log;

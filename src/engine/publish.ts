@@ -69,9 +69,16 @@ function encodeEvent(event: DomainEvent, data: object): Buffer {
   return Buffer.from(JSON.stringify(frame));
 }
 
-/** `2026-11-21T01:02:03.123456Z` → microseconds since 1970, exact below 2^53 (the year 2255). */
+/** `2026-11-21T01:02:03.123456Z`, as db/ reads times, → microseconds since 1970, exact below 2^53 (the year 2255). */
 export function microseconds(timestamp: string): number {
-  const fraction = /\.(\d{1,6})/.exec(timestamp)?.[1] ?? '';
-  const wholeMs = Date.parse(`${timestamp.slice(0, 19)}Z`);
-  return wholeMs * 1_000 + Number(fraction.padEnd(6, '0'));
+  // The rows of one statement share their time.
+  if (timestamp !== lastTimestamp) {
+    lastTimestamp = timestamp;
+    const wholeMs = Date.parse(`${timestamp.slice(0, 23)}Z`);
+    lastMicroseconds = wholeMs * 1_000 + Number(timestamp.slice(23, 26));
+  }
+  return lastMicroseconds;
 }
+
+let lastTimestamp = '';
+let lastMicroseconds = 0;

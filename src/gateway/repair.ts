@@ -109,6 +109,6 @@ const READ_CHANGED_MESSAGES = {
   text: `
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
-      AND m.status = 'sent' AND m.updated_at > m.created_at
+      AND m.updated_at > m.created_at AND m.status = 'sent'
     ORDER BY m.conversation_id, m.sequence`,
 };

@@ -68,17 +68,20 @@ export function readChanged(
   return database.query<NotificationRow>(READ_CHANGED, [recipientIds, sinceXid]);
 }
 
+// Those of one statement a microsecond apart: feeds are in the order of the messages.
 const INSERT = {
   name: 'insert-notifications',
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id,
       sender_type, resource_type, resource_id, message_id, created_at, updated_at)
     SELECT id, account_id, recipient_id, category, title, body, sender_id,
-      sender_type, 'entity', resource_id, message_id, now(), now()
-    FROM json_to_recordset($1::json) AS n(id text, account_id text, recipient_id text, category text,
-      title text, body text, sender_id text, sender_type text, resource_id text, message_id text)
+      sender_type, 'entity', resource_id, message_id, at, at
+    FROM ROWS FROM (json_to_recordset($1::json) AS (id text, account_id text, recipient_id text,
+        category text, title text, body text, sender_id text, sender_type text, resource_id text,
+        message_id text)) WITH ORDINALITY AS n,
+      LATERAL (SELECT now() + n.ordinality * interval '1 microsecond' AS at) AS t
     ORDER BY recipient_id, message_id
-    ON CONFLICT (recipient_id, message_id) DO NOTHING
+    ON CONFLICT DO NOTHING
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
 };
 

@@ -1,0 +1,102 @@
+import { textFrame } from './websocket-frames.ts';
+
+/**
+ * How one kind of server is spoken to over a socket: how it is opened, and what in its frames is a delivery,
+ * told from the first bytes alone.
+ */
+export interface Dialect {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * For one socket: takes each text frame until the socket is live, answers with what is to be sent, or 'live'.
+   * Null: live as soon as it is upgraded.
+   */
+  readonly open: () => ((text: string) => Buffer | 'live' | undefined) | null;
+  /** `length` bytes of payload lie at `start`; only the first PEEK_BYTES of them may be there. */
+  readonly classify: (bytes: Uint8Array, start: number, length: number) => FrameClass;
+  /** The answer to what `classify` calls a ping. */
+  readonly pong: Buffer;
+}
+
+/** As small integers: they are compared once a frame, hundreds of thousands of times a second. */
+export const FRAME_CLASSES = { other: 0, delivery: 1, ping: 2 } as const;
+export type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
+
+/** How far into a payload `classify` may look. */
+export const PEEK_BYTES = 10;
+
+export interface ParleyDialectOptions {
+  /** Value of the header: `Bearer …` */
+  readonly authorization: string;
+  readonly version: string;
+  readonly accountId: string;
+  /** What each socket subscribes to; called once a socket. Empty: its own feed alone. */
+  readonly conversations: () => readonly string[];
+}
+
+/** Parley: `hello`, `ready`, a `subscribe` for each conversation, live with the last `caught_up`; then events. */
+export function parleyDialect(options: ParleyDialectOptions): Dialect {
+  return {
+    path: '/v1/realtime',
+    headers: {
+      Authorization: options.authorization,
+      'Service-Version': options.version,
+      'Service-Account': options.accountId,
+    },
+    open: () => {
+      const waiting = [...options.conversations()];
+      let caughtUp = true;
+      return (text) => {
+        const { type, error }: { type: string; error?: unknown } = JSON.parse(text);
+        if (error !== undefined) throw new Error(`a subscription was refused: ${text}`);
+        if (type === 'caught_up') caughtUp = true;
+        else if (type !== 'ready') return undefined;
+        const next = caughtUp ? waiting.shift() : undefined;
+        if (next === undefined) return 'live';
+        caughtUp = false;
+        return textFrame(JSON.stringify({ type: 'subscribe', id: next, conversation_id: next }));
+      };
+    },
+    classify: classifyTyped,
+    pong: textFrame('{"type":"pong","t":0}'),
+  };
+}
+
+/** A server that fans out to whoever is connected, without a word before. */
+export const BARE_DIALECT: Dialect = {
+  path: '/',
+  headers: {},
+  open: () => null,
+  classify: classifyTyped,
+  pong: textFrame(''),
+};
+
+/** Socket.IO 4 over its WebSocket transport alone: engine.io's open packet, then the namespace. */
+export const SOCKET_IO_DIALECT: Dialect = {
+  path: '/socket.io/?EIO=4&transport=websocket',
+  headers: {},
+  open: () => (text) => {
+    if (text.startsWith('0{')) return textFrame('40');
+    return text.startsWith('40') ? 'live' : undefined;
+  },
+  classify: (bytes, start, length) => {
+    if (bytes[start] !== MESSAGE) return bytes[start] === PING ? FRAME_CLASSES.ping : FRAME_CLASSES.other;
+    return length > 1 && bytes[start + 1] === EVENT ? FRAME_CLASSES.delivery : FRAME_CLASSES.other;
+  },
+  pong: textFrame('3'),
+};
+
+const TYPE_AT = '{"type":"'.length;
+const E = 'event'.charCodeAt(0);
+const P = 'ping'.charCodeAt(0);
+const MESSAGE = '4'.charCodeAt(0);
+const EVENT = '2'.charCodeAt(0);
+const PING = '2'.charCodeAt(0);
+
+/** `{"type":"event"…` and `{"type":"ping"…`, told apart by one byte. */
+function classifyTyped(bytes: Uint8Array, start: number, length: number): FrameClass {
+  if (length <= TYPE_AT) return FRAME_CLASSES.other;
+  const letter = bytes[start + TYPE_AT];
+  if (letter === E) return FRAME_CLASSES.delivery;
+  return letter === P ? FRAME_CLASSES.ping : FRAME_CLASSES.other;
+}

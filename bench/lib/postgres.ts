@@ -1,0 +1,69 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
+import { measureOutbox } from '../../src/db/outbox.ts';
+import type { Disposer } from '../../src/lifecycle.ts';
+import { createLog } from '../../src/log.ts';
+
+/** A database of a Postgres that nobody else uses, and the bench's own connection to it. */
+export interface BenchDatabase {
+  readonly url: string;
+  readonly database: Database;
+}
+
+/**
+ * The embedded Postgres as `npm start` runs it (fsync, synchronous_commit and full_page_writes on), with a
+ * database for each of `names`: nodes without Redis do not share one.
+ */
+export async function startPostgres<const Name extends string>(
+  disposer: Disposer,
+  names: readonly Name[],
+): Promise<Record<Name, BenchDatabase>> {
+  const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
+    rmSync(path, { recursive: true, force: true }),
+  );
+  // For root, whose Postgres runs as somebody else and has to get in.
+  chmodSync(dataDir, 0o755);
+  const postgres = disposer.add(
+    'postgres',
+    await startEmbeddedPostgres({ dataDir, durable: true, log: LOG }),
+    (it) => it.stop(),
+  );
+  const admin = await openDatabase({ url: postgres.url, log: LOG });
+  for (const name of names) await sql`CREATE DATABASE ${sql.id(name)}`.execute(admin.kysely);
+  await admin.close();
+
+  const databases: Partial<Record<Name, BenchDatabase>> = {};
+  for (const name of names) {
+    const url = Object.assign(new URL(postgres.url), { pathname: `/${name}` }).href;
+    const database = disposer.add(`database ${name}`, await openDatabase({ url, log: LOG }), (it) =>
+      it.close(),
+    );
+    databases[name] = { url, database };
+  }
+  return databases as Record<Name, BenchDatabase>;
+}
+
+/** Writes out what earlier blocks left dirty, so that a checkpoint of theirs does not fall into the next one. */
+export async function checkpoint({ database }: BenchDatabase): Promise<void> {
+  await sql`CHECKPOINT`.execute(database.kysely);
+}
+
+/** Resolves with the milliseconds that it took until every effect of what was sent is done. */
+export async function drainOutbox({ database }: BenchDatabase): Promise<number> {
+  const startMs = performance.now();
+  for (;;) {
+    const { pending } = await measureOutbox(database);
+    const tookMs = performance.now() - startMs;
+    if (pending === 0) return tookMs;
+    if (tookMs > DRAIN_MS) throw new Error(`${pending} rows are still in the outbox after ${DRAIN_MS} ms`);
+    await delay(5);
+  }
+}
+
+const DRAIN_MS = 60_000;
+const LOG = createLog('warn');

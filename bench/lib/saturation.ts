@@ -1,0 +1,65 @@
+import type { Block } from './pairs.ts';
+import type { RawSubscribers } from './raw-subscribers.ts';
+import type { ServerProcess } from './server-process.ts';
+
+export interface SaturationOptions {
+  readonly subscribers: RawSubscribers;
+  /** Whose processor time is charged. */
+  readonly server: ServerProcess;
+  /** Makes the server send one message to every subscriber. */
+  readonly trigger: () => void;
+  /** Messages under way: sent, and not yet taken by everybody. */
+  readonly window: number;
+  readonly durationMs: number;
+}
+
+/**
+ * Closed loop over the deliveries: the next message goes off whenever as many frames as there are subscribers
+ * have arrived. So the server is never idle, nothing piles up in its buffers, and messages come to it one by
+ * one rather than in heaps. Rejects when a frame was lost. The figure is deliveries a second.
+ */
+export async function saturate(options: SaturationOptions): Promise<Block> {
+  const { subscribers, server, trigger, window, durationMs } = options;
+  const { count } = subscribers;
+  const base = subscribers.deliveries;
+  let sent = 0;
+  let stopped = false;
+  const refill = () => {
+    if (stopped) return;
+    const arrived = Math.floor((subscribers.deliveries - base) / count);
+    for (; sent < arrived + window; sent++) trigger();
+    subscribers.whenDelivered(base + (arrived + 1) * count, refill);
+  };
+  refill();
+  await pause(SETTLE_MS);
+  const from = look(subscribers, server);
+  await pause(durationMs);
+  const to = look(subscribers, server);
+  stopped = true;
+  await subscribers.delivered(base + sent * count, PATIENCE_MS);
+  if (subscribers.lost > 0) throw new Error(`the server closed ${subscribers.lost} sockets`);
+  const deliveries = to.deliveries - from.deliveries;
+  return {
+    figure: (deliveries * 1_000) / (to.atMs - from.atMs),
+    notes: {
+      frames_a_read: round(deliveries / (to.reads - from.reads)),
+      server_cpu_us_per_delivery: round(((to.cpuSeconds - from.cpuSeconds) * 1e6) / deliveries),
+      server_cores: round(((to.cpuSeconds - from.cpuSeconds) * 1_000) / (to.atMs - from.atMs)),
+    },
+  };
+}
+
+const SETTLE_MS = 300;
+const PATIENCE_MS = 10_000;
+
+function look({ deliveries, reads }: RawSubscribers, server: ServerProcess) {
+  return { deliveries, reads, cpuSeconds: server.cpuSeconds(), atMs: performance.now() };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

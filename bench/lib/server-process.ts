@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+export interface ServerProcessOptions {
+  /** From the root of the checkout. */
+  readonly entry: string;
+  readonly args?: readonly string[];
+  /** On top of an environment without anything of Parley's. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** For Node, beside NODE_FLAGS. */
+  readonly nodeFlags?: readonly string[];
+}
+
+/** What every server of a comparison runs with: what `npm start` gives the product. */
+const NODE_FLAGS = ['--max-semi-space-size=32'];
+
+/** A server under measurement, in a process of its own. */
+export class ServerProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<void>;
+  #said = '';
+
+  constructor({ entry, args = [], env = {}, nodeFlags = [] }: ServerProcessOptions) {
+    this.#child = spawn(process.execPath, [...NODE_FLAGS, ...nodeFlags, resolve(ROOT, entry), ...args], {
+      cwd: ROOT,
+      env: { ...cleanEnvironment(), ...env },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // A process group of its own: Ctrl-C reaches the runner alone, which stops what it started in order.
+      detached: true,
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = (this.#said + text).slice(-4_000);
+    });
+    // Whatever way the runner ends, what it measured does not outlive it.
+    const kill = () => this.#child.kill('SIGKILL');
+    process.once('exit', kill);
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('close', () => {
+        process.off('exit', kill);
+        resolve();
+      });
+      this.#child.once('error', (error) => {
+        this.#said += error.message;
+        resolve();
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** What it has written to its standard error lately. */
+  get said(): string {
+    return this.#said;
+  }
+
+  /** Resolves with the first thing that `look` finds; rejects when the process ends before, or takes too long. */
+  async until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+    const deadlineMs = performance.now() + START_MS;
+    for (;;) {
+      const found = await look();
+      if (found !== undefined) return found;
+      if (this.#gone || performance.now() > deadlineMs)
+        throw new Error(`${what} did not come: ${this.#said}`);
+      await delay(20);
+    }
+  }
+
+  /** The next message of the process. */
+  message<T>(): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#child.once('message', (message) => resolve(message as T));
+      this.#child.once('close', () => reject(new Error(`it ended: ${this.#said}`)));
+    });
+  }
+
+  tell(message: object): void {
+    this.#child.send(message);
+  }
+
+  /** Seconds of processor time so far: what a piece of work cost, whatever else the machine did meanwhile. */
+  cpuSeconds(): number {
+    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  }
+
+  async stop(): Promise<void> {
+    for (const [signal, waitMs] of [
+      ['SIGTERM', 20_000],
+      ['SIGKILL', 3_000],
+    ] as const) {
+      if (this.#gone) break;
+      this.#child.kill(signal);
+      const patience = new AbortController();
+      await Promise.race([
+        this.#ended,
+        delay(waitMs, undefined, { signal: patience.signal }).catch(() => {}),
+      ]);
+      patience.abort();
+    }
+  }
+
+  get #gone(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
+  }
+}
+
+const START_MS = 60_000;
+/** Linux's USER_HZ. */
+const TICKS_PER_SECOND = 100;
+
+/** What the caller has set for Parley is not meant for servers that are measured. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const own = /^(PARLEY_|OPENAI_|ANTHROPIC_|npm_|NODE_OPTIONS$|PORT$|HOST$|DATABASE_URL$|REDIS_URL$|TAP)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
+}

@@ -1,0 +1,80 @@
+import type { Disposer } from '../../src/lifecycle.ts';
+import type { Comparison, Spread } from './pairs.ts';
+
+/** One of the works of performance.md (P1 … P12). */
+export interface Work {
+  /** As on the command line and in the results: `p2`. */
+  readonly name: string;
+  readonly title: string;
+  readonly run: (session: Session) => Promise<Findings>;
+}
+
+/** What a work gets from the runner. */
+export interface Session {
+  /** Long blocks and many pairs, for figures that count; else whatever shows a change within a minute. */
+  readonly full: boolean;
+  /** Everything that a work starts is released through it, also when the run is interrupted. */
+  readonly disposer: Disposer;
+  /** One line of progress for who waits. */
+  readonly say: (line: string) => void;
+}
+
+export interface Findings {
+  readonly rows: readonly Row[];
+  /** Every comparison with every block, by the name of its row. */
+  readonly comparisons: Readonly<Record<string, Comparison>>;
+  /** Whatever else a reader needs to judge the figures: sizes, counts, settings. */
+  readonly facts?: Readonly<Record<string, string | number>>;
+}
+
+/** One line of the table. */
+export interface Row {
+  readonly work: string;
+  readonly ours: string;
+  readonly control: string;
+  /** Null where nothing is compared. */
+  readonly ratio: Spread | null;
+  /** Null: for information. */
+  readonly goal: { readonly text: string; readonly met: boolean } | null;
+}
+
+/** How long and how often: two pairs of short blocks say whether something broke, ten of long ones how fast it is. */
+export function schedule(
+  full: boolean,
+  short: { pairs: number; blockMs: number },
+): { pairs: number; blockMs: number; warmupMs: number } {
+  return full
+    ? { pairs: 10, blockMs: 6_000, warmupMs: 4_000 }
+    : { ...short, warmupMs: Math.min(2_000, short.blockMs) };
+}
+
+export interface ComparisonRow {
+  readonly comparison: Comparison;
+  readonly unit: string;
+  /** The least ratio that meets the goal. */
+  readonly atLeast?: number | undefined;
+  /** What else the goal asks for, and whether it is so. */
+  readonly besides?: { readonly text: string; readonly met: boolean } | undefined;
+}
+
+export function comparisonRow(work: string, { comparison, unit, atLeast, besides }: ComparisonRow): Row {
+  const { ours, control, ratio } = comparison;
+  const texts = [atLeast === undefined ? undefined : `≥ ${atLeast} ×`, besides?.text].filter(
+    (text) => text !== undefined,
+  );
+  return {
+    work,
+    ours: `${count(ours.figure.median)} ${unit}`,
+    control: `${count(control.figure.median)} ${unit} (${control.name})`,
+    ratio,
+    goal:
+      texts.length === 0
+        ? null
+        : { text: texts.join(', '), met: ratio.median >= (atLeast ?? 0) && besides?.met !== false },
+  };
+}
+
+/** 12,345 or, below a hundred, two digits after the point. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 });
+}

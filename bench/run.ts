@@ -1,0 +1,72 @@
+/** `npm run bench [-- full] [<name> …]`: runs works of performance.md, prints one table, keeps every block. */
+
+import { inspect } from 'node:util';
+import { Disposer } from '../src/lifecycle.ts';
+import { currentLoad, writeResult } from './lib/result-file.ts';
+import { renderTable } from './lib/table.ts';
+import type { Row, Work } from './lib/work.ts';
+import { P2 } from './p2-sends.ts';
+import { P4 } from './p4-fanout.ts';
+
+const WORKS: readonly Work[] = [P2, P4];
+
+const USAGE = `npm run bench                 every work, short blocks: says whether something broke
+npm run bench -- full         every work, long blocks and ten pairs: figures to quote
+npm run bench -- [full] p2 …  some works
+works: ${WORKS.map(({ name, title }) => `${name} (${title})`).join(', ')}
+`;
+
+async function main(args: readonly string[]): Promise<number> {
+  const names = args.filter((arg) => arg !== 'full');
+  const unknown = names.filter((name) => !WORKS.some((work) => work.name === name));
+  if (unknown.length > 0) {
+    process.stderr.write(`no work called ${unknown.join(', ')}\n${USAGE}`);
+    return 2;
+  }
+  const full = args.includes('full');
+  const works = names.length === 0 ? WORKS : WORKS.filter(({ name }) => names.includes(name));
+  const rows: Row[] = [];
+  let code = 0;
+  for (const work of works) {
+    try {
+      rows.push(...(await measure(work, full)));
+    } catch (error) {
+      if (interrupted) break;
+      process.stderr.write(`${work.name} has no figures: ${inspect(error)}\n`);
+      code = 1;
+    }
+  }
+  process.stdout.write(`\n${renderTable(rows)}\n`);
+  return interrupted ? 130 : code;
+}
+
+let interrupted = false;
+let running: Disposer | undefined;
+
+/** Everything that the work started is gone when this settles, whatever became of it. */
+async function measure(work: Work, full: boolean): Promise<readonly Row[]> {
+  const startedAt = new Date();
+  const loadBefore = currentLoad();
+  const disposer = new Disposer();
+  running = disposer;
+  try {
+    const findings = await work.run({ full, disposer, say: (line) => process.stderr.write(`${line}\n`) });
+    const tookMs = Date.now() - startedAt.getTime();
+    const path = writeResult({ name: work.name, full, startedAt, tookMs, loadBefore, ...findings });
+    process.stderr.write(`${work.name}: every block is in ${path}\n`);
+    return findings.rows;
+  } finally {
+    await disposer.close();
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (interrupted) return;
+    interrupted = true;
+    // What runs fails for want of its server, and the run ends with that.
+    running?.close().catch((error: unknown) => process.stderr.write(`${error}\n`));
+  });
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,115 @@
+/**
+ * The product's delivery path without what leads to it: publish() → engine → ordering → topic, one message a
+ * turn of the event loop, no request and no database in between. Sockets are joined as the gateway joins them.
+ */
+
+import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
+import { Rights } from '../../src/access/rights.ts';
+import { loadConfig } from '../../src/config.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
+import { messageEvent } from '../../src/conversations/message-present.ts';
+import type { MessageRow } from '../../src/conversations/message-rows.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { publish } from '../../src/engine/publish.ts';
+import { Fanout } from '../../src/gateway/fanout.ts';
+import type { Reader } from '../../src/gateway/reader.ts';
+import { Streams } from '../../src/gateway/streams.ts';
+import { createLog } from '../../src/log.ts';
+import { Timeline } from '../../src/messages/timeline.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import type { Actor } from '../../src/protocol/actor.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { listening, publishOnCredit } from '../controls/delivery-loop.ts';
+
+/** A stream of its own, which is in no database. */
+const CONVERSATION = newId('conversation');
+const [BODY = '', SENDER = '{}'] = process.argv.slice(2);
+const sender: Actor = JSON.parse(SENDER);
+
+const config = loadConfig();
+const log = createLog(config.logLevel);
+const database = await openDatabase({ url: config.databaseUrl ?? '', log });
+const engine = new MemoryEngine();
+const metrics = createMetrics();
+const app = App();
+const streams = new Streams({
+  database,
+  engine,
+  timeline: new Timeline(database, engine, metrics),
+  directory: new ConversationDirectory(database, await Rights.open(engine)),
+  broadcast: new Fanout(app, metrics).broadcast,
+  log,
+});
+
+app.ws<{ reader: Reader }>('/', {
+  compression: 0,
+  idleTimeout: 0,
+  maxBackpressure: config.socket.durableBytes,
+  open: (ws) => {
+    streams.join(CONVERSATION, readerOf(ws), undefined).then(
+      (joined) => joined.run(),
+      (error: unknown) => log.error({ err: error }, 'a socket could not join'),
+    );
+  },
+});
+
+let sequence = 0;
+publishOnCredit(() => {
+  sequence += 1;
+  const message = { row: rowOf(sequence), sender, attachments: [] };
+  publish(engine, messageEvent('message.created', message, 'internal')).catch((error: unknown) => {
+    log.error({ err: error }, 'could not publish');
+  });
+});
+app.listen('127.0.0.1', 0, (socket) => listening(socket === false ? 0 : us_socket_local_port(socket)));
+process.once('disconnect', () => process.exit(0));
+
+function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
+  return {
+    audience: 'team',
+    closed: false,
+    bufferedBytes: 0,
+    send: (bytes) => {
+      ws.send(bytes, false);
+    },
+    join: (topic) => {
+      ws.subscribe(topic);
+    },
+    leave: (topic) => {
+      ws.unsubscribe(topic);
+    },
+    drained: () => Promise.resolve(),
+  };
+}
+
+/** As the write path leaves it. */
+function rowOf(sequence: number): MessageRow {
+  const now = `${new Date().toISOString().slice(0, -1)}000Z`;
+  return {
+    id: newId('message'),
+    account_id: 'acc_bench',
+    conversation_id: CONVERSATION,
+    sequence,
+    kind: 'chat',
+    status: 'sent',
+    visibility: 'internal',
+    channel: 'message',
+    body: BODY,
+    subject: null,
+    mentions: null,
+    sender_id: sender.id,
+    author_id: sender.id,
+    reply_to_id: null,
+    resource_type: null,
+    resource_id: null,
+    streaming_state: null,
+    client_message_id: `run-${String(sequence).padStart(12, '0')}`,
+    has_attachments: false,
+    scheduled_at: null,
+    edited_at: null,
+    deleted_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+}

@@ -1,0 +1,12 @@
+/** The product with batching off: every message is a flush, and so a statement and a commit, of its own. */
+
+import { startApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+
+const config = loadConfig();
+const app = await startApp({ config, log: createLog(config.logLevel), maxBatch: 1 });
+process.once('SIGTERM', async () => {
+  await app.close();
+  process.exit(0);
+});

@@ -1,0 +1,11 @@
+/** Answers every request at once; tells its parent its port. For the proof of the generator, which stops it. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const server = createServer((request, response) => {
+  request.resume();
+  response.writeHead(200, { 'Content-Length': 2 }).end('{}');
+});
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,46 @@
+/** The generator proves itself: what a stop of the server does to latency can be computed, and has to be seen. */
+
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { HttpConnections, postRequest } from '../../bench/lib/http-connections.ts';
+import { openLoop } from '../../bench/lib/open-loop.ts';
+
+const RATE_PER_SECOND = 500;
+const DURATION_MS = 4_000;
+const STOP_AFTER_MS = 1_000;
+const STOP_MS = 500;
+
+t.test('a server that stops for half a second is charged with everybody who would have come', async (t) => {
+  const server = fork(join(import.meta.dirname, 'answering-server.ts'));
+  t.teardown(() => server.kill('SIGKILL'));
+  const [{ port }]: [{ port: number }] = (await once(server, 'message')) as [{ port: number }];
+  const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: 32 });
+  t.teardown(() => connections.close());
+  const request = postRequest('/', {}, '{}');
+
+  const running = openLoop({
+    ratePerSecond: RATE_PER_SECOND,
+    durationMs: DURATION_MS,
+    send: (_, done) => connections.send(request, (status) => done(status === 200)),
+  });
+  await delay(STOP_AFTER_MS);
+  const stoppedMs = performance.now();
+  server.kill('SIGSTOP');
+  await delay(STOP_MS);
+  server.kill('SIGCONT');
+  const heldMs = performance.now() - stoppedMs;
+  const report = await running;
+
+  t.equal(report.sent, (RATE_PER_SECOND * DURATION_MS) / 1_000, 'every request of the schedule was sent');
+  t.equal(report.failed, 0, 'and answered');
+  // Who was to be answered at the beginning of the stop waited all of it, who came at its end not at all. One in
+  // a hundred of all requests waited longer than the stop less a hundredth of the whole time.
+  const analyticUs = (heldMs - DURATION_MS / 100) * 1_000;
+  const off = report.latencyUs.p99 / analyticUs - 1;
+  t.ok(Math.abs(off) < 0.05, `p99 ${report.latencyUs.p99} µs is within 5 % of ${Math.round(analyticUs)} µs`);
+  t.ok(report.latencyUs.max >= heldMs * 950, 'the longest waited for the whole stop');
+  t.ok(report.latencyUs.p50 < analyticUs / 4, 'most requests never met it');
+});
