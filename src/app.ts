@@ -118,8 +118,11 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       ...(config.adminPort === null ? metricsRoutes(metrics) : {}),
     },
     authenticator,
-    limiter: rateLimits.credentials,
-    addressLimiter: rateLimits.addresses,
+    // Where nothing is limited not even the caller's address is read.
+    ...(config.rateLimit !== null && {
+      limiter: rateLimits.credentials,
+      addressLimiter: rateLimits.addresses,
+    }),
     idempotency: new Idempotency({ database }),
     metrics,
     log,

@@ -1,18 +1,37 @@
 import { Body } from '../protocol/schema.ts';
 import { compile, compileQuery, type Validator } from '../protocol/validation.ts';
+import { parseQuery } from './query.ts';
 import type { Route } from './route.ts';
 
 /** A route, ready to be run. */
 export interface Endpoint {
   readonly route: Route;
-  readonly readQuery: Validator<unknown>;
+  /** Of what stands behind the `?`. */
+  readonly readQuery: (text: string) => unknown;
   readonly readBody: Validator<unknown>;
 }
 
 export function prepareEndpoint(route: Route): Endpoint {
   return {
     route,
-    readQuery: compileQuery(route.query ?? Body({})),
+    readQuery: queryReader(compileQuery(route.query ?? Body({}))),
     readBody: compile(route.body ?? Body({})),
   };
+}
+
+/** Most requests have no query, and most routes demand none: that is checked once. */
+function queryReader(read: Validator<unknown>): (text: string) => unknown {
+  const mayBeEmpty = isAccepted(read, {});
+  return (text) => (text === '' && mayBeEmpty ? NO_QUERY : read(parseQuery(text)));
+}
+
+const NO_QUERY = Object.freeze({});
+
+function isAccepted(read: Validator<unknown>, value: unknown): boolean {
+  try {
+    read(value);
+    return true;
+  } catch {
+    return false;
+  }
 }

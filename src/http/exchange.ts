@@ -133,19 +133,16 @@ export class Exchange {
     if (this.ended) return;
     this.#answered = true;
     if (this.head.contentLength > this.#host.limits.bodyBytes && !this.#bodyOver) this.#hold(outgoing);
-    else this.#answer(outgoing);
+    else if (this.#inParser && this.#mustClose) setImmediate(() => this.#write(outgoing));
+    else this.#write(outgoing);
   }
 
-  /**
-   * Sends the answer and cuts the connection inside this very call, so that not one byte more of it is
-   * parsed. The library closes at once only what is not corked, and its cork holds 16 KiB: a body
-   * beyond that goes out directly. JSON may end in blanks.
-   */
-  cut(outgoing: Outgoing & { readonly body: string }): void {
+  /** Sends the answer and cuts the connection inside this very call: not one byte more of it is parsed. */
+  cut(outgoing: Outgoing): void {
     if (this.ended) return;
     this.#answered = true;
     this.#closes = true;
-    this.#write({ ...outgoing, body: outgoing.body.padEnd(CORK_BYTES) });
+    this.#write(beyondCork(outgoing));
   }
 
   /** Ends it without an answer. */
@@ -241,12 +238,7 @@ export class Exchange {
 
   #release(outgoing: Outgoing): void {
     this.#held = undefined;
-    this.#answer(outgoing);
-  }
-
-  #answer(outgoing: Outgoing): void {
-    if (this.#inParser && this.#mustClose) setImmediate(() => this.#write(outgoing));
-    else this.#write(outgoing);
+    this.#write(this.#inParser ? beyondCork(outgoing) : outgoing);
   }
 
   get #mustClose(): boolean {
@@ -363,6 +355,14 @@ class Chunks {
     bytes.copy(this.#buffer, this.#length);
     this.#length = length;
   }
+}
+
+/**
+ * The library closes at once only what is not corked, and its cork holds 16 KiB: what is larger goes out
+ * directly. JSON may end in blanks.
+ */
+function beyondCork(outgoing: Outgoing): Outgoing {
+  return { ...outgoing, body: String(outgoing.body ?? '').padEnd(CORK_BYTES) };
 }
 
 function writePairs(connection: Connection, pairs: readonly string[]): void {

@@ -7,7 +7,7 @@ import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import type { Exchange, RequestHandler } from './exchange.ts';
 import { Failures } from './failure.ts';
 import { AllowedOrigins } from './origins.ts';
-import { answerPublic, findPublic, type PublicHost, type PublicRoutes } from './public-routes.ts';
+import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
@@ -19,7 +19,7 @@ export interface HttpOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   /** By credential. */
   readonly limiter?: Limiter;
-  /** By address, before authentication. */
+  /** By address, before authentication. Leave it out where nothing is limited: reading an address has its price. */
   readonly addressLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
@@ -44,7 +44,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly log: Logger;
 
   readonly #router = new Router<Endpoint>();
-  readonly #publicRoutes: PublicRoutes;
+  readonly #publicTable: PublicTable;
   readonly #metrics: HttpOptions['metrics'];
 
   constructor(options: HttpOptions) {
@@ -55,7 +55,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.addressLimiter = options.addressLimiter;
     this.idempotency = options.idempotency;
     this.log = options.log;
-    this.#publicRoutes = options.publicRoutes ?? {};
+    this.#publicTable = new PublicTable(options.publicRoutes ?? {});
     this.#metrics = options.metrics;
     for (const route of options.routes) this.#router.add(route.method, route.path, prepareEndpoint(route));
   }
@@ -63,7 +63,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   /** Answers one request, now or later; never throws. */
   handle(exchange: Exchange): void {
     this.origins.mark(exchange);
-    const found = findPublic(this.#publicRoutes, exchange.head.path);
+    const found = this.#publicTable.find(exchange.head.path);
     if (found !== undefined) answerPublic(this, exchange, found);
     else new RequestRun(this, exchange).begin();
   }

@@ -30,14 +30,23 @@ export interface FoundPublic {
   readonly route: PublicRoute;
 }
 
-export function findPublic(routes: PublicRoutes, path: string): FoundPublic | undefined {
-  if (Object.hasOwn(routes, path)) return { pattern: path, route: routes[path]! };
-  // What is under a prefix is pages and pictures: nothing that has to be found fast.
-  if (path.startsWith('/v1/')) return undefined;
-  for (const [pattern, route] of Object.entries(routes)) {
-    if (pattern.endsWith('/*') && path.startsWith(pattern.slice(0, -1))) return { pattern, route };
+/** Finds public routes by path. */
+export class PublicTable {
+  readonly #exact = new Map<string, FoundPublic>();
+  /** Pages and pictures: nothing that has to be found fast. */
+  readonly #below: { readonly prefix: string; readonly found: FoundPublic }[] = [];
+
+  constructor(routes: PublicRoutes) {
+    for (const [pattern, route] of Object.entries(routes)) {
+      const found = { pattern, route };
+      if (pattern.endsWith('/*')) this.#below.push({ prefix: pattern.slice(0, -1), found });
+      else this.#exact.set(pattern, found);
+    }
   }
-  return undefined;
+
+  find(path: string): FoundPublic | undefined {
+    return this.#exact.get(path) ?? this.#below.find(({ prefix }) => path.startsWith(prefix))?.found;
+  }
 }
 
 export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {

@@ -40,18 +40,18 @@ export interface IncomingRequest {
  * parsed, so that what hides behind such a request never runs (RFC 9112, 3.2 and 6.3).
  */
 export function readHead(request: IncomingRequest): RequestHead | string {
-  const headers = new HeaderReader();
+  headers.reset();
   request.forEach(headers.read);
   if (headers.problem !== undefined) return headers.problem;
 
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery() ?? '';
-  if (!METHOD.test(method)) return 'The method is not one.';
+  if (!isMethod(method)) return 'The method is not one.';
   if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
     return 'The request target has characters that must be percent-encoded.';
   }
-  if (headers.host === undefined || !HOST.test(headers.host)) return 'The Host header is not valid.';
+  if (!isHost(headers.host)) return 'The Host header is not valid.';
 
   const { contentLength: announced } = headers;
   if (announced !== undefined && !LENGTH.test(announced)) return 'The Content-Length header is not a number.';
@@ -79,11 +79,27 @@ export function readHead(request: IncomingRequest): RequestHead | string {
 /** Methods whose body has no meaning (RFC 9110, 9.3): one that is sent is somebody else's request. */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
 
+const USED = new Set(['GET', 'POST', 'PATCH', 'DELETE']);
 const METHOD = /^[A-Z]{1,20}$/;
+
+function isMethod(text: string): boolean {
+  return USED.has(text) || METHOD.test(text);
+}
+
 /** Visible ASCII without what RFC 3986 never allows to stand for itself; the parser lets the rest of Latin-1 through. */
 const TARGET = /^[\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 /** Name or address, and port (RFC 9110, 7.2). */
 const HOST = /^[\w.~!$&'()*+,;=%-]+(?::\d*)?$|^\[[\da-fA-F:.]+\](?::\d*)?$/;
+let lastHost = '';
+
+/** Nearly every request names the same one. */
+function isHost(text: string | undefined): boolean {
+  if (text === lastHost && text !== '') return true;
+  if (text === undefined || !HOST.test(text)) return false;
+  lastHost = text;
+  return true;
+}
+
 /** Sixteen digits would not be exact any more, and are far beyond any limit. */
 const LENGTH = /^\d{1,15}$/;
 
@@ -99,6 +115,19 @@ class HeaderReader {
   contentLength: string | undefined;
   closes = false;
   problem: string | undefined;
+
+  reset(): void {
+    this.host = undefined;
+    this.authorization = undefined;
+    this.version = undefined;
+    this.account = undefined;
+    this.idempotencyKey = undefined;
+    this.origin = undefined;
+    this.preflightFor = undefined;
+    this.contentLength = undefined;
+    this.closes = false;
+    this.problem = undefined;
+  }
 
   readonly read = (name: string, value: string): void => {
     switch (name) {
@@ -143,3 +172,6 @@ class HeaderReader {
 }
 
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
+
+/** One for all: a request is read in one go. */
+const headers = new HeaderReader();

@@ -11,7 +11,6 @@ import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
 import type { Failures } from './failure.ts';
 import type { AllowedOrigins } from './origins.ts';
-import { parseQuery } from './query.ts';
 import { Answer, type Call, type Remember, type Reply } from './route.ts';
 import type { Match } from './router.ts';
 
@@ -36,6 +35,8 @@ export interface RunHost {
 
 /** Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
 export interface Limiter {
+  /** Requests that a window allows: what RateLimit-Limit says where it says no. */
+  readonly limit?: number;
   consume(key: string): RateState | Promise<RateState> | undefined;
 }
 
@@ -138,6 +139,14 @@ export class RequestRun implements BodyReceiver {
     this.#checkPermission(this.#principal!, this.#endpoint!);
   }
 
+  /** Whoever is not known yet was stopped by the limit of its address. */
+  #showUsedUp({ retryAfterS }: ApiError): void {
+    const limiter = this.#principal === undefined ? this.#http.addressLimiter : this.#http.limiter;
+    if (limiter?.limit !== undefined) this.#exchange.setHeader('RateLimit-Limit', String(limiter.limit));
+    this.#exchange.setHeader('RateLimit-Remaining', '0');
+    if (retryAfterS !== undefined) this.#exchange.setHeader('RateLimit-Reset', String(retryAfterS));
+  }
+
   #checkPermission(principal: Principal, { route }: Endpoint): void {
     if (principal.customer) {
       // Customers have no role: what they may do is a list of endpoints.
@@ -147,7 +156,7 @@ export class RequestRun implements BodyReceiver {
   }
 
   #readQuery(): void {
-    this.#query = this.#endpoint!.readQuery(parseQuery(this.#exchange.head.query));
+    this.#query = this.#endpoint!.readQuery(this.#exchange.head.query);
     this.#exchange.whenBody(this);
   }
 
@@ -242,6 +251,7 @@ export class RequestRun implements BodyReceiver {
 
   #fail(thrown: unknown): void {
     const error = this.#http.toApiError(this.#exchange, thrown);
+    if (error.condition === 'rate_limit_exceeded') this.#showUsedUp(error);
     const answer = () => this.#http.answerError(this.#exchange, error, this.#label);
     if (this.#claim === undefined) answer();
     // Gives the key free, or keeps the refusal, by its status.
@@ -286,7 +296,7 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 function zip(names: readonly string[], values: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
-  for (const [index, name] of names.entries()) params[name] = values[index]!;
+  for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
   return params;
 }
 

@@ -1,0 +1,176 @@
+import { Type } from 'typebox';
+import type { Principal } from '../../src/access/principal.ts';
+import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
+import { EngineUnavailableError } from '../../src/engine/engine.ts';
+import type { ExchangeLimits } from '../../src/http/exchange.ts';
+import { createHttp, type HttpOptions } from '../../src/http/pipeline.ts';
+import { Answer, defineRoute, type Route } from '../../src/http/route.ts';
+import { HttpServer } from '../../src/http/server.ts';
+import { createLog } from '../../src/log.ts';
+import { createMetrics, type Metrics } from '../../src/metrics.ts';
+import { ApiError } from '../../src/protocol/errors.ts';
+import { Body, OneOf } from '../../src/protocol/schema.ts';
+import type { Teardown } from '../support/teardown.ts';
+
+/** The whole HTTP part over a handful of routes, on a free port. */
+export interface Fixture {
+  readonly port: number;
+  readonly url: string;
+  readonly server: HttpServer;
+  readonly metrics: Metrics;
+  /** A line for each time a handler ran: method, path, and what it was given. */
+  readonly handled: string[];
+  /** Lets the handlers of /v1/waits answer. */
+  open(): void;
+}
+
+export interface FixtureOptions extends Partial<HttpOptions> {
+  readonly limits?: Partial<ExchangeLimits>;
+}
+
+export async function serve(t: Teardown, { limits = {}, ...options }: FixtureOptions = {}): Promise<Fixture> {
+  const handled: string[] = [];
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const metrics = createMetrics();
+  const http = createHttp({
+    routes: routes(handled, opened),
+    publicRoutes: {
+      '/healthz': () => ({ status: 200, body: '{"status":"up"}' }),
+      '/docs/*': async ({ path }) => ({ status: 200, body: path, contentType: 'text/plain' }),
+    },
+    authenticator: { authenticate },
+    metrics,
+    log: createLog('silent'),
+    docsUrl: 'https://docs.example',
+    requestLogUrl: null,
+    ...options,
+  });
+  const server = new HttpServer({ handler: http, limits });
+  const port = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close());
+  return { port, url: `http://127.0.0.1:${port}`, server, metrics, handled, open };
+}
+
+/** What an honest caller sends. */
+export const HEADERS = {
+  Authorization: 'Bearer known',
+  'Service-Version': '1.1.harbor',
+  'Service-Account': 'acc_1',
+} as const;
+
+/** As HTTP/1.1 writes them. */
+export const HEADER_LINES = Object.entries(HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
+
+/** Of the account acc_1; what a test is about is written over it. */
+export function principal(changes: Partial<Principal> = {}): Principal {
+  return {
+    accountId: 'acc_1',
+    accountName: 'One',
+    subscribed: true,
+    actor: {
+      id: 'act_1',
+      object: 'actor',
+      type: 'user',
+      name: 'Ada',
+      handle: null,
+      avatar_url: null,
+      role: null,
+    },
+    customer: false,
+    admin: false,
+    roleId: 'rol_1',
+    permissions: new Set(['messaging:create', 'messaging:read']),
+    credential: { kind: 'api_key', id: 'key_1', expiresAtMs: null },
+    ...changes,
+  };
+}
+
+/** The bytes of the answer of /v1/big. */
+export const BIG = JSON.stringify({ text: 'x'.repeat(8 * 1024 * 1024) });
+
+const CALLERS: Readonly<Record<string, Principal>> = {
+  known: principal(),
+  looked_up: principal(),
+  unpaid: principal({ subscribed: false }),
+  reader: principal({ permissions: new Set(['messaging:read']) }),
+  admin: principal({ admin: true, permissions: new Set() }),
+  customer: principal({ customer: true, permissions: new Set(), roleId: null }),
+};
+
+/** Known at once, but for `looked_up`. */
+function authenticate(authorization: string | undefined): Principal | Promise<Principal> {
+  const token = authorization?.replace('Bearer ', '') ?? '';
+  if (token === 'expired') throw new ApiError('expired_token', 'Expired.');
+  const caller = Object.hasOwn(CALLERS, token) ? CALLERS[token] : undefined;
+  if (caller === undefined) throw new ApiError('invalid_credentials', 'Who is that?');
+  return token === 'looked_up' ? new Promise((resolve) => setImmediate(resolve, caller)) : caller;
+}
+
+function routes(handled: string[], opened: Promise<void>): Route[] {
+  const response = Type.Unknown();
+  const common = { summary: 'A fixture', since: '1.0.harbor', status: 200, response } as const;
+  const get = { ...common, method: 'GET', permission: 'messaging:read' } as const;
+  const post = { ...common, method: 'POST', permission: 'messaging:create' } as const;
+  const failing = (path: string, thrown: Error) =>
+    defineRoute({
+      ...post,
+      path,
+      handle: () => {
+        throw thrown;
+      },
+    });
+  return [
+    defineRoute({
+      ...post,
+      path: '/v1/things/:id/notes',
+      status: 201,
+      query: Body({ 'include[]': Type.Optional(Type.Array(OneOf(['sender', 'author']))) }),
+      body: Body({ text: Type.String({ maxLength: 300_000 }), at: Type.Optional(Type.String()) }),
+      handle({ params, query, body, url, version, requestId }) {
+        handled.push(`POST ${params.id}`);
+        return { params, query, body, url, version, requestId, count: handled.length };
+      },
+    }),
+    defineRoute({
+      ...get,
+      path: '/v1/things/:id',
+      customers: true,
+      handle({ params }) {
+        handled.push(`GET ${params.id}`);
+        return { id: params.id };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      permission: null,
+      path: '/v1/things/:id',
+      async handle({ params }) {
+        handled.push(`DELETE ${params.id}`);
+        return new Answer(202, Buffer.from(`{"id":"${params.id}"}`));
+      },
+    }),
+    defineRoute({ ...get, path: '/v1/things/special', handle: () => ({ special: true }) }),
+    defineRoute({ ...get, path: '/v1/newer', since: '1.2.harbor-preview.1', handle: () => ({}) }),
+    defineRoute({ ...get, path: '/v1/big', handle: () => Buffer.from(BIG) }),
+    defineRoute({
+      ...post,
+      path: '/v1/waits',
+      async handle() {
+        handled.push('POST waits');
+        await opened;
+        return { waited: true };
+      },
+    }),
+    failing('/v1/broken', new Error('the secret reason')),
+    failing('/v1/database', new DatabaseUnavailableError('Postgres is unavailable')),
+    failing('/v1/engine', new EngineUnavailableError()),
+    failing('/v1/gone', new ApiError('resource_gone', 'Gone.', { param: 'id' })),
+    failing('/v1/refused', new ApiError('validation_failed', 'No.', { param: 'x' })),
+  ];
+}
