@@ -20,6 +20,7 @@ import { Repair } from './gateway/repair.ts';
 import { realtimeRoutes } from './gateway/routes.ts';
 import { Tickets } from './gateway/tickets.ts';
 import { healthRoutes, metricsRoutes } from './health.ts';
+import { requireFreePort } from './http/free-port.ts';
 import { createHttp } from './http/pipeline.ts';
 import { HttpServer } from './http/server.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
@@ -65,6 +66,9 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer): Promise<App> {
   const metrics = createMetrics();
+  for (const port of [config.port, config.adminPort]) {
+    if (port !== null && port !== 0) await requireFreePort(config.host, port);
+  }
   const url = config.databaseUrl ?? (await startPostgres(config, log, disposer));
   const database = disposer.add('database', await openDatabase({ url, log }), (it) => it.close());
   await migrate(database, log);

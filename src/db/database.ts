@@ -60,7 +60,8 @@ export class Database {
     this.pool = new pg.Pool({ ...this.#config, max: maxConnections, idleTimeoutMillis: 30_000 });
     surviveLostClients(this.pool);
     this.pool.on('error', (error) => {
-      log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
+      // The pool ends before its sockets do: Postgres, stopped behind it, may still say so on them.
+      if (!this.pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
     });
     this.pool.on('connect', (client) => {
       this.#clients.add(client);

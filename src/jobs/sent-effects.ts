@@ -114,6 +114,8 @@ export class SentEffects {
       if (facts !== undefined) wanted.push(...notificationsFor(row, sender, facts));
     }
     const rows = await insertNotifications(database, wanted);
+    // A feed is told in the order of its list.
+    rows.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
     await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
   }
 }

@@ -1,3 +1,5 @@
+import { hasPermission } from '../access/authorize.ts';
+import type { Principal } from '../access/principal.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import type { AttachmentKind } from '../protocol/attachment.ts';
 import type { SendMessageBody } from '../protocol/chat-message.ts';
@@ -17,6 +19,30 @@ export function checkSend(body: SendMessageBody, facts: ConversationFacts): void
   checkMentions(body.mentions ?? [], facts);
 }
 
+/**
+ * A customer writes text and links: what it points to inside the account it could not see, and mail is
+ * the team's. Throws ApiError `validation_failed`.
+ */
+export function checkCustomerSend(body: SendMessageBody): void {
+  for (const field of TEAM_FIELDS) {
+    if (body[field] !== undefined) throw invalid(field, 'customers cannot say this');
+  }
+  const resource = body.attachments?.findIndex(({ kind }) => kind === 'resource') ?? -1;
+  if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'customers cannot attach resources');
+}
+
+const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
+
+/** What an agent writes to a customer is a draft for a person to approve, unless its role trusts it (design.md section 8). */
+export function requireApprovedSender(principal: Principal, body: SendMessageBody): void {
+  if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
+  if (hasPermission(principal, 'messaging:send_external')) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'An agent needs messaging:send_external to answer customers without approval.',
+  );
+}
+
 /** A body, an attachment or a link to a resource: one of them makes a message. "" counts as absent. */
 function checkContent(body: SendMessageBody): void {
   const hasBody = body.body !== undefined && body.body !== '';
@@ -26,6 +52,11 @@ function checkContent(body: SendMessageBody): void {
 
 function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
   if (body.mode === 'draft') {
+    if (facts.audience !== 'customer') throw invalid('mode', 'drafts are for customer conversations');
+    if (body.channel === undefined) throw missing('channel');
+    if (body.scheduled_at !== undefined) {
+      throw invalid('scheduled_at', 'a draft is sent when it is approved, not at a time');
+    }
     throw invalid('mode', 'drafts are for customer conversations that take replies');
   }
   if (!body.client_message_id) throw missing('client_message_id');

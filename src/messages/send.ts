@@ -10,8 +10,8 @@ import type { Actor } from '../protocol/actor.ts';
 import type { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
-import type { NewAttachment, NewMessage } from './insert-messages.ts';
-import { checkSend } from './rules.ts';
+import { type NewAttachment, type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
+import { checkCustomerSend, checkSend, requireApprovedSender } from './rules.ts';
 import type { WritePath } from './write-path.ts';
 
 export type SendInclude = (typeof SEND_MESSAGE_INCLUDES)[number];
@@ -41,17 +41,42 @@ export class Sender {
     const facts = await readableConversation(this.#directory, principal, conversationId);
     requireSender(principal, facts);
     const asked = principal.customer ? ({ ...body, audience: 'customer' } as const) : body;
-    checkSend(asked, facts);
-    if (refersToOthers(asked)) await this.#checkReferences(principal, facts, asked);
+    requireApprovedSender(principal, asked);
+    const row = await this.#append(principal, facts, asked);
+    const shown = await expandMessages(this.#database, principal, [row], include);
+    return shown.get(row)!;
+  }
 
-    const sender = asked.audience === 'customer' && !principal.customer ? facts.persona : principal.actor;
+  async #append(principal: Principal, facts: ConversationFacts, body: SendMessageBody): Promise<MessageRow> {
+    try {
+      if (principal.customer) checkCustomerSend(body);
+      checkSend(body, facts);
+      if (refersToOthers(body)) await this.#checkReferences(principal, facts, body);
+    } catch (refusal) {
+      // A resend may come after what it names has gone: the original stands, and is the answer.
+      const original = await this.#findOriginal(principal, facts, body);
+      if (original === undefined) throw refusal;
+      return original;
+    }
+    const sender = body.audience === 'customer' && !principal.customer ? facts.persona : principal.actor;
     const { row } = await this.#writePath.append({
-      message: newMessage(principal, facts, asked, sender),
+      message: newMessage(principal, facts, body, sender),
       sender,
       audience: facts.audience,
     });
-    const shown = await expandMessages(this.#database, principal, [row], include);
-    return shown.get(row)!;
+    return row;
+  }
+
+  /** What the author has sent here under the same client_message_id; drafts have none (specification, endpoint 1). */
+  async #findOriginal(
+    principal: Principal,
+    facts: ConversationFacts,
+    { mode, client_message_id }: SendMessageBody,
+  ): Promise<MessageRow | undefined> {
+    if (mode === 'draft' || !client_message_id) return undefined;
+    const key = { conversation_id: facts.id, author_id: principal.actor.id, client_message_id };
+    const [original] = await this.#database.query<MessageRow>(READ_BY_CLIENT_ID, [JSON.stringify([key])]);
+    return original;
   }
 
   /** Everything that the body names exists in this account, and the message replied to in this conversation. */

@@ -1,7 +1,8 @@
-import { readEntities, refKey } from '../accounts/entities.ts';
+import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from '../accounts/entities.ts';
 import { readActors } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
+import type { Entity } from '../protocol/actor.ts';
 import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/notification.ts';
 import { presentNotification } from './present.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from './store.ts';
@@ -52,16 +53,9 @@ export async function presentFeed(
   const senderIds = include.includes('sender')
     ? [...new Set(rows.flatMap((row) => row.sender_id ?? []))]
     : [];
-  const refs = include.includes('resource')
-    ? rows.flatMap((row) =>
-        row.resource_type === null || row.resource_id === null
-          ? []
-          : [{ type: row.resource_type, id: row.resource_id }],
-      )
-    : [];
   const [senders, resources] = await Promise.all([
     readActors(database, senderIds),
-    readEntities(database, accountId, refs),
+    include.includes('resource') ? readResources(database, accountId, rows) : NO_RESOURCES,
   ]);
   const shown = new Map<NotificationRow, Notification>();
   for (const row of rows) {
@@ -73,6 +67,38 @@ export async function presentFeed(
   }
   return shown;
 }
+
+const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
+
+/**
+ * What notifications link to, by `refKey`. A conversation is shown as an entity too (design.md section 7,
+ * notifications), though nothing else may link to it as one: readEntities does not know it.
+ */
+async function readResources(
+  database: Database,
+  accountId: string,
+  rows: readonly NotificationRow[],
+): Promise<ReadonlyMap<string, Entity>> {
+  const refs = new Map<string, EntityRef>();
+  for (const { resource_type: type, resource_id: id } of rows) {
+    if (type !== null && id !== null) refs.set(refKey({ type, id }), { type, id });
+  }
+  const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
+  const [entities, conversations] = await Promise.all([
+    readEntities(database, accountId, [...refs.values()]),
+    database.query<EntityRow>(READ_CONVERSATIONS, [accountId, entityIds]),
+  ]);
+  const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
+  for (const [key, entity] of entities) found.set(key, entity);
+  return found;
+}
+
+const READ_CONVERSATIONS = {
+  name: 'read-conversations-as-entities',
+  text: `
+    SELECT 'entity' AS type, id, title AS name, NULL AS handle FROM conversations
+    WHERE account_id = $1 AND id = ANY($2)`,
+};
 
 function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');

@@ -1,0 +1,173 @@
+import t from 'tap';
+import type { ConversationFacts, Member } from '../../src/conversations/directory.ts';
+import type { MessageRow } from '../../src/conversations/message-rows.ts';
+import { notificationsFor } from '../../src/notifications/notify.ts';
+import type { Actor, ActorType } from '../../src/protocol/actor.ts';
+import type { Participant } from '../../src/protocol/participant.ts';
+
+t.test('everybody in the conversation that is a user is told once, but never the author', async (t) => {
+  const facts = conversation([member('ada'), member('grace'), member('vera'), member('bot', 'agent')]);
+  const told = notificationsFor(message({ author_id: 'ada' }), actor('ada'), facts);
+  t.strictSame(
+    told.map(({ id: _, ...rest }) => rest),
+    ['grace', 'vera'].map((recipient_id) => ({
+      account_id: 'acc_1',
+      recipient_id,
+      category: 'chat.message',
+      title: 'Name of ada in Pier',
+      body: 'ahoy',
+      sender_id: 'ada',
+      sender_type: 'user',
+      resource_id: 'cnv_1',
+      message_id: 'msg_1',
+    })),
+  );
+  t.equal(new Set(told.map(({ id }) => id)).size, 2);
+  for (const { id } of told) t.match(id, /^ntf_\w{24}$/);
+});
+
+t.test('a mention is told in place of the message, once, and pierces the mute', async (t) => {
+  const facts = conversation([
+    member('ada'),
+    member('grace', 'user', { muted: true }),
+    member('vera', 'user', { muted: true }),
+    member('linus'),
+    member('tim'),
+  ]);
+  const mentions = ['grace', 'linus', 'linus'];
+  const told = notificationsFor(message({ author_id: 'ada', mentions }), actor('ada'), facts);
+  t.strictSame(
+    told.map(({ recipient_id, category }) => `${recipient_id} ${category}`),
+    ['grace chat.mention', 'linus chat.mention', 'tim chat.message'],
+  );
+  t.not(told[1]!.title, told[2]!.title, 'and says so');
+});
+
+t.test('who mentions itself is not told, muted or not', async (t) => {
+  for (const muted of [false, true]) {
+    const facts = conversation([member('ada', 'user', { muted })]);
+    const row = message({ author_id: 'ada', mentions: ['ada'] });
+    t.strictSame(notificationsFor(row, actor('ada'), facts), []);
+  }
+});
+
+t.test('agents and customers have none, mentioned or not', async (t) => {
+  const facts = conversation([
+    member('ada'),
+    member('grace'),
+    member('bot', 'agent'),
+    member('carl', 'customer'),
+    member('robot', 'system'),
+  ]);
+  const everybody = [...facts.members.keys()];
+  for (const mentions of [null, everybody]) {
+    const told = notificationsFor(message({ author_id: 'ada', mentions }), actor('ada'), facts);
+    t.strictSame(
+      told.map(({ recipient_id }) => recipient_id),
+      ['grace'],
+    );
+  }
+});
+
+t.test('the author behind a persona is not told, and the team is told of the persona', async (t) => {
+  const facts = conversation([member('ada'), member('grace'), member('carl', 'customer')]);
+  const persona = actor('desk', 'group');
+  const told = notificationsFor(message({ author_id: 'ada', sender_id: 'desk' }), persona, facts);
+  t.strictSame(
+    told.map(({ recipient_id, sender_id, sender_type }) => [recipient_id, sender_id, sender_type]),
+    [['grace', 'desk', 'group']],
+  );
+});
+
+t.test('senders: people and personas are themselves, whatever else is the system', async (t) => {
+  const facts = conversation([member('grace')]);
+  const expected: [ActorType, string][] = [
+    ['user', 'user'],
+    ['group', 'group'],
+    ['agent', 'system'],
+    ['api_key', 'system'],
+  ];
+  for (const [type, senderType] of expected) {
+    const [told] = notificationsFor(message({ author_id: 'x' }), actor('x', type), facts);
+    t.match(told, { sender_id: 'x', sender_type: senderType }, type);
+  }
+  const [pure] = notificationsFor(message({ author_id: null, sender_id: null }), null, facts);
+  t.match(pure, { sender_id: null, sender_type: 'system' });
+  t.type(pure?.title, 'string');
+});
+
+t.test('the preview is 140 characters, none of them cut in two', async (t) => {
+  const facts = conversation([member('grace')]);
+  const previewOf = (body: string | null) =>
+    notificationsFor(message({ author_id: 'ada', body }), actor('ada'), facts)[0]?.body;
+  const ship = '🚢';
+  t.equal(previewOf(null), null, 'no body, no preview');
+  const cases: [what: string, body: string, preview: string][] = [
+    ['139', 'a'.repeat(139), 'a'.repeat(139)],
+    ['140', 'a'.repeat(140), 'a'.repeat(140)],
+    ['141', 'a'.repeat(141), 'a'.repeat(140)],
+    ['140 pairs', ship.repeat(140), ship.repeat(140)],
+    ['141 pairs', ship.repeat(141), ship.repeat(140)],
+    ['a pair at the end', `${'a'.repeat(139)}${ship}bc`, `${'a'.repeat(139)}${ship}`],
+    ['a pair behind the end', `${'a'.repeat(140)}${ship}`, 'a'.repeat(140)],
+    ['pairs out of step', `a${ship.repeat(200)}`, `a${ship.repeat(139)}`],
+    ['the most there is', ship.repeat(40_000), ship.repeat(140)],
+  ];
+  for (const [what, body, preview] of cases) {
+    const shown = previewOf(body);
+    t.equal(shown, preview, what);
+    t.equal(shown?.isWellFormed(), true, what);
+  }
+});
+
+function message(fields: Partial<MessageRow>): MessageRow {
+  return {
+    id: 'msg_1',
+    account_id: 'acc_1',
+    conversation_id: 'cnv_1',
+    sequence: 1,
+    kind: 'chat',
+    status: 'sent',
+    visibility: 'internal',
+    channel: 'message',
+    body: 'ahoy',
+    subject: null,
+    mentions: null,
+    sender_id: fields.author_id ?? null,
+    author_id: null,
+    reply_to_id: null,
+    resource_type: null,
+    resource_id: null,
+    streaming_state: null,
+    client_message_id: null,
+    has_attachments: false,
+    scheduled_at: null,
+    edited_at: null,
+    deleted_at: null,
+    created_at: '2026-11-21T01:02:03.000004Z',
+    updated_at: '2026-11-21T01:02:03.000004Z',
+    ...fields,
+  };
+}
+
+function conversation(members: readonly Member[]): ConversationFacts {
+  return {
+    id: 'cnv_1',
+    accountId: 'acc_1',
+    type: 'group',
+    audience: 'internal',
+    status: 'active',
+    title: 'Pier',
+    members: new Map(members.map((one) => [one.actor.id, one])),
+    persona: null,
+  };
+}
+
+function member(id: string, type: Participant['type'] = 'user', { muted = false } = {}): Member {
+  const actorType = type === 'agent' ? 'agent' : 'user';
+  return { participantId: `prt_${id}`, type, role: 'member', muted, actor: actor(id, actorType) };
+}
+
+function actor(id: string, type: ActorType = 'user'): Actor {
+  return { id, object: 'actor', type, name: `Name of ${id}`, handle: null, avatar_url: null, role: null };
+}
