@@ -142,12 +142,18 @@ export class Listener {
   /** Set when the socket closes. */
   closeCode: number | undefined;
 
-  /** As a client does, comes back when it is told to wait (41xx): a node whose link is in doubt takes nobody. */
+  /**
+   * As a client does, comes back when it is not taken: a node whose link or database is in doubt, or that has
+   * too little of the processor to answer in time, takes nobody.
+   */
   static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
-    for (;;) {
-      const listener = await Listener.#try(node, conversationId, options);
-      if (listener.closeCode === undefined || Math.floor(listener.closeCode / 100) !== 41) return listener;
-    }
+    return until(
+      async () => {
+        const listener = await Listener.#try(node, conversationId, options);
+        return listener.closeCode === undefined ? listener : undefined;
+      },
+      { what: 'a subscription', timeoutMs: 10_000 },
+    );
   }
 
   static async #try(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
