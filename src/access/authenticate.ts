@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Statement, Value } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
-import type { Actor, ActorType } from '../protocol/actor.ts';
+import { type ActorType, presentActor } from '../protocol/actor.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { PERMISSIONS } from '../protocol/permissions.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
@@ -225,7 +225,7 @@ function standingOf(row: Row, credential: Credential): Standing {
       accountId: row.account_id,
       accountName: row.account_name,
       subscribed: row.subscribed,
-      actor: actorOf(row),
+      actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
       customer: row.customer,
       admin,
       roleId: row.role_id,
@@ -234,20 +234,6 @@ function standingOf(row: Row, credential: Credential): Standing {
     },
     revoked: row.revoked,
     deactivated: row.deactivated,
-  };
-}
-
-/** Which of its fields an actor shows depends on its type (specification, actor). */
-function actorOf(row: Row): Actor {
-  const { actor_type: type } = row;
-  return {
-    id: row.actor_id,
-    object: 'actor',
-    type,
-    name: row.name,
-    handle: type === 'user' || type === 'api_key' ? row.handle : null,
-    avatar_url: type === 'user' ? row.avatar_url : null,
-    role: null,
   };
 }
 

@@ -3,6 +3,7 @@ import { requireAccount, requirePermission, requireSubscription } from '../acces
 import type { Principal } from '../access/principal.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Failures } from '../http/failure.ts';
+import { requireVersion } from '../http/request-run.ts';
 import type { Logger } from '../log.ts';
 import type { CloseReason } from '../protocol/close-codes.ts';
 import type { CommandFrame, CommandResult, Op } from '../protocol/commands.ts';
@@ -10,7 +11,7 @@ import { ApiError } from '../protocol/errors.ts';
 import type { ReplyFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { type Admission, expiryShown } from './admission.ts';
-import { requireVersion } from './handshake.ts';
+import { SOCKETS_SINCE } from './handshake.ts';
 import { topics } from './reader.ts';
 import { type Request, readRequest } from './requests.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
@@ -121,7 +122,7 @@ export class Commands {
         this.#refuse(session, frame.id, alreadyKnown());
         return;
       }
-      requireVersion(agreed('version', session.handshake?.version, frame.version));
+      requireVersion(agreed('version', session.handshake?.version, frame.version), SOCKETS_SINCE);
       const account = agreed('account', session.handshake?.account, frame.account);
       const { rightsRead } = admission;
       const principal = await authenticator.authenticate(`Bearer ${frame.token}`);

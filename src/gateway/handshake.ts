@@ -1,6 +1,7 @@
 import type { RequestHead } from '../http/request-head.ts';
+import { requireVersion } from '../http/request-run.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.ts';
+import type { Version } from '../protocol/versions.ts';
 
 /** What of an upgrade request counts. */
 export type UpgradeRequest = Pick<
@@ -36,28 +37,13 @@ export function readHandshake(request: UpgradeRequest, allowedOrigins: readonly 
     );
   }
   const mayComeLater = authorization === undefined && query.ticket === undefined;
-  const version = versionText === undefined && mayComeLater ? undefined : requireVersion(versionText);
+  const version =
+    versionText === undefined && mayComeLater ? undefined : requireVersion(versionText, SOCKETS_SINCE);
   return { version, account, authorization, ticket: query.ticket };
 }
 
-/** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old`. */
-export function requireVersion(text: string | undefined): Version {
-  if (text === undefined) {
-    throw new ApiError('api_version_required', 'Service-Version is missing.', { param: 'Service-Version' });
-  }
-  if (!isVersion(text)) {
-    throw new ApiError('api_version_invalid', `Supported versions are ${VERSIONS.join(', ')}.`, {
-      param: 'Service-Version',
-    });
-  }
-  if (!covers(text, SINCE)) {
-    throw new ApiError('api_version_too_old', `Sockets exist since ${SINCE}.`, { param: 'Service-Version' });
-  }
-  return text;
-}
-
 /** Sockets are a companion of the specified endpoints (design.md section 7, versions). */
-const SINCE = '1.1.harbor' satisfies Version;
+export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
 const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
