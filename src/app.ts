@@ -25,7 +25,7 @@ import { createHttp } from './http/pipeline.ts';
 import { HttpServer } from './http/server.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
-import { Disposer } from './lifecycle.ts';
+import { Disposer, Loop } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
 import { messageRoutes } from './messages/routes.ts';
@@ -110,6 +110,14 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   });
   disposer.add('write path', writePath, (it) => it.idle());
 
+  const idempotency = new Idempotency({ database });
+  const purge = new Loop({
+    intervalMs: PURGE_EVERY_MS,
+    run: async () => void (await idempotency.purge()),
+    onError: (error) => log.warn({ err: error }, 'idempotency keys could not be purged'),
+  });
+  disposer.add('purge', purge, (it) => it.close());
+
   let draining = false;
   const http = createHttp({
     routes: [
@@ -119,7 +127,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ],
     publicRoutes: {
       ...healthRoutes({ database, engine, draining: () => draining }),
-      ...(config.adminPort === null ? metricsRoutes(metrics) : {}),
+      ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
     authenticator,
     // Where nothing is limited not even the caller's address is read.
@@ -127,7 +135,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       limiter: rateLimits.credentials,
       addressLimiter: rateLimits.addresses,
     }),
-    idempotency: new Idempotency({ database }),
+    idempotency,
     metrics,
     log,
     docsUrl: docsUrlOf(config),
@@ -158,7 +166,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const { streams, broadcast } = gateway;
   const repair = new Repair({ database, engine, streams, cursors, broadcast, log });
   disposer.add('repair', repair, (it) => it.close());
-  await startAdminServer(config, log, metrics, disposer);
+  await startAdminServer(config, log, metrics, engine, disposer);
 
   const demo = config.demo
     ? await seedDemo({ database, tokens, path: demoFilePath(config.dataDir) })
@@ -179,6 +187,9 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   };
 }
 
+/** Keys live for a day: an hour more is no matter. */
+const PURGE_EVERY_MS = 60 * 60 * 1_000;
+
 async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, durable: true, log });
   return disposer.add('postgres', postgres, (it) => it.stop()).url;
@@ -193,13 +204,14 @@ async function startAdminServer(
   config: Config,
   log: Logger,
   metrics: Metrics,
+  engine: Engine,
   disposer: Disposer,
 ): Promise<void> {
   const { adminPort, host } = config;
   if (adminPort === null) return;
   const handler = createHttp({
     routes: [],
-    publicRoutes: metricsRoutes(metrics),
+    publicRoutes: metricsRoutes(metrics, engine),
     authenticator: { authenticate: () => Promise.reject(new Error('no route here asks for a caller')) },
     metrics,
     log,

@@ -27,13 +27,16 @@ export function healthRoutes({ database, engine, draining }: HealthOptions): Pub
 }
 
 /** `/metrics`, in Prometheus' text format. */
-export function metricsRoutes({ registry }: Metrics): PublicRoutes {
+export function metricsRoutes({ registry, engineHealthy }: Metrics, engine: Engine): PublicRoutes {
   return {
-    '/metrics': async () => ({
-      status: 200,
-      body: await registry.metrics(),
-      headers: { 'Content-Type': registry.contentType },
-    }),
+    '/metrics': async () => {
+      engineHealthy.set(engine.healthy ? 1 : 0);
+      return {
+        status: 200,
+        body: await registry.metrics(),
+        headers: { 'Content-Type': registry.contentType },
+      };
+    },
   };
 }
 

@@ -67,14 +67,17 @@ export class Timeline {
    * knew of the hole) at the latest, unless an owner's transaction is still open.
    */
   async read(stretch: Stretch, seenAtMs = performance.now()): Promise<MessageRow[]> {
-    for (;;) {
+    for (let waited = false; ; waited = true) {
       const rows = await this.#database.query<MessageRow>(READ_STRETCH, [
         stretch.conversationId,
         stretch.after,
         stretch.upTo,
       ]);
       const holes = await this.#unsettled(stretch, rows);
-      if (holes.length === 0) return rows.filter((row) => row.status !== 'void');
+      if (holes.length === 0) {
+        if (waited) this.#metrics.settles.inc();
+        return rows.filter((row) => row.status !== 'void');
+      }
       await this.#waitOrVoid(stretch.conversationId, holes, seenAtMs);
     }
   }
@@ -88,7 +91,10 @@ export class Timeline {
         after,
         upTo,
       ]);
-      if (rows.length === 0) return waited;
+      if (rows.length === 0) {
+        if (waited) this.#metrics.settles.inc();
+        return waited;
+      }
       await this.#waitOrVoid(
         conversationId,
         rows.map((row) => row.sequence),
