@@ -5,7 +5,9 @@ import { Rights } from './access/rights.ts';
 import { Tokens } from './access/tokens.ts';
 import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
 import type { Config } from './config.ts';
+import { CHANGED, type Change } from './conversations/changed.ts';
 import { ConversationDirectory } from './conversations/directory.ts';
+import { SYSTEM_EVENT, type SystemEvent } from './conversations/system-event.ts';
 import { openDatabase } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 import { migrate } from './db/migrate.ts';
@@ -23,15 +25,18 @@ import { healthRoutes, metricsRoutes } from './health.ts';
 import { requireFreePort } from './http/free-port.ts';
 import { createHttp } from './http/pipeline.ts';
 import { HttpServer } from './http/server.ts';
+import { ChangedEffects } from './jobs/changed-effects.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
 import { Disposer, Loop } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
+import { LockedWrites } from './messages/locked-write.ts';
 import { messageRoutes } from './messages/routes.ts';
 import { Sender } from './messages/send.ts';
+import { appendSystemEvent } from './messages/system-messages.ts';
 import { Timeline } from './messages/timeline.ts';
-import { WritePath } from './messages/write-path.ts';
+import { type Committed, WritePath } from './messages/write-path.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 
@@ -84,12 +89,15 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
 
   const effects = new SentEffects({ database, engine, directory, metrics, log });
+  const changed = new ChangedEffects({ database, engine, readers: {} });
   const outbox = new OutboxWorker({
     database,
     metrics,
     log,
     handlers: {
       [SENT_TOPIC]: (payload: SentPayload) => effects.takeOver(payload),
+      [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload),
+      [SYSTEM_EVENT]: (event: SystemEvent) => appendSystemEvent(writePath, event),
       [RIGHTS_CHANGED]: async ({ subjects }: { subjects: readonly string[] }) => {
         await Promise.all(subjects.map((subject) => rights.announce(subject)));
       },
@@ -98,14 +106,18 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   disposer.add('outbox', outbox, (it) => it.close());
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const timeline = new Timeline(database, engine, metrics);
-  const writePath = new WritePath({
+  const writes = {
     database,
     engine,
     timeline,
     metrics,
-    log,
     maySend: () => lock.held,
-    onCommitted: (committed) => effects.committed(committed),
+    onCommitted: (committed: Committed) => effects.committed(committed),
+  };
+  const lockedWrites = new LockedWrites(writes);
+  const writePath = new WritePath({
+    ...writes,
+    log,
     ...(maxBatch === undefined ? {} : { maxBatch }),
   });
   disposer.add('write path', writePath, (it) => it.idle());

@@ -97,6 +97,7 @@ function rowOf(sequence: number): MessageRow {
     channel: 'message',
     body: BODY,
     subject: null,
+    cc: null,
     mentions: null,
     sender_id: sender.id,
     author_id: sender.id,

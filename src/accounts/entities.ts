@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/statement.ts';
 import type { Entity } from '../protocol/actor.ts';
 
 /** What points to an app resource: by the kind of thing and its id (specification, entity). */
@@ -12,7 +12,7 @@ export interface EntityRef {
  * query, whatever their number.
  */
 export async function readEntities(
-  database: Database,
+  database: Queries,
   accountId: string,
   refs: readonly EntityRef[],
 ): Promise<ReadonlyMap<string, Entity>> {

@@ -1,5 +1,5 @@
 import { readEntities, refKey } from '../accounts/entities.ts';
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/statement.ts';
 import type { Actor } from '../protocol/actor.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
 import { forCustomer, type MessageExpansions, presentMessage } from './message-present.ts';
@@ -17,7 +17,7 @@ export interface Viewer {
  * one query a kind of sub-object, whatever the number of rows.
  */
 export async function expandMessages(
-  database: Database,
+  database: Queries,
   viewer: Viewer,
   rows: readonly MessageRow[],
   include: readonly MessageInclude[],
@@ -45,7 +45,7 @@ export async function expandMessages(
 }
 
 async function readOthers(
-  database: Database,
+  database: Queries,
   self: Actor,
   rows: readonly MessageRow[],
   wanted: ReadonlySet<MessageInclude>,
@@ -63,7 +63,7 @@ function idsWithAttachments(rows: readonly MessageRow[]): string[] {
   return rows.filter((row) => row.has_attachments).map((row) => row.id);
 }
 
-function readResources(database: Database, rows: readonly MessageRow[]) {
+function readResources(database: Queries, rows: readonly MessageRow[]) {
   const refs = rows.flatMap(({ resource_type: type, resource_id: id }) =>
     type === null || id === null ? [] : [{ type, id }],
   );

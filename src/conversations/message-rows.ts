@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/statement.ts';
 import type { Actor, ActorFields } from '../protocol/actor.ts';
 import { presentActor } from '../protocol/actor.ts';
 import type { Attachment, AttachmentKind } from '../protocol/attachment.ts';
@@ -22,6 +22,7 @@ export interface MessageRow {
   readonly channel: Channel;
   readonly body: string | null;
   readonly subject: string | null;
+  readonly cc: readonly string[] | null;
   readonly mentions: readonly string[] | null;
   readonly sender_id: string | null;
   readonly author_id: string | null;
@@ -56,6 +57,7 @@ export const MESSAGE_COLUMNS = [
   'channel',
   'body',
   'subject',
+  'cc',
   'mentions',
   'sender_id',
   'author_id',
@@ -78,10 +80,7 @@ export function messageColumns(alias: string): string {
 }
 
 /** Adds senders and attachments to rows, in their order: at most two queries, whatever their number. */
-export async function withParts(
-  database: Database,
-  rows: readonly MessageRow[],
-): Promise<MessageWithParts[]> {
+export async function withParts(database: Queries, rows: readonly MessageRow[]): Promise<MessageWithParts[]> {
   const senderIds = new Set(rows.flatMap((row) => row.sender_id ?? []));
   const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
   const [senders, attachments] = await Promise.all([
@@ -97,7 +96,7 @@ export async function withParts(
 
 /** Actors by id; absent ones are left out. */
 export async function readActors(
-  database: Database,
+  database: Queries,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Actor>> {
   if (ids.length === 0) return new Map();
@@ -107,7 +106,7 @@ export async function readActors(
 
 /** Attachments by message, in their order. */
 export async function readAttachments(
-  database: Database,
+  database: Queries,
   messageIds: readonly string[],
 ): Promise<ReadonlyMap<string, Attachment[]>> {
   const attachments = new Map<string, Attachment[]>();

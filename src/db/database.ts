@@ -3,9 +3,10 @@ import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
+import { noteOutbox, type OutboxRow } from './outbox.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import type { Schema } from './schema.ts';
-import { bindable, type Statement, type Value } from './statement.ts';
+import { bindable, type Queries, type Statement, type Value } from './statement.ts';
 import { isUnavailable, named } from './unavailable.ts';
 
 export interface DatabaseOptions {
@@ -37,7 +38,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
  * With Postgres away each of them answers within about a second, and works again by itself when it is back.
  * isUnavailable() (unavailable.ts) recognizes such an error, also one of `kysely` itself, which is raw.
  */
-export class Database {
+export class Database implements Queries {
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;
@@ -52,6 +53,7 @@ export class Database {
    */
   readonly relaxed: PipelinedConnection;
   readonly #config: pg.ClientConfig;
+  #tellCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
 
   constructor({ url, log, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
@@ -98,14 +100,27 @@ export class Database {
 
   /**
    * Commits when `run` resolves and rolls back when it rejects. Rejects with DatabaseUnavailableError (a
-   * commit that was under way may have happened), or with what `run` rejected with.
+   * commit that was under way may have happened), or with what `run` rejected with. What `run` put into the
+   * outbox is handed to the listener below before this resolves.
    */
   async transaction<T>(run: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    const rows: OutboxRow[] = [];
+    let result: T;
     try {
-      return await this.kysely.transaction().execute(run);
+      result = await this.kysely.transaction().execute((tx) => {
+        noteOutbox(tx, { rows, dealtWith: this.#tellCommitted !== undefined });
+        return run(tx);
+      });
     } catch (error) {
       throw named(error);
     }
+    if (rows.length > 0) this.#tellCommitted?.(rows);
+    return result;
+  }
+
+  /** `listener` is called with the outbox rows of each transaction, synchronously behind its commit. It must not throw. */
+  onCommitted(listener: (rows: readonly OutboxRow[]) => void): void {
+    this.#tellCommitted = listener;
   }
 
   /** Kysely over one connection of its own that has no time limit: for migrations. */

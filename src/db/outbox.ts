@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
-import type { Database } from './database.ts';
+import { type Kysely, sql } from 'kysely';
 import type { Schema } from './schema.ts';
+import type { Queries } from './statement.ts';
 
 /** An event that is true and not yet told to everybody. */
 export interface OutboxRow {
@@ -17,17 +17,45 @@ export const TAKEOVER_MS = 2_000;
 const LEASE_MS = 10_000;
 
 /**
- * An event for whichever node sweeps next, at once: for writers that deal with nothing themselves.
- * `payload` is JSON.
+ * What is known of a transaction under way: the rows it has put into the outbox, and whether its process
+ * will deal with them. One that does not (a command outside any node) leaves them to whichever node sweeps next.
  */
-export async function insertOutbox(tx: Transaction<Schema>, topic: string, payload: object): Promise<void> {
-  await tx
+export interface OutboxNote {
+  readonly rows: OutboxRow[];
+  readonly dealtWith: boolean;
+}
+
+const notes = new WeakMap<object, OutboxNote>();
+
+/** Database.transaction calls it: what `insertOutbox` writes within `tx` is noted. */
+export function noteOutbox(tx: object, note: OutboxNote): void {
+  notes.set(tx, note);
+}
+
+/**
+ * An event that is true when `tx` commits. It is dealt with right after (Database.onCommitted), and by a
+ * sweep if this process dies in between. `payload` is JSON.
+ */
+export async function insertOutbox(tx: Kysely<Schema>, topic: string, payload: object): Promise<void> {
+  const note = notes.get(tx);
+  const dueNow = sql<string>`clock_timestamp() - ${sql.lit(`${TAKEOVER_MS} ms`)}::interval`;
+  const { id } = await tx
     .insertInto('outbox')
     .values({
       topic,
       payload: JSON.stringify(payload),
-      due_at: sql<string>`clock_timestamp() - ${sql.lit(`${TAKEOVER_MS} ms`)}::interval`,
+      ...(note?.dealtWith ? {} : { due_at: dueNow }),
     })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  note?.rows.push({ id, topic, payload, attempts: 0 });
+}
+
+/** An event that waits until something comes to deal with its topic: sweeps pass it by. */
+export async function parkOutbox(tx: Kysely<Schema>, topic: string, payload: object): Promise<void> {
+  await tx
+    .insertInto('outbox')
+    .values({ topic, payload: JSON.stringify(payload), due_at: 'infinity' })
     .execute();
 }
 
@@ -35,17 +63,20 @@ export async function insertOutbox(tx: Transaction<Schema>, topic: string, paylo
  * Takes rows that their writer has not dealt with, and keeps other sweeps off them for a while. The
  * lease is a time in the row, not a lock: no transaction stays open while effects run.
  */
-export function takeOverdue(database: Database, limit: number): Promise<OutboxRow[]> {
+export function takeOverdue(database: Queries, limit: number): Promise<OutboxRow[]> {
   return database.query<OutboxRow>(TAKE_OVERDUE, [limit]);
 }
 
-/** The events were published and their effects are committed. A row that comes back after a crash is dealt with again. */
-export async function removeDone(database: Database, ids: readonly number[]): Promise<void> {
-  await database.relaxed.query(REMOVE, [ids]);
+/**
+ * The events were published and their effects are committed. For Database.relaxed: a row that comes back
+ * after a crash is dealt with again.
+ */
+export async function removeDone(relaxed: Queries, ids: readonly number[]): Promise<void> {
+  await relaxed.query(REMOVE, [ids]);
 }
 
-/** How many rows wait, and the age of the oldest in seconds. */
-export async function measureOutbox(database: Database): Promise<{ pending: number; lagSeconds: number }> {
+/** How many rows wait (parked ones aside), and the age of the oldest in seconds. */
+export async function measureOutbox(database: Queries): Promise<{ pending: number; lagSeconds: number }> {
   const [row] = await database.query<{ pending: number; lag: number | null }>(MEASURE);
   return { pending: row?.pending ?? 0, lagSeconds: Number(row?.lag ?? 0) };
 }
@@ -65,5 +96,6 @@ const REMOVE = { name: 'outbox-remove', text: 'DELETE FROM outbox WHERE id = ANY
 
 const MEASURE = {
   name: 'outbox-measure',
-  text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag FROM outbox`,
+  text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag
+    FROM outbox WHERE due_at < 'infinity'`,
 };

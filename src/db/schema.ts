@@ -28,6 +28,11 @@ export interface Schema {
   outbox: OutboxTable;
   idempotency_keys: IdempotencyKeysTable;
   agent_definitions: AgentDefinitionsTable;
+  message_revisions: MessageRevisionsTable;
+  audit_events: AuditEventsTable;
+  group_members: GroupMembersTable;
+  refresh_tokens: RefreshTokensTable;
+  uploads: UploadsTable;
 }
 
 /** Written by Postgres unless given. */
@@ -128,6 +133,8 @@ interface ConversationsTable extends Times, Streamed {
   assignee_id: string | null;
   topic_type: 'account' | 'actor' | 'entity' | null;
   topic_id: string | null;
+  lane_behind: Conversation['workflow_status'];
+  direct_key: string | null;
 }
 
 interface ParticipantsTable extends Times, Streamed {
@@ -170,6 +177,15 @@ interface MessagesTable extends Times, Streamed {
   scheduled_at: string | null;
   edited_at: string | null;
   deleted_at: string | null;
+  outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
+  attempts: Generated<number>;
+}
+
+/** How a draft or a scheduled message ended. */
+export interface MessageOutcome {
+  readonly result: 'sent' | 'canceled' | 'failed' | 'rejected' | 'superseded';
+  readonly reason: string | null;
+  readonly at: string;
 }
 
 interface AttachmentsTable {
@@ -263,4 +279,54 @@ interface AttachedTool {
   readonly sort_order: number;
   readonly created_at: string;
   readonly updated_at: string;
+}
+
+interface MessageRevisionsTable {
+  message_id: string;
+  conversation_id: string;
+  revision: number;
+  body: string | null;
+  subject: string | null;
+  cc: string[] | null;
+  replaced_by: string;
+  replaced_at: Time;
+}
+
+interface AuditEventsTable {
+  id: string;
+  account_id: string;
+  conversation_id: string;
+  actor_id: string | null;
+  action: string;
+  details: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>;
+  created_at: Time;
+}
+
+interface GroupMembersTable {
+  group_id: string;
+  actor_id: string;
+  position: number;
+}
+
+interface RefreshTokensTable {
+  hash: Buffer;
+  family_id: string;
+  account_id: string;
+  actor_id: string;
+  expires_at: string;
+  used_at: string | null;
+  revoked_at: string | null;
+  created_at: Time;
+}
+
+interface UploadsTable {
+  s3_key: string;
+  account_id: string;
+  actor_id: string;
+  filename: string;
+  content_type: string;
+  size_bytes: number;
+  expires_at: string;
+  completed_at: string | null;
+  created_at: Time;
 }

@@ -150,8 +150,11 @@ export class RequestRun implements BodyReceiver {
   #checkPermission(principal: Principal, { route }: Endpoint): void {
     if (principal.customer) {
       // Customers have no role: what they may do is a list of endpoints.
-      if (route.customers !== true) throw closedToCustomers();
-    } else if (route.permission !== null) requirePermission(principal, route.permission);
+      if (route.customers !== true) throw closedTo('Customers');
+    } else {
+      if (route.agents === false && principal.actor.type === 'agent') throw closedTo('Agents');
+      if (route.permission !== null) requirePermission(principal, route.permission);
+    }
     this.#readQuery();
   }
 
@@ -307,6 +310,6 @@ function methodsOf({ byMethod }: Match<Endpoint>): string {
   return [...methods, 'OPTIONS'].join(', ');
 }
 
-function closedToCustomers(): ApiError {
-  return new ApiError('insufficient_permissions', 'Customers may not call this endpoint.');
+function closedTo(whom: string): ApiError {
+  return new ApiError('insufficient_permissions', `${whom} may not call this endpoint.`);
 }

@@ -1,6 +1,7 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Static, TSchema } from 'typebox';
 import type { Principal } from '../access/principal.ts';
+import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { Version } from '../protocol/versions.ts';
@@ -10,6 +11,8 @@ import type { Version } from '../protocol/versions.ts';
  * are made of. `defineRoute` keeps the types of query and body for the handler.
  */
 export interface Route<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema> {
+  /** `send_message`: unique; OpenAPI's operationId, and with dashes the slug of the endpoint tool. */
+  readonly name: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for parameters: `/v1/messaging/conversations/:id/messages`. */
   readonly path: string;
@@ -21,6 +24,11 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   readonly permission: Permission | null;
   /** Customers may call it (design.md section 7, customers); everybody else's default is that they may not. */
   readonly customers?: boolean;
+  /**
+   * False: closed to agents, and no endpoint tool (design.md section 7, agents' limits): what decides about
+   * people's approval, credentials and rights.
+   */
+  readonly agents?: boolean;
   /** Query parameters; array ones are named with `[]` in the schema. Without: every parameter is unknown. */
   readonly query?: Query;
   /** The JSON body; without one a body is ignored only if empty or `{}`. An empty body counts as `{}`. */
@@ -68,6 +76,21 @@ export class Answer {
     this.status = status;
     this.value = value;
   }
+}
+
+/**
+ * Runs a handler's change in one transaction, the stored answer of an Idempotency-Key with it. `run` makes
+ * the reply from what it reads inside (`within(tx)`, db/statement.ts).
+ */
+export function inTransaction(
+  database: Database,
+  call: Pick<Call, 'remember'>,
+  run: (tx: Transaction<Schema>) => Promise<Reply>,
+): Promise<Reply> {
+  return database.transaction(async (tx) => {
+    const reply = await run(tx);
+    return call.remember === undefined ? reply : call.remember(tx, reply);
+  });
 }
 
 export function defineRoute<const Query extends TSchema, const RequestBody extends TSchema>(

@@ -23,15 +23,18 @@ const MAX_ROWS = 100;
 const ALARMING_ATTEMPTS = 10;
 
 /**
- * Takes over what its writer has not dealt with: the rows of a node that died between commit and
- * publish, those whose publish failed, and what commands outside any node wrote.
+ * Deals with what this node's transactions put into the outbox, as soon as they have committed, and takes
+ * over what its writer has not dealt with: the rows of a node that died between commit and publish, those
+ * whose publish failed, and what commands outside any node wrote.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
   readonly #loop: Loop;
+  readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
+    options.database.onCommitted((rows) => this.#committed(rows));
     this.#loop = new Loop({
       intervalMs: SWEEP_EVERY_MS,
       run: (signal) => this.#sweep(signal),
@@ -39,13 +42,17 @@ export class OutboxWorker {
     });
   }
 
-  /** Sweeps now. */
-  wake(): void {
-    this.#loop.wake();
+  async close(): Promise<void> {
+    await this.#loop.close();
+    await Promise.all(this.#underWay);
   }
 
-  close(): Promise<void> {
-    return this.#loop.close();
+  /** Each handler has begun before this returns: what it does synchronously, the caller of the transaction can rely on. */
+  #committed(rows: readonly OutboxRow[]): void {
+    for (const row of rows) {
+      const handled = this.#handle(row).finally(() => this.#underWay.delete(handled));
+      this.#underWay.add(handled);
+    }
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
@@ -65,7 +72,7 @@ export class OutboxWorker {
       const handler = handlers[row.topic];
       if (handler === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
       await handler(row.payload as never);
-      await removeDone(database, [row.id]);
+      await removeDone(database.relaxed, [row.id]);
     } catch (error) {
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
       log[level](

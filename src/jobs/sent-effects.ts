@@ -99,7 +99,7 @@ export class SentEffects {
     const done = rows.filter((_, index) => told[index]);
     if (done.length > 0) {
       await removeDone(
-        this.#options.database,
+        this.#options.database.relaxed,
         done.map(({ outboxId }) => outboxId),
       );
     }

@@ -15,7 +15,6 @@ export interface NewMessage
     | 'created_at'
     | 'updated_at'
   > {
-  readonly cc: readonly string[] | null;
   readonly attachments: readonly NewAttachment[];
 }
 
@@ -148,6 +147,39 @@ export const READ_BY_CLIENT_ID = {
     SELECT ${messageColumns('m')}
     FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
     JOIN messages m USING (conversation_id, author_id, client_message_id)`,
+};
+
+/** $1: ids. */
+export const READ_BY_ID = {
+  name: 'read-messages-by-id',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
+};
+
+/**
+ * A message that waited outside the timeline (a draft, a schedule that is due) enters it, with the outbox row
+ * of what that causes. Answers no row where it does not wait any more, or the number is too far below the
+ * head. $1: its id; $2: its conversation; $3: the number; $4: the status it must have; $5: its sender.
+ */
+export const ENTER_TIMELINE = {
+  name: 'enter-timeline',
+  text: `
+    WITH entered AS (
+      UPDATE messages SET sequence = $3::bigint, status = 'sent', sender_id = $5,
+        outcome = jsonb_build_object('result', 'sent', 'reason', NULL, 'at',
+          to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+        updated_at = later_than(updated_at), changed_in = pg_current_xact_id()
+      WHERE id = $1 AND conversation_id = $2 AND status = $4
+        AND $3::bigint > coalesce(
+          (SELECT max(o.sequence) FROM messages o WHERE o.conversation_id = $2), 0) - ${SETTLE_WINDOW}
+      RETURNING *
+    ), event AS (
+      INSERT INTO outbox (topic, payload)
+      SELECT '${SENT_TOPIC}', jsonb_build_object('messages',
+        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
+      FROM entered HAVING count(*) > 0
+      RETURNING id
+    )
+    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event`,
 };
 
 /** The highest number of each conversation. $1: conversation ids. */

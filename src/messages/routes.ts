@@ -28,6 +28,7 @@ export interface MessageRoutesOptions {
 export function messageRoutes({ sender, database, directory, timeline }: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
+      name: 'send_message',
       method: 'POST',
       path: '/v1/messaging/conversations/:id/messages',
       summary: 'Send a message to a conversation',
@@ -42,6 +43,7 @@ export function messageRoutes({ sender, database, directory, timeline }: Message
         sender.send(principal, params.id!, body, query['include[]'] ?? []),
     }),
     defineRoute({
+      name: 'list_messages',
       method: 'GET',
       path: '/v1/messaging/conversations/:id/messages',
       summary: 'List the messages of a conversation, newest first; from a number on, oldest first',

@@ -14,6 +14,7 @@ import {
   insertMessages,
   type NewMessage,
   READ_BY_CLIENT_ID,
+  READ_BY_ID,
   READ_HEADS,
 } from './insert-messages.ts';
 import type { Timeline } from './timeline.ts';
@@ -166,20 +167,30 @@ export class WritePath {
     this.#voidUnused(numbers);
   }
 
-  /** Resolves entries whose client id is in Postgres already, and answers the rest. */
+  /** Resolves entries that are in Postgres already, and answers the rest. */
   async #answerKnown(entries: readonly Pending[]): Promise<readonly Pending[]> {
-    const keys = entries.map((entry) => entry.outgoing.message).filter((m) => m.client_message_id !== null);
-    if (keys.length === 0) return entries;
-    const rows = await this.#options.database.pipeline.query<MessageRow>(READ_BY_CLIENT_ID, [
-      JSON.stringify(keys, CLIENT_KEY_FIELDS),
-    ]);
+    const rows = await this.#readKnown(entries.map((entry) => entry.outgoing.message));
     if (rows.length === 0) return entries;
-    const originals = new Map(rows.map((row) => [clientKey(row), row]));
+    const originals = new Map(rows.map((row) => [identityOf(row), row]));
     return entries.filter((entry) => {
-      const row = originals.get(clientKey(entry.outgoing.message));
+      const row = originals.get(identityOf(entry.outgoing.message));
       if (row !== undefined) entry.resolve({ row, resent: true });
       return row === undefined;
     });
+  }
+
+  /** By client id; what has none (system events, which an outbox row makes) by its own, made with the row. */
+  async #readKnown(messages: readonly NewMessage[]): Promise<readonly MessageRow[]> {
+    const { pipeline } = this.#options.database;
+    const keyed = messages.filter((message) => message.client_message_id !== null);
+    const ids = messages.filter((message) => message.client_message_id === null).map(({ id }) => id);
+    const [byClientId, byId] = await Promise.all([
+      keyed.length === 0
+        ? []
+        : pipeline.query<MessageRow>(READ_BY_CLIENT_ID, [JSON.stringify(keyed, CLIENT_KEY_FIELDS)]),
+      ids.length === 0 ? [] : pipeline.query<MessageRow>(READ_BY_ID, [ids]),
+    ]);
+    return byId.length === 0 ? byClientId : [...byClientId, ...byId];
   }
 
   /** Gives each entry the next number of its conversation, in the order of the entries. */
@@ -263,7 +274,7 @@ export class WritePath {
         open.push(entry);
         continue;
       }
-      const message = asCommitted(entry, at);
+      const message = asCommitted(entry.outgoing, entry.sequence, at);
       numbers.use(message.row.conversation_id, entry.sequence);
       messages.push(message);
       entry.resolve({ row: message.row, resent: false });
@@ -312,10 +323,11 @@ class TakenNumbers {
 
 const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
 
-type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
+type Identified = Pick<MessageRow, 'id' | 'conversation_id' | 'author_id' | 'client_message_id'>;
 
-function clientKey({ conversation_id, author_id, client_message_id }: ClientKey): string {
-  return `${conversation_id} ${author_id} ${client_message_id}`;
+/** What makes two the same message: see #readKnown. */
+function identityOf({ id, conversation_id, author_id, client_message_id }: Identified): string {
+  return client_message_id === null ? id : `${conversation_id} ${author_id} ${client_message_id}`;
 }
 
 /** One entry for each client id: resends within a batch share the fate of the first and answer as it does. */
@@ -328,7 +340,7 @@ function firstOfEach(batch: readonly Pending[]): readonly Pending[] {
       firsts.push(entry);
       continue;
     }
-    const key = clientKey(message);
+    const key = identityOf(message);
     const first = seen.get(key);
     if (first !== undefined) {
       first.twins.push(entry);
@@ -357,8 +369,13 @@ function withTwins(entry: Pending): Pending & { twins: Pending[] } {
   };
 }
 
-function asCommitted({ outgoing, sequence }: Pending, at: string): CommittedMessage {
-  const { attachments, cc: _, ...columns } = outgoing.message;
+/** What was written, as the insert's answer completes it. */
+export function asCommitted(
+  { message, sender, audience }: Outgoing,
+  sequence: number,
+  at: string,
+): CommittedMessage {
+  const { attachments, ...columns } = message;
   return {
     row: {
       ...columns,
@@ -371,19 +388,20 @@ function asCommitted({ outgoing, sequence }: Pending, at: string): CommittedMess
       created_at: at,
       updated_at: at,
     },
-    sender: outgoing.sender,
+    sender,
     attachments: attachments.map((attachment) =>
       presentAttachment({ ...attachment, message_id: columns.id, created_at: at }),
     ),
-    audience: outgoing.audience,
+    audience,
   };
 }
 
-function unavailable(message: string, cause?: unknown): ApiError {
+export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
 }
 
-function asUnavailable(error: unknown): unknown {
+/** What Postgres or the counters say when they are away, for the caller. */
+export function asUnavailable(error: unknown): unknown {
   if (error instanceof EngineUnavailableError || isUnavailable(error)) {
     return unavailable('messages cannot be taken at the moment', error);
   }

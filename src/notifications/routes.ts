@@ -16,6 +16,7 @@ import { presentFeed, readFeed } from './list.ts';
 export function notificationRoutes(database: Database): Route[] {
   return [
     defineRoute({
+      name: 'list_notifications',
       method: 'GET',
       path: '/v1/messaging/notifications',
       summary: "List the caller's notifications, newest first",

@@ -113,7 +113,13 @@ function authenticate(authorization: string | undefined): Principal | Promise<Pr
 
 function routes(handled: string[], opened: Promise<void>): Route[] {
   const response = Type.Unknown();
-  const common = { summary: 'A fixture', since: '1.0.harbor', status: 200, response } as const;
+  const common = {
+    name: 'fixture',
+    summary: 'A fixture',
+    since: '1.0.harbor',
+    status: 200,
+    response,
+  } as const;
   const get = { ...common, method: 'GET', permission: 'messaging:read' } as const;
   const post = { ...common, method: 'POST', permission: 'messaging:create' } as const;
   const failing = (path: string, thrown: Error) =>

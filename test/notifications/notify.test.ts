@@ -132,6 +132,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     channel: 'message',
     body: 'ahoy',
     subject: null,
+    cc: null,
     mentions: null,
     sender_id: fields.author_id ?? null,
     author_id: null,

@@ -1,0 +1,21 @@
+import type { Kysely } from 'kysely';
+import { insertOutbox } from '../db/outbox.ts';
+import type { Schema } from '../db/schema.ts';
+import type { EventName } from '../protocol/events.ts';
+
+/** Topic of the outbox; its payload is `{ changes: Change[] }`. */
+export const CHANGED = 'changed';
+
+/** A durable event by what it is about: who tells it reads the resource as it stands then. */
+export interface Change {
+  readonly event: EventName;
+  /** Of the resource: the message, participant, conversation or notification. */
+  readonly id: string;
+  /** Whose channel it travels on: the conversation's id, or the actor's for events of a feed. */
+  readonly stream: string;
+}
+
+/** Has everybody told once the transaction has committed (jobs/changed-effects.ts). */
+export async function tellChanged(tx: Kysely<Schema>, changes: readonly Change[]): Promise<void> {
+  if (changes.length > 0) await insertOutbox(tx, CHANGED, { changes });
+}

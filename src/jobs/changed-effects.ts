@@ -1,0 +1,37 @@
+import type { Change } from '../conversations/changed.ts';
+import type { Queries } from '../db/statement.ts';
+import type { Engine } from '../engine/engine.ts';
+import { type DomainEvent, publish } from '../engine/publish.ts';
+import type { EventName } from '../protocol/events.ts';
+
+/** The events of these changes, from the resources as they stand now; what is gone is left out. */
+export type ReadEvents = (database: Queries, changes: readonly Change[]) => Promise<readonly DomainEvent[]>;
+
+export interface ChangedEffectsOptions {
+  readonly database: Queries;
+  readonly engine: Engine;
+  readonly readers: Readonly<Partial<Record<EventName, ReadEvents>>>;
+}
+
+/**
+ * Tells everybody of durable changes that are not a message's sending (conversations/changed.ts). May be
+ * called again for the same changes: readers of an event tell it apart by id and `updated_at`.
+ */
+export class ChangedEffects {
+  readonly #options: ChangedEffectsOptions;
+
+  constructor(options: ChangedEffectsOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects when some node could not be told. */
+  async tell({ changes }: { readonly changes: readonly Change[] }): Promise<void> {
+    const { database, engine, readers } = this.#options;
+    for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
+      const read = readers[event];
+      if (read === undefined) throw new Error(`nobody reads what ${event} is about`);
+      const events = await read(database, ofEvent);
+      await Promise.all(events.map((one) => publish(engine, one)));
+    }
+  }
+}

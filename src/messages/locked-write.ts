@@ -1,0 +1,213 @@
+import type { Transaction } from 'kysely';
+import type { ConversationRow } from '../conversations/create.ts';
+import { type MessageRow, withParts } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import { isUniqueViolation } from '../db/unique-violation.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Metrics } from '../metrics.ts';
+import {
+  ENTER_TIMELINE,
+  type InsertedRow,
+  insertMessages,
+  READ_BY_CLIENT_ID,
+  READ_HEADS,
+} from './insert-messages.ts';
+import type { Timeline } from './timeline.ts';
+import {
+  asCommitted,
+  asUnavailable,
+  type Committed,
+  type CommittedMessage,
+  type Outgoing,
+  unavailable,
+} from './write-path.ts';
+
+/** What is to enter the timeline, as it was decided under the lock. */
+export type Entry =
+  | { readonly kind: 'new'; readonly outgoing: Outgoing }
+  | {
+      /** A row that is there already, outside the timeline. */
+      readonly kind: 'waiting';
+      readonly id: string;
+      readonly status: 'draft' | 'scheduled';
+      /** As whom it is shown from now on. */
+      readonly senderId: string | null;
+    };
+
+/** The conversation as it stands under the lock. */
+export type Decide = (tx: Transaction<Schema>, conversation: ConversationRow) => Promise<Entry>;
+
+/** What else becomes true with the message: lanes, audits, the stored answer of an Idempotency-Key. */
+export type Follow = (tx: Transaction<Schema>, written: CommittedMessage) => Promise<void>;
+
+export interface LockedWritesOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly timeline: Timeline;
+  readonly metrics: Metrics;
+  /** False while this node may not take numbers (db/node-lock.ts). */
+  readonly maySend: () => boolean;
+  /** As WritePath's. */
+  readonly onCommitted: (committed: Committed) => void;
+}
+
+/** As WritePath's: a counter that keeps colliding is not ours to fight. */
+const MAX_NUMBERINGS = 6;
+
+/**
+ * The write path's slower lane, for messages that must see and change their conversation's state in one
+ * step: what customers write and are answered, drafts that are approved, schedules that are due. One
+ * transaction a message, which holds the conversation's row before it takes a number (design.md section 7,
+ * approve), so nothing of this kind comes between what `decide` saw and the number.
+ */
+export class LockedWrites {
+  readonly #options: LockedWritesOptions;
+
+  constructor(options: LockedWritesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves once the message is committed: `resent` is true where its client_message_id was known, and
+   * `row` then the original. `decide` throws what refuses, and may be called again; `follow` is called only
+   * for what was written. Rejects with ApiError `service_unavailable` when Postgres or the counters are away.
+   */
+  async enter(
+    conversationId: string,
+    decide: Decide,
+    follow: Follow = async () => {},
+  ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
+    if (!this.#options.maySend()) throw unavailable('this node does not hold its lock on the database');
+    for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
+      const attempt = new Attempt(this.#options, conversationId, numbering > 1);
+      const result = await attempt.run(decide, follow);
+      if (result !== undefined) return result;
+    }
+    throw unavailable('no free number was found');
+  }
+}
+
+/** One transaction. What it took and did not use is voided. */
+class Attempt {
+  readonly #options: LockedWritesOptions;
+  readonly #conversationId: string;
+  /** The counter is behind Postgres: raise it first. */
+  readonly #collided: boolean;
+  #sequence: number | undefined;
+
+  constructor(options: LockedWritesOptions, conversationId: string, collided: boolean) {
+    this.#options = options;
+    this.#conversationId = conversationId;
+    this.#collided = collided;
+  }
+
+  /** Undefined: the number was somebody else's. */
+  async run(decide: Decide, follow: Follow): Promise<{ row: MessageRow; resent: boolean } | undefined> {
+    const { database, onCommitted, metrics } = this.#options;
+    let written: Written | undefined;
+    try {
+      written = await database.transaction(async (tx) => {
+        const conversation = await this.#lock(tx);
+        const entry = await decide(tx, conversation);
+        const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
+        if (known !== undefined) return { row: known };
+        const committed = await this.#write(tx, entry, conversation);
+        await follow(tx, committed.message);
+        return { row: committed.message.row, committed };
+      });
+    } catch (error) {
+      this.#voidUnused();
+      if (error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence')) return undefined;
+      throw asUnavailable(error);
+    }
+    const { row, committed } = written;
+    if (committed === undefined) return { row, resent: true };
+    metrics.sends.inc();
+    onCommitted({ outboxId: committed.outboxId, messages: [committed.message] });
+    return { row, resent: false };
+  }
+
+  #lock(tx: Transaction<Schema>): Promise<ConversationRow> {
+    return tx
+      .selectFrom('conversations')
+      .selectAll()
+      .where('id', '=', this.#conversationId)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+  }
+
+  async #write(
+    tx: Transaction<Schema>,
+    entry: Entry,
+    conversation: ConversationRow,
+  ): Promise<{ message: CommittedMessage; outboxId: number }> {
+    const sequence = await this.#takeNumber(tx);
+    const statements = within(tx);
+    if (entry.kind === 'new') {
+      const { message } = entry.outgoing;
+      const [inserted] = await statements.query<InsertedRow>(insertMessages(message.attachments.length > 0), [
+        JSON.stringify([{ ...message, sequence }]),
+      ]);
+      if (inserted === undefined) throw new NumberTaken();
+      return {
+        message: asCommitted(entry.outgoing, sequence, inserted.created_at),
+        outboxId: inserted.outbox_id,
+      };
+    }
+    const { id, status, senderId } = entry;
+    const [entered] = await statements.query<MessageRow & { outbox_id: number }>(ENTER_TIMELINE, [
+      id,
+      this.#conversationId,
+      sequence,
+      status,
+      senderId,
+    ]);
+    if (entered === undefined) throw new NumberTaken();
+    const { outbox_id: outboxId, ...row } = entered;
+    const [parts] = await withParts(statements, [row]);
+    return { message: { ...parts!, audience: conversation.audience }, outboxId };
+  }
+
+  async #takeNumber(tx: Transaction<Schema>): Promise<number> {
+    const { engine } = this.#options;
+    const claim = { stream: this.#conversationId, count: 1 };
+    const head = async () => {
+      const [row] = await within(tx).query<{ head: number }>(READ_HEADS, [[this.#conversationId]]);
+      return row?.head ?? 0;
+    };
+    const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
+    const [seeded] = first === null ? await engine.reserve([{ ...claim, floor: await head() }]) : [first];
+    if (seeded === null || seeded === undefined) throw unavailable('a counter kept vanishing');
+    this.#sequence = seeded;
+    return seeded;
+  }
+
+  /** A hole would keep every reader waiting for a second; a number that is taken stays. What fails here, readers settle. */
+  #voidUnused(): void {
+    if (this.#sequence === undefined) return;
+    this.#options.timeline.void(this.#conversationId, [this.#sequence]).catch(() => {});
+  }
+}
+
+interface Written {
+  readonly row: MessageRow;
+  /** Undefined: it was there already. */
+  readonly committed?: { readonly message: CommittedMessage; readonly outboxId: number };
+}
+
+/** Rolls the transaction back for another number. */
+class NumberTaken extends Error {}
+
+async function findOriginal(
+  tx: Transaction<Schema>,
+  { message: { conversation_id, author_id, client_message_id } }: Outgoing,
+): Promise<MessageRow | undefined> {
+  if (client_message_id === null) return undefined;
+  // Under the lock nobody adds one but through the quicker lane, whose conflict the insert meets.
+  const [original] = await within(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
+    JSON.stringify([{ conversation_id, author_id, client_message_id }]),
+  ]);
+  return original;
+}

@@ -1,0 +1,26 @@
+import type { SystemEvent } from '../conversations/system-event.ts';
+import type { WritePath } from './write-path.ts';
+
+/** Writes the message of an outbox row (conversations/system-event.ts), once however often it is called. */
+export async function appendSystemEvent(writePath: WritePath, event: SystemEvent): Promise<void> {
+  await writePath.append({
+    message: {
+      ...event,
+      kind: 'system_event',
+      channel: 'message',
+      subject: null,
+      cc: null,
+      mentions: null,
+      sender_id: null,
+      author_id: null,
+      reply_to_id: null,
+      resource_type: null,
+      resource_id: null,
+      streaming_state: null,
+      client_message_id: null,
+      attachments: [],
+    },
+    sender: null,
+    audience: event.visibility === 'system' ? 'customer' : 'internal',
+  });
+}
