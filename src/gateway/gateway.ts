@@ -90,6 +90,6 @@ export class Gateway {
 
   /** After `drain`. Sockets that are still open are the HttpServer's to cut. */
   async close(): Promise<void> {
-    await Promise.all([this.#heartbeats.close(), this.#revocation.close()]);
+    await Promise.all([this.#server.close(), this.#heartbeats.close(), this.#revocation.close()]);
   }
 }

@@ -1,4 +1,14 @@
-import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import {
+  App,
+  type HttpRequest,
+  type HttpResponse,
+  type us_listen_socket,
+  us_listen_socket_close,
+  type us_socket_context_t,
+  us_socket_local_port,
+  type WebSocket,
+} from 'uWebSockets.js';
+import { connect, type Socket } from 'node:net';
 import type { Authenticator } from '../access/authenticate.ts';
 import { requireAccount, requireSubscription } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
@@ -39,12 +49,15 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #host: SessionHost;
+  readonly #cork = CorkHolder.open();
   #draining = false;
   #emptied: (() => void) | undefined;
 
   /** Routes are taken from here on. */
   constructor(options: SocketServerOptions) {
     this.#options = options;
+    // Told at the first handshake, which is refused.
+    this.#cork.catch(() => {});
     const { heartbeats, sessions, streams, fanout, limits, metrics } = options;
     this.#host = {
       limits,
@@ -102,6 +115,11 @@ export class SocketServer {
     await this.#untilEmpty(LAST_WORDS_MS);
   }
 
+  async close(): Promise<void> {
+    const cork = await this.#cork.catch(() => undefined);
+    cork?.close();
+  }
+
   #untilEmpty(timeoutMs: number): Promise<void> {
     if (this.#options.sessions.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -120,11 +138,12 @@ export class SocketServer {
     const key = req.getHeader('sec-websocket-key');
     const extensions = req.getHeader('sec-websocket-extensions');
     const protocolVersion = req.getHeader('sec-websocket-version');
-    this.#admit(exchange.head, protocolVersion, exchange.readAddress()).then(
-      (opening) => {
+    const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
+    Promise.all([admitted, this.#cork]).then(
+      ([opening, cork]) => {
         if (exchange.ended) return;
         // No subprotocol is ours to accept.
-        res.cork(() => res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context));
+        cork.run(() => res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context));
         exchange.handOver();
       },
       (error) => this.#options.refuse(exchange, error),
@@ -192,6 +211,59 @@ export class SocketServer {
     if (session === undefined) return;
     if (isBinary) session.close('protocol_error');
     else this.#options.commands.receive(session, bytes);
+  }
+}
+
+/**
+ * Holds uWS's one cork while a socket is made behind an `await`. Corked by its own request, as the manual has
+ * it, uWS takes the cork back through what has become the socket meanwhile, reads the request's flags out of
+ * its memory and closes the socket for what it finds there: some right behind their `hello`, depending on
+ * the heap (v20.49, HttpResponse::cork; up to 3 of 25 runs of one test on a busy machine). Uncorked, it
+ * complains on standard error at each. So the cork is held by another request: one of our own on a
+ * listener that is closed behind it, never answered.
+ */
+class CorkHolder {
+  readonly #held: HttpResponse;
+  readonly #client: Socket;
+  readonly #lost: () => boolean;
+
+  static async open(): Promise<CorkHolder> {
+    const app = App();
+    let lost = false;
+    const held = new Promise<HttpResponse>((resolve) => {
+      app.get('/', (response) => {
+        response.onAborted(() => {
+          lost = true;
+        });
+        resolve(response);
+      });
+    });
+    const listener = await new Promise<us_listen_socket>((resolve, reject) => {
+      app.listen('127.0.0.1', 0, (socket) =>
+        socket === false ? reject(new Error('cannot listen on 127.0.0.1')) : resolve(socket),
+      );
+    });
+    const client = connect(us_socket_local_port(listener), '127.0.0.1');
+    client.unref();
+    client.write('GET / HTTP/1.1\r\nHost: cork\r\n\r\n');
+    const holder = new CorkHolder(await held, client, () => lost);
+    us_listen_socket_close(listener);
+    return holder;
+  }
+
+  private constructor(held: HttpResponse, client: Socket, lost: () => boolean) {
+    this.#held = held;
+    this.#client = client;
+    this.#lost = lost;
+  }
+
+  run(work: () => void): void {
+    if (this.#lost()) work();
+    else this.#held.cork(work);
+  }
+
+  close(): void {
+    this.#client.destroy();
   }
 }
 

@@ -73,7 +73,7 @@ t.test('it ends with the credential that asked for it', async (t) => {
   const { token } = await ground.tokens.issueAccess({
     accountId: demo.account_id,
     actorId: demo.users.ada.id,
-    ttlS: 1,
+    ttlS: 60,
   });
   const principal = await authenticator.authenticate(`Bearer ${token}`);
   const { ticket } = await gateway.tickets.issue({
@@ -103,6 +103,7 @@ t.test('the endpoint: people, keys and customers, no agents', async (t) => {
     path: '/v1/realtime/tickets',
     since: '1.1.harbor',
     permission: null,
+    agents: false,
     customers: true,
     status: 201,
   });
@@ -124,8 +125,26 @@ t.test('the endpoint: people, keys and customers, no agents', async (t) => {
     t.ok(await client.frame('ready'));
     client.close();
   }
-  const person = await ada();
-  await t.rejects(call({ ...person, actor: { ...person.actor, type: 'agent' } }), /Agents cannot/);
+});
+
+// uWS closed one socket in some hundred right behind its hello, or never sent it another frame, for what it
+// read in its memory after an upgrade behind an await (gateway/server.ts, CorkHolder).
+t.test('each of 300 sockets that were greeted gets ready, among handshakes that are refused', async (t) => {
+  let ready = 0;
+  for (let round = 0; round < 15; round++) {
+    const opened = Array.from({ length: 20 }, async () => {
+      const client = await ground.open({}, { ...query, ticket: (await take()).ticket });
+      await client.frame('ready');
+      return client;
+    });
+    const refused = Array.from({ length: 10 }, () => refusal(ground, {}, { ...query, ticket: 'ticket_x' }));
+    const clients = await Promise.all(opened);
+    ready += clients.length;
+    await Promise.all(refused);
+    for (const client of clients) client.close();
+    await Promise.all(clients.map((client) => client.closes()));
+  }
+  t.equal(ready, 300);
 });
 
 async function ada(): Promise<Principal> {
