@@ -9,8 +9,8 @@ ENV PATH=/app/node_modules/.bin:$PATH
 COPY migrations migrations
 COPY src src
 
-# Where demo.json and, without DATABASE_URL, the embedded Postgres go.
-RUN mkdir /data && chown node:node /data
+# Where demo.json, uploads and, without DATABASE_URL, the embedded Postgres go.
+RUN mkdir -p /data/uploads && chown -R node:node /data
 USER node
 ENV HOST=0.0.0.0 PORT=8080 PARLEY_DATA_DIR=/data
 EXPOSE 8080

@@ -5,10 +5,11 @@ import { Disposer } from '../src/lifecycle.ts';
 import { currentLoad, writeResult } from './lib/result-file.ts';
 import { renderTable } from './lib/table.ts';
 import type { Row, Work } from './lib/work.ts';
+import { P1 } from './p1-notifications.ts';
 import { P2 } from './p2-sends.ts';
 import { P4 } from './p4-fanout.ts';
 
-const WORKS: readonly Work[] = [P2, P4];
+const WORKS: readonly Work[] = [P1, P2, P4];
 
 const USAGE = `npm run bench                 every work, short blocks: says whether something broke
 npm run bench -- full         every work, long blocks and ten pairs: figures to quote

@@ -2,18 +2,10 @@
 
 import { parseArgs } from 'node:util';
 import type { Transaction } from 'kysely';
-import {
-  createAccount,
-  findAccount,
-  PLANS,
-  type Plan,
-  SUBSCRIPTIONS,
-  type Subscription,
-  updateAccount,
-} from './accounts/accounts.ts';
+import { createAccount, findAccount, updateAccount } from './accounts/accounts.ts';
 import { createApiKey, revokeApiKey } from './accounts/keys.ts';
 import { findRole } from './accounts/roles.ts';
-import { createUser } from './accounts/users.ts';
+import { createUser, deactivateUser } from './accounts/users.ts';
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
@@ -22,6 +14,7 @@ import { findRunningPostgres } from './db/running-postgres.ts';
 import type { Schema } from './db/schema.ts';
 import { Disposer } from './lifecycle.ts';
 import type { Logger } from './log.ts';
+import { PLANS, type Plan, SUBSCRIPTIONS, type Subscription } from './protocol/account.ts';
 
 /** The command line is wrong: nothing was done. */
 export class UsageError extends Error {
@@ -139,6 +132,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const { id: roleId } = await findRole(tx, accountId, role);
       const { user } = await createUser(tx, { accountId, name, email, roleId });
       return { object: 'user', ...user, name, role_id: roleId };
+    },
+  },
+  'user deactivate': {
+    options: { id: { value: 'act_…', required: true } },
+    async run(tx, { id = '' }) {
+      const { role_id, deactivated, ...user } = await deactivateUser(tx, id);
+      return { object: 'user', ...user, role_id, deactivated };
     },
   },
 };

@@ -4,9 +4,23 @@ import { createRateLimits } from './access/rate-limit.ts';
 import { Rights } from './access/rights.ts';
 import { Tokens } from './access/tokens.ts';
 import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
+import { accountRoutes } from './accounts/routes.ts';
+import { purgeRefreshTokens } from './accounts/token-pairs.ts';
+import { agentRoutes } from './agents/routes.ts';
+import { ToolCatalogue } from './agents/tool-catalogue.ts';
+import { toolRoutes } from './agents/tool-routes.ts';
+import { fileRoutes } from './attachments/file-routes.ts';
+import { openObjectStore } from './attachments/open-store.ts';
+import { attachmentRoutes } from './attachments/routes.ts';
+import { purgeUploads } from './attachments/uploads.ts';
 import type { Config } from './config.ts';
+import { ADDED, type Added } from './conversations/added.ts';
 import { CHANGED, type Change } from './conversations/changed.ts';
+import { conversationEvents, feedEvents, participantEvents } from './conversations/conversation-events.ts';
 import { ConversationDirectory } from './conversations/directory.ts';
+import { messageUpdates, outsideUpdates } from './conversations/message-events.ts';
+import { participantRoutes } from './conversations/participant-routes.ts';
+import { conversationRoutes } from './conversations/routes.ts';
 import { SYSTEM_EVENT, type SystemEvent } from './conversations/system-event.ts';
 import { openDatabase } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
@@ -22,22 +36,31 @@ import { Repair } from './gateway/repair.ts';
 import { realtimeRoutes } from './gateway/routes.ts';
 import { Tickets } from './gateway/tickets.ts';
 import { healthRoutes, metricsRoutes } from './health.ts';
+import { docsRoutes } from './http/docs/routes.ts';
 import { requireFreePort } from './http/free-port.ts';
 import { createHttp } from './http/pipeline.ts';
+import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
-import { ChangedEffects } from './jobs/changed-effects.ts';
+import { ChangedEffects, type ReadEvents } from './jobs/changed-effects.ts';
+import { JobWorker } from './jobs/job-worker.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
 import { Disposer, Loop } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
 import { LockedWrites } from './messages/locked-write.ts';
+import type { Committed } from './messages/outgoing.ts';
 import { messageRoutes } from './messages/routes.ts';
+import { NOT_SENT, type NotSent, type ScheduledJob, SEND_SCHEDULED } from './messages/scheduled.ts';
+import { ScheduledDelivery } from './messages/scheduled-delivery.ts';
 import { Sender } from './messages/send.ts';
 import { appendSystemEvent } from './messages/system-messages.ts';
 import { Timeline } from './messages/timeline.ts';
-import { type Committed, WritePath } from './messages/write-path.ts';
+import { WritePath } from './messages/write-path.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { notifyAdded } from './notifications/added.ts';
+import { notificationEvents } from './notifications/changed.ts';
+import { notifyNotSent } from './notifications/not-sent.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 
 export interface AppOptions {
@@ -50,6 +73,8 @@ export interface AppOptions {
 export interface App {
   readonly port: number;
   readonly baseUrl: string;
+  /** Every endpoint of the API: what documents and tests are derived from. */
+  readonly routes: readonly Route[];
   /** Stops taking requests, lets what is in flight finish, and stops everything in reverse. */
   close(): Promise<void>;
 }
@@ -88,8 +113,37 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const directory = new ConversationDirectory(database, rights);
   const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
 
-  const effects = new SentEffects({ database, engine, directory, metrics, log });
-  const changed = new ChangedEffects({ database, engine, readers: {} });
+  let publicUrl = publicUrlOf(config, config.port);
+  const { store, files } = await openObjectStore({
+    database,
+    s3: config.s3,
+    dataDir: config.dataDir,
+    baseUrl: () => publicUrl,
+  });
+  disposer.add('object store', store, (it) => it.close());
+  if (files !== undefined && config.redisUrl !== null) {
+    log.info('uploaded files lie in PARLEY_DATA_DIR: the nodes must share it, or have PARLEY_S3_BUCKET');
+  }
+
+  const effects = new SentEffects({ database, files: store, engine, directory, metrics, log });
+  const outside: ReadEvents = (queries, changes) => outsideUpdates(queries, store, changes);
+  const changed = new ChangedEffects({
+    database,
+    engine,
+    readers: {
+      'conversation.updated': conversationEvents,
+      'conversation.added': feedEvents,
+      'conversation.removed': feedEvents,
+      'participant.added': participantEvents,
+      'participant.updated': participantEvents,
+      'participant.removed': participantEvents,
+      'message.updated': (queries, changes) => messageUpdates(queries, store, changes),
+      'draft.created': outside,
+      'draft.updated': outside,
+      'scheduled.updated': outside,
+      'notification.updated': notificationEvents,
+    },
+  });
   const outbox = new OutboxWorker({
     database,
     metrics,
@@ -97,6 +151,8 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     handlers: {
       [SENT_TOPIC]: (payload: SentPayload) => effects.takeOver(payload),
       [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload),
+      [ADDED]: (added: Added) => notifyAdded(database, engine, added),
+      [NOT_SENT]: (ended: NotSent) => notifyNotSent(database, engine, ended),
       [SYSTEM_EVENT]: (event: SystemEvent) => appendSystemEvent(writePath, event),
       [RIGHTS_CHANGED]: async ({ subjects }: { subjects: readonly string[] }) => {
         await Promise.all(subjects.map((subject) => rights.announce(subject)));
@@ -108,6 +164,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const timeline = new Timeline(database, engine, metrics);
   const writes = {
     database,
+    files: store,
     engine,
     timeline,
     metrics,
@@ -121,23 +178,53 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...(maxBatch === undefined ? {} : { maxBatch }),
   });
   disposer.add('write path', writePath, (it) => it.idle());
+  const sender = new Sender({ database, store, directory, writePath, lockedWrites });
+
+  const scheduled = new ScheduledDelivery({ database, lockedWrites, metrics, log });
+  const recovery = new Loop({
+    intervalMs: RECOVER_EVERY_MS,
+    run: async () => void (await scheduled.recoverLost()),
+    onError: (error) => log.warn({ err: error }, 'lost jobs of scheduled messages could not be recovered'),
+  });
+  disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
+  const jobs = new JobWorker({
+    database,
+    tasks: { [SEND_SCHEDULED]: (job: ScheduledJob) => scheduled.deliver(job) },
+    log,
+  });
+  disposer.add('jobs', jobs, (it) => it.close());
 
   const idempotency = new Idempotency({ database });
   const purge = new Loop({
     intervalMs: PURGE_EVERY_MS,
-    run: async () => void (await idempotency.purge()),
-    onError: (error) => log.warn({ err: error }, 'idempotency keys could not be purged'),
+    run: async () => {
+      await idempotency.purge();
+      await purgeRefreshTokens(database);
+      await purgeUploads(database, store);
+    },
+    onError: (error) => log.warn({ err: error }, 'what is out of date could not be purged'),
   });
   disposer.add('purge', purge, (it) => it.close());
 
   let draining = false;
+  const catalogue = new ToolCatalogue(() => routes);
+  const routes: Route[] = [
+    ...accountRoutes(database, tokens),
+    ...conversationRoutes({ database, directory }),
+    ...participantRoutes({ database, engine, tokens }),
+    ...messageRoutes({ sender, lockedWrites, database, files: store, directory, timeline }),
+    ...attachmentRoutes(database, store),
+    ...notificationRoutes(database),
+    ...agentRoutes({ database, catalogue }),
+    ...toolRoutes(catalogue),
+    ...realtimeRoutes(new Tickets(database)),
+  ];
+  const docsUrl = docsUrlOf(config);
   const http = createHttp({
-    routes: [
-      ...messageRoutes({ sender: new Sender(database, directory, writePath), database, directory, timeline }),
-      ...notificationRoutes(database),
-      ...realtimeRoutes(new Tickets(database)),
-    ],
+    routes,
     publicRoutes: {
+      ...docsRoutes({ routes, docsUrl }),
+      ...(files === undefined ? {} : fileRoutes(files)),
       ...healthRoutes({ database, engine, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
@@ -150,7 +237,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     idempotency,
     metrics,
     log,
-    docsUrl: docsUrlOf(config),
+    docsUrl,
     requestLogUrl: config.requestLogUrl,
     allowedOrigins: config.allowedOrigins,
   });
@@ -159,6 +246,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   );
   const gateway = new Gateway({
     database,
+    files: store,
     engine,
     rights,
     authenticator,
@@ -176,7 +264,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   });
   disposer.add('gateway', gateway, (it) => it.close());
   const { streams, broadcast } = gateway;
-  const repair = new Repair({ database, engine, streams, cursors, broadcast, log });
+  const repair = new Repair({ database, files: store, engine, streams, cursors, broadcast, log });
   disposer.add('repair', repair, (it) => it.close());
   await startAdminServer(config, log, metrics, engine, disposer);
 
@@ -185,12 +273,14 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     : undefined;
   const port = await server.listen({ host: config.host, port: config.port });
   const baseUrl = urlOf(config, port);
+  publicUrl = publicUrlOf(config, port);
   if (demo !== undefined) {
     printWelcome(writeDemoFile(demoFilePath(config.dataDir), demo, baseUrl), config.dataDir);
   }
   return {
     port,
     baseUrl,
+    routes,
     async close() {
       draining = true;
       await Promise.all([gateway.drain('shutdown', config.drainMs), server.drain(config.drainMs)]);
@@ -198,6 +288,8 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     },
   };
 }
+
+const RECOVER_EVERY_MS = 1_000;
 
 /** Keys live for a day: an hour more is no matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
@@ -237,7 +329,15 @@ async function startAdminServer(
 /** Where errors point for more: this server's own pages unless an operator has better ones. */
 function docsUrlOf(config: Config): string {
   // A port that the system chooses is not known when the first error may be made.
-  return config.docsUrl ?? (config.port === 0 ? '/docs' : `${urlOf(config, config.port)}/docs`);
+  if (config.docsUrl !== null) return config.docsUrl;
+  return config.port === 0 && config.publicUrl === null
+    ? '/docs'
+    : `${publicUrlOf(config, config.port)}/docs`;
+}
+
+/** Where callers reach this server: behind a balancer only the operator knows. */
+function publicUrlOf(config: Config, port: number): string {
+  return config.publicUrl ?? urlOf(config, port);
 }
 
 function urlOf({ tls, host }: Config, port: number): string {

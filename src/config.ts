@@ -14,6 +14,8 @@ export interface Config {
   readonly port: number;
   /** `HOST`: loopback while the demo account's secrets lie in a file, else every address. */
   readonly host: string;
+  /** `PARLEY_PUBLIC_URL`: where callers reach this server, without a trailing slash; null: where it listens. */
+  readonly publicUrl: string | null;
   /** `DATABASE_URL`; null: the embedded Postgres. */
   readonly databaseUrl: string | null;
   /** `REDIS_URL`; null: the in-process engine. */
@@ -46,7 +48,7 @@ export interface Config {
   readonly smtpUrl: string | null;
   /** `PARLEY_MAIL_SECRET`: what the inbound mail bridge is called with. */
   readonly mailSecret: string | null;
-  /** `PARLEY_S3_*`; null: uploads are unavailable. */
+  /** `PARLEY_S3_*`; null: uploaded files are kept in the data directory. */
   readonly s3: S3Config | null;
   /** `PARLEY_SOCKET_*`. */
   readonly socket: SocketLimits;
@@ -115,6 +117,7 @@ export function readConfig(env: Environment): Config {
   const config: Config = {
     port: reader.read('PORT', PORT_NUMBER, 8080),
     host: reader.read('HOST', HOST, demo ? '127.0.0.1' : '0.0.0.0'),
+    publicUrl: reader.read('PARLEY_PUBLIC_URL', WEB_URL, null),
     databaseUrl,
     redisUrl: reader.read('REDIS_URL', REDIS_URL, null),
     dataDir: resolve(reader.read('PARLEY_DATA_DIR', PATH, './.data')),

@@ -10,14 +10,14 @@ import { dirname, join, resolve } from 'node:path';
 import { sql, type Transaction } from 'kysely';
 import type { Tokens } from './access/tokens.ts';
 import { createAccount } from './accounts/accounts.ts';
-import { createActor, createCustomer } from './accounts/actors.ts';
+import { createCustomer } from './accounts/actors.ts';
 import { createApiKey, isValidApiKey } from './accounts/keys.ts';
 import { findRole } from './accounts/roles.ts';
 import { createUser } from './accounts/users.ts';
-import { createConversation, type NewParticipant } from './conversations/create.ts';
+import { insertAgent } from './agents/store.ts';
+import { createConversation, directKeyOf, type NewParticipant } from './conversations/create.ts';
 import type { Database } from './db/database.ts';
 import type { Schema } from './db/schema.ts';
-import { newId } from './protocol/ids.ts';
 import { CURRENT_VERSION } from './protocol/versions.ts';
 
 /** What `demo.json` holds. */
@@ -190,7 +190,7 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
   const grace = await user('Grace Hopper', 'grace@example.com', roles.member.id);
   const vera = await user('Vera Rubin', 'vera@example.com', roles.viewer.id);
   const customer = await createCustomer(tx, { accountId, name: 'Carl Customer', email: 'carl@example.net' });
-  const agent = await insertAgent(tx, accountId, roles.agent.id);
+  const agent = await demoAgent(tx, accountId, roles.agent.id);
 
   const owner = (actorId: string): NewParticipant => ({ type: 'user', actorId, role: 'owner' });
   const member = (actorId: string): NewParticipant => ({ type: 'user', actorId });
@@ -208,6 +208,7 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
   const direct = await createConversation(tx, {
     accountId,
     type: 'direct_message',
+    directKey: directKeyOf([ada.id, grace.id]),
     participants: [owner(ada.id), member(grace.id)],
   });
   const supportCase = await createConversation(tx, {
@@ -233,26 +234,18 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
   };
 }
 
-async function insertAgent(tx: Transaction<Schema>, accountId: string, roleId: string) {
-  const name = 'Assistant';
-  const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
-  const agent = await tx
-    .insertInto('agent_definitions')
-    .values({
-      id: newId('agent'),
-      account_id: accountId,
-      actor_id: actor.id,
-      category_code: 'general',
-      trigger_type: 'chat',
-      name,
-      slug: 'assistant',
-      description: 'Answers when it is mentioned.',
-      role_id: roleId,
-      system_prompt: 'You are a helpful colleague. Answer briefly.',
-    })
-    .returning(['id', 'slug'])
-    .executeTakeFirstOrThrow();
-  return { id: agent.id, actorId: actor.id, slug: agent.slug };
+async function demoAgent(tx: Transaction<Schema>, accountId: string, roleId: string) {
+  const agent = await insertAgent(tx, {
+    accountId,
+    name: 'Assistant',
+    slug: 'assistant',
+    description: 'Answers when it is mentioned.',
+    categoryCode: 'general',
+    triggerType: 'chat',
+    roleId,
+    systemPrompt: 'You are a helpful colleague. Answer briefly.',
+  });
+  return { id: agent.id, actorId: agent.actor_id, slug: agent.slug };
 }
 
 /** The key of the last start while it opens the account, else a new one: only its hash is in the database. */

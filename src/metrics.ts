@@ -62,6 +62,19 @@ export function createMetrics() {
       registers,
     }),
 
+    scheduledEnded: new Counter({
+      name: 'parley_scheduled_total',
+      help: 'Scheduled messages dealt with by this node, by result: sent, canceled (too late), failed',
+      labelNames: ['result'],
+      registers,
+    }),
+    scheduledLateness: new Histogram({
+      name: 'parley_scheduled_lateness_seconds',
+      help: 'From the time a message was scheduled for to its entry into the timeline',
+      buckets: LATENESS,
+      registers,
+    }),
+
     socketsOpen: new Gauge({
       name: 'parley_sockets_open',
       help: 'Open sockets of this node',
@@ -101,3 +114,5 @@ export function createMetrics() {
 /** Round what performance.md asks for: single milliseconds, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+/** Round the interval at which the queue is asked (jobs/job-worker.ts), and up to what an outage makes of it. */
+const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];

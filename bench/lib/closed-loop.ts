@@ -4,12 +4,15 @@ export interface ClosedLoopOptions {
   readonly port: number;
   readonly connections: number;
   readonly durationMs: number;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Of all connections, or of each. */
+  readonly headers: Headers | ((connection: number) => Headers);
   /** Of each connection, which keeps to it: building requests anew costs the generator more than sending them. */
   readonly path: (connection: number) => string;
-  /** JSON with UNIQUE in it once, which each request replaces by a number that never comes again. */
-  readonly body: string;
+  /** JSON with UNIQUE in it once, which each request replaces by a number that never comes again. Without: GET. */
+  readonly body?: string;
 }
+
+type Headers = Readonly<Record<string, string>>;
 
 export interface ClosedLoopReport {
   readonly perSecond: number;
@@ -24,7 +27,7 @@ export interface ClosedLoopReport {
 export const UNIQUE = '000000000000';
 
 /**
- * autocannon: each connection posts as soon as it has the answer to its last one. Counts from SETTLE_MS on, when
+ * autocannon: each connection asks as soon as it has the answer to its last request. Counts from SETTLE_MS on, when
  * all are connected. Rejects when any answer was not 2xx.
  */
 export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
@@ -45,14 +48,16 @@ export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoop
     duration: (durationMs + SETTLE_MS) / 1_000,
     sampleInt: 50,
     setupClient: (client) => {
-      const request = {
-        method: 'POST',
+      const common = {
         path: path(connection),
-        headers: { ...headers, ...JSON_TYPE },
-        body,
-      } as const;
+        headers: typeof headers === 'function' ? headers(connection) : headers,
+      };
       connection += 1;
-      client.setRequests([request]);
+      if (body === undefined) {
+        client.setRequests([{ ...common, method: 'GET' }]);
+        return;
+      }
+      client.setRequests([{ ...common, method: 'POST', headers: { ...common.headers, ...JSON_TYPE }, body }]);
       numberRequests(client as NumberedClient, body);
     },
   };

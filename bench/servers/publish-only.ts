@@ -35,6 +35,7 @@ const metrics = createMetrics();
 const app = App();
 const streams = new Streams({
   database,
+  files: { presignDownload: () => Promise.reject(new Error('no message here has a file')) },
   engine,
   timeline: new Timeline(database, engine, metrics),
   directory: new ConversationDirectory(database, await Rights.open(engine)),

@@ -5,7 +5,7 @@ import type { Statement, Value } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { type ActorType, presentActor } from '../protocol/actor.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { PERMISSIONS } from '../protocol/permissions.ts';
+import { ADMIN_PERMISSIONS, PERMISSIONS } from '../protocol/permissions.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
 import type { Credential, Principal } from './principal.ts';
 import { RevocableCache } from './revocable-cache.ts';
@@ -229,7 +229,7 @@ function standingOf(row: Row, credential: Credential): Standing {
       customer: row.customer,
       admin,
       roleId: row.role_id,
-      permissions: new Set(admin ? [...PERMISSIONS, ...granted] : granted),
+      permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
       credential,
     },
     revoked: row.revoked,

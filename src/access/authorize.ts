@@ -1,5 +1,5 @@
 import { ApiError } from '../protocol/errors.ts';
-import type { Permission } from '../protocol/permissions.ts';
+import { ADMIN_PERMISSIONS, type AdminPermission, type Permission } from '../protocol/permissions.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -30,7 +30,7 @@ export function requireSubscription(principal: Principal): void {
   throw new ApiError('payment_required', "The account's subscription is not active.");
 }
 
-export function requirePermission(principal: Principal, permission: Permission): void {
+export function requirePermission(principal: Principal, permission: Permission | AdminPermission): void {
   if (hasPermission(principal, permission)) return;
   throw new ApiError(
     'insufficient_permissions',
@@ -38,14 +38,14 @@ export function requirePermission(principal: Principal, permission: Permission):
   );
 }
 
-/** For what no other role can be given: API keys, billing, integrations (specification, Authentication 5). */
-export function requireAdmin(principal: Principal): void {
-  if (principal.admin) return;
-  throw new ApiError('insufficient_permissions', 'Only admin roles may do this.');
+/** What admins alone hold counts for nobody else, whatever stands in a role (specification, Authentication 5). */
+export function hasPermission(
+  { admin, permissions }: Principal,
+  permission: Permission | AdminPermission,
+): boolean {
+  return admin || (permissions.has(permission) && !ADMIN_ONLY.has(permission));
 }
 
-export function hasPermission(principal: Principal, permission: Permission): boolean {
-  return principal.admin || principal.permissions.has(permission);
-}
+const ADMIN_ONLY: ReadonlySet<string> = new Set(ADMIN_PERMISSIONS);
 
 const ACCOUNT_HEADER = 'Service-Account';

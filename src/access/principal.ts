@@ -1,4 +1,4 @@
-import type { Actor } from '../protocol/actor.ts';
+import { type Actor, presentActor } from '../protocol/actor.ts';
 
 /**
  * Who makes a request, as read from its credential: immutable, cached and shared between requests
@@ -32,3 +32,16 @@ export interface Credential {
 export function seesWholeAccount(principal: Principal): boolean {
   return principal.admin || principal.actor.type === 'api_key';
 }
+
+/** Who calls an endpoint that asks for no credential: it holds nothing, and is in no account. */
+export const NOBODY: Principal = Object.freeze({
+  accountId: '',
+  accountName: '',
+  subscribed: false,
+  actor: presentActor({ id: '', type: 'user', name: null, handle: null, avatar_url: null }),
+  customer: false,
+  admin: false,
+  roleId: null,
+  permissions: new Set<string>(),
+  credential: { kind: 'access_token', id: '', expiresAtMs: null },
+} as const);

@@ -1,4 +1,4 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { LRUCache } from 'lru-cache';
 import { ApiError } from '../protocol/errors.ts';
 
 /** `PARLEY_RATE_LIMIT`, as config.ts reads it. */
@@ -27,38 +27,62 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
   const perAddress = limit === null ? null : { ...limit, requests: limit.requests * PER_ADDRESS };
   return {
     credentials: new RateLimiter(limit),
-    addresses: new RateLimiter(perAddress, networkOf),
+    addresses: new RateLimiter(perAddress, { keyOf: networkOf }),
   };
+}
+
+export interface RateLimiterOptions {
+  /** What to count by, where several keys are one caller. Default: the key itself. */
+  readonly keyOf?: (key: string) => string;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
 }
 
 /**
  * So many requests in a window that begins with a key's first one (specification, Limits). Counted in
- * this process: with n nodes a caller that spreads its requests gets up to n times as much.
+ * this process: with n nodes a caller that spreads its requests gets up to n times as much. Counting is one
+ * look-up: every request pays for it twice.
  */
 export class RateLimiter {
-  readonly #requests: number;
-  readonly #windows: RateLimiterMemory | undefined;
-  readonly #keyOf: (key: string) => string;
+  /** Requests that a window allows; 0 where nothing is limited. */
+  readonly limit: number;
+  readonly #windowMs: number;
+  readonly #windows: LRUCache<string, Window> | undefined;
+  readonly #keyOf: ((key: string) => string) | undefined;
+  readonly #now: () => number;
 
-  /** `keyOf`: what to count by, where several keys are one caller. */
-  constructor(limit: RateLimit | null, keyOf: (key: string) => string = (key) => key) {
-    this.#requests = limit?.requests ?? 0;
-    this.#windows =
-      limit === null ? undefined : new RateLimiterMemory({ points: limit.requests, duration: limit.seconds });
+  constructor(limit: RateLimit | null, { keyOf, now = () => performance.now() }: RateLimiterOptions = {}) {
+    this.limit = limit?.requests ?? 0;
+    this.#windowMs = (limit?.seconds ?? 0) * 1_000;
+    this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
     this.#keyOf = keyOf;
+    this.#now = now;
   }
 
-  /** Counts one request. Rejects with ApiError `rate_limit_exceeded`; undefined, at once, where nothing is limited. */
-  consume(key: string): Promise<RateState> | undefined {
-    return this.#windows?.consume(this.#keyOf(key)).then(this.#stateOf, refuse);
+  /** Counts one request. Throws ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
+  consume(key: string): RateState | undefined {
+    if (this.#windows === undefined) return undefined;
+    const counted = this.#keyOf === undefined ? key : this.#keyOf(key);
+    const nowMs = this.#now();
+    let window = this.#windows.get(counted);
+    if (window === undefined || window.endsMs <= nowMs) {
+      window = { endsMs: nowMs + this.#windowMs, used: 0 };
+      this.#windows.set(counted, window);
+    }
+    window.used += 1;
+    const resetS = Math.ceil((window.endsMs - nowMs) / 1_000);
+    if (window.used > this.limit) throw tooMany(resetS);
+    return { limit: this.limit, remaining: this.limit - window.used, resetS };
   }
-
-  readonly #stateOf = (window: RateLimiterRes): RateState => ({
-    limit: this.#requests,
-    remaining: window.remainingPoints,
-    resetS: secondsOf(window),
-  });
 }
+
+interface Window {
+  readonly endsMs: number;
+  used: number;
+}
+
+/** Callers remembered at once, about 200 bytes each; the least recently seen are forgotten first. */
+const MAX_WINDOWS = 100_000;
 
 /**
  * What an address is counted as: an IPv4 address (also when it comes mapped into IPv6) itself, an IPv6
@@ -77,17 +101,10 @@ export function networkOf(address: string): string {
 
 const PER_ADDRESS = 10;
 
-/** The library rejects with its window, which is no Error. */
-function refuse(window: unknown): never {
-  if (!(window instanceof RateLimiterRes)) throw window;
-  const retryAfterS = secondsOf(window);
-  throw new ApiError('rate_limit_exceeded', `Too many requests; try again in ${retryAfterS} s.`, {
+function tooMany(retryAfterS: number): ApiError {
+  return new ApiError('rate_limit_exceeded', `Too many requests; try again in ${retryAfterS} s.`, {
     retryAfterS,
   });
-}
-
-function secondsOf({ msBeforeNext }: RateLimiterRes): number {
-  return Math.max(1, Math.ceil(msBeforeNext / 1000));
 }
 
 /** The eight groups of an IPv6 address, written out or shortened, with or without an IPv4 tail. */

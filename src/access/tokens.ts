@@ -1,8 +1,9 @@
-import { randomBytes, webcrypto } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { nanoid } from 'nanoid';
 import type { Database } from '../db/database.ts';
+import { sharedSecret } from '../db/shared-secret.ts';
 import { ApiError } from '../protocol/errors.ts';
 
 export interface TokensOptions {
@@ -38,7 +39,7 @@ export class Tokens {
 
   /** Rejects with the database's error while Postgres is away and the secret has to be read. */
   static async open(options: TokensOptions): Promise<Tokens> {
-    const secret = options.secret ?? (await sharedSecret(options.database));
+    const secret = options.secret ?? (await sharedSecret(options.database, SETTING));
     // Imported once: a raw secret would be imported again for every token.
     const key = await webcrypto.subtle.importKey(
       'raw',
@@ -125,19 +126,4 @@ function expired(): ApiError {
 
 function invalid(): ApiError {
   return new ApiError('invalid_credentials', 'The access token is not valid.');
-}
-
-/** Of nodes that start at once the first one's secret stays; all of them read that one. */
-async function sharedSecret({ kysely }: Database): Promise<string> {
-  await kysely
-    .insertInto('settings')
-    .values({ name: SETTING, value: randomBytes(32).toString('base64url') })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute();
-  const { value } = await kysely
-    .selectFrom('settings')
-    .select('value')
-    .where('name', '=', SETTING)
-    .executeTakeFirstOrThrow();
-  return value;
 }

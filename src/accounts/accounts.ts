@@ -1,18 +1,15 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
+import type { Plan, Subscription } from '../protocol/account.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
-import { PERMISSIONS, type Permission } from '../protocol/permissions.ts';
+import type { Permission } from '../protocol/permissions.ts';
+import type { RoleType } from '../protocol/role.ts';
 import { createGroup, type GroupRow } from './groups.ts';
 import { tellRightsChanged } from './rights-changed.ts';
-import { createRole, type RoleRow, type RoleType } from './roles.ts';
+import { createRole, type RoleRow } from './roles.ts';
 
 export type AccountRow = Selectable<Schema['accounts']>;
-export type Plan = AccountRow['plan'];
-export type Subscription = AccountRow['subscription'];
-
-export const PLANS = ['free', 'pro'] as const satisfies readonly Plan[];
-export const SUBSCRIPTIONS = ['active', 'inactive'] as const satisfies readonly Subscription[];
 
 /** The persona behind every customer-visible reply (design.md section 7, audience `customer`). */
 export const CUSTOMER_SERVICE = 'Customer Service';
@@ -80,8 +77,8 @@ interface RoleGrant {
 }
 
 const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
-  // An admin holds every permission whatever stands here; it stands here for who reads the role.
-  admin: { type: 'admin', permissions: PERMISSIONS },
+  // Holds every permission there is, those of versions to come among them.
+  admin: { type: 'admin', permissions: [] },
   member: {
     type: 'user',
     permissions: [

@@ -1,5 +1,9 @@
+import type { Kysely } from 'kysely';
+import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Entity } from '../protocol/actor.ts';
+import { newId } from '../protocol/ids.ts';
+import { defineAccountList } from './account-list.ts';
 
 /** What points to an app resource: by the kind of thing and its id (specification, entity). */
 export interface EntityRef {
@@ -26,6 +30,25 @@ export async function readEntities(
   ]);
   return new Map(rows.map((row) => [refKey(row), presentEntity(row)]));
 }
+
+/** A resource of the account's own application, to be pointed to. */
+export async function createEntity(
+  db: Kysely<Schema>,
+  entity: { readonly accountId: string; readonly name: string; readonly handle?: string | undefined },
+): Promise<EntityRow> {
+  const { accountId, name, handle = null } = entity;
+  const id = newId('entity');
+  await db.insertInto('entities').values({ id, account_id: accountId, name, handle }).execute();
+  return { type: 'entity', id, name, handle };
+}
+
+/** The entities of an account, newest first; searched by name and handle. */
+export const ENTITIES = defineAccountList<EntityRow & { readonly created_at: string }>({
+  name: 'entities',
+  columns: "'entity' AS type, t.id, t.name, t.handle, t.created_at",
+  from: 'entities t',
+  search: ['t.name', 't.handle'],
+});
 
 export function refKey(ref: EntityRef): string {
   return `${ref.type} ${ref.id}`;

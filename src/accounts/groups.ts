@@ -1,17 +1,32 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
+import type { Queries } from '../db/statement.ts';
+import { type Actor, type ActorFields, type MessagingGroup, presentActor } from '../protocol/actor.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
+import { defineAccountList } from './account-list.ts';
 import { createActor } from './actors.ts';
+import { presentGroup } from './group-present.ts';
 
 export type GroupRow = Selectable<Schema['messaging_groups']>;
 
-/** A roster or persona with the actor that messages show as its sender. Throws `resource_exists` (param name). */
+export interface NewGroup {
+  readonly accountId: string;
+  readonly name: string;
+  /** Actor ids, each once. */
+  readonly members?: readonly string[];
+}
+
+/**
+ * A roster or persona with the actor that messages show as its sender. Throws `resource_exists` (param name), and for
+ * `members[i]` `resource_not_found` (nobody of the account, or nobody active) or `validation_failed` (neither a user
+ * nor an agent).
+ */
 export async function createGroup(
   tx: Transaction<Schema>,
-  input: { readonly accountId: string; readonly name: string },
+  { accountId, name, members = [] }: NewGroup,
 ): Promise<GroupRow> {
-  const { accountId, name } = input;
+  await requireMembers(tx, accountId, members);
   const actor = await createActor(tx, { account_id: accountId, type: 'group', name });
   const group = await tx
     .insertInto('messaging_groups')
@@ -22,5 +37,86 @@ export async function createGroup(
   if (group === undefined) {
     throw new ApiError('resource_exists', `The account has a group named "${name}".`, { param: 'name' });
   }
+  if (members.length > 0) {
+    const rows = members.map((actor_id, position) => ({ group_id: group.id, actor_id, position }));
+    await tx.insertInto('group_members').values(rows).execute();
+  }
   return group;
+}
+
+/** Groups as sub-objects of other resources show them, by their ids: without members. */
+export async function readGroups(
+  database: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, MessagingGroup>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<GroupRow>(READ_GROUPS, [ids]);
+  return new Map(rows.map((row) => [row.id, presentGroup(row, null)]));
+}
+
+/** Who is on the rosters, by group, in the order in which they were put there; a group without members is left out. */
+export async function readMembers(
+  database: Queries,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, Actor[]>> {
+  const rows = await database.query<MemberRow>(READ_MEMBERS, [groupIds]);
+  const members = new Map<string, Actor[]>();
+  for (const [groupId, ofGroup] of Map.groupBy(rows, (row) => row.group_id)) {
+    members.set(groupId, ofGroup.map(presentActor));
+  }
+  return members;
+}
+
+const GROUP_COLUMNS = 't.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at';
+
+/** The groups of an account, newest first; searched by their names. */
+export const GROUPS = defineAccountList<GroupRow>({
+  name: 'groups',
+  columns: GROUP_COLUMNS,
+  from: 'messaging_groups t',
+  search: ['t.name'],
+});
+
+const READ_GROUPS = {
+  name: 'read-groups',
+  text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`,
+};
+
+interface MemberRow extends ActorFields {
+  readonly group_id: string;
+}
+
+const READ_MEMBERS = {
+  name: 'read-group-members',
+  text: `
+    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url
+    FROM group_members m JOIN actors a ON a.id = m.actor_id
+    WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`,
+};
+
+async function requireMembers(
+  tx: Transaction<Schema>,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const rows = await tx
+    .selectFrom('actors')
+    .select(['id', 'type', 'customer'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', ids)
+    .where('deactivated_at', 'is', null)
+    .execute();
+  const found = new Map(rows.map((row) => [row.id, row]));
+  for (const [index, id] of ids.entries()) {
+    const param = `members[${index}]`;
+    const actor = found.get(id);
+    if (actor === undefined) {
+      throw new ApiError('resource_not_found', 'The account has no such user or agent.', { param });
+    }
+    const isMember = (actor.type === 'user' && !actor.customer) || actor.type === 'agent';
+    if (!isMember) {
+      throw new ApiError('validation_failed', 'Only users and agents are members of groups.', { param });
+    }
+  }
 }

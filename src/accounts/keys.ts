@@ -1,12 +1,29 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
-import { hashApiKey, newApiKey } from '../access/api-keys.ts';
+import { hashApiKey, type NewApiKey, newApiKey } from '../access/api-keys.ts';
 import type { Schema } from '../db/schema.ts';
+import { type Queries, within } from '../db/statement.ts';
+import type { ApiKey } from '../protocol/api-key.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
+import { defineAccountList } from './account-list.ts';
 import { type ActorRow, createActor } from './actors.ts';
 import { tellRightsChanged } from './rights-changed.ts';
 
 export type ApiKeyRow = Selectable<Schema['api_keys']>;
+
+/** A key with what its actor and the clock know of it; without anything that opens an account. */
+export interface ApiKeyProfile {
+  readonly id: string;
+  readonly name: string;
+  readonly redacted: string;
+  readonly actor_id: string;
+  readonly role_id: string | null;
+  readonly status: ApiKey['status'];
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
 
 export interface NewKey {
   readonly accountId: string;
@@ -22,28 +39,42 @@ export async function createApiKey(
   tx: Transaction<Schema>,
   input: NewKey,
 ): Promise<{ key: string; apiKey: ApiKeyRow; actor: ActorRow }> {
-  const { key, hash, redacted } = newApiKey();
+  const secret = newApiKey();
+  const { accountId, name, roleId, expiresAt = null } = input;
   const actor = await createActor(tx, {
-    account_id: input.accountId,
+    account_id: accountId,
     type: 'api_key',
-    name: input.name,
-    handle: redacted,
-    role_id: input.roleId,
+    name,
+    handle: secret.redacted,
+    role_id: roleId,
   });
-  const apiKey = await tx
-    .insertInto('api_keys')
-    .values({
-      id: newId('apiKey'),
-      account_id: input.accountId,
-      actor_id: actor.id,
-      name: input.name,
-      hash,
-      redacted,
-      expires_at: input.expiresAt ?? null,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return { key, apiKey, actor };
+  const apiKey = await insertKey(tx, secret, { accountId, name, actorId: actor.id, expiresAt });
+  return { key: secret.key, apiKey, actor };
+}
+
+/**
+ * Another secret for the same actor, with its role and its expiration: a key of its own, with its own id. The one
+ * before is revoked at once. Throws `resource_not_found` (param id), `resource_conflict` (no longer active).
+ */
+export async function rotateApiKey(
+  tx: Transaction<Schema>,
+  accountId: string,
+  id: string,
+): Promise<{ key: string; apiKey: ApiKeyRow }> {
+  const { status, ...old } = await lockApiKey(tx, accountId, id);
+  if (status !== 'active') {
+    throw new ApiError('resource_conflict', 'Only an active API key can be rotated.', { param: 'id' });
+  }
+  await revokeApiKey(tx, id, accountId);
+  const secret = newApiKey();
+  const { name, actor_id: actorId, expires_at: expiresAt } = old;
+  const apiKey = await insertKey(tx, secret, { accountId, name, actorId, expiresAt });
+  await tx
+    .updateTable('actors')
+    .set({ handle: secret.redacted, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', actorId)
+    .execute();
+  return { key: secret.key, apiKey };
 }
 
 /**
@@ -65,9 +96,23 @@ export async function revokeApiKey(
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .returningAll()
     .executeTakeFirst();
-  if (row === undefined)
-    throw new ApiError('resource_not_found', `There is no API key ${id}.`, { param: 'id' });
+  if (row === undefined) throw noSuchKey(id);
   await tellRightsChanged(tx, [row.id, row.actor_id]);
+  return row;
+}
+
+/** Throws ApiError `validation_failed` (param expires_at) where that time, by Postgres' clock, has come. */
+export async function requireFutureExpiry(tx: Transaction<Schema>, expiresAt: string): Promise<void> {
+  const { rows } = await sql<{ future: boolean }>`
+    SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(tx);
+  if (rows[0]?.future) return;
+  throw new ApiError('validation_failed', 'Must be in the future.', { param: 'expires_at' });
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function findApiKey(database: Queries, accountId: string, id: string): Promise<ApiKeyProfile> {
+  const [row] = await database.query<ApiKeyProfile>(READ_KEY, [accountId, id]);
+  if (row === undefined) throw noSuchKey(id);
   return row;
 }
 
@@ -89,4 +134,52 @@ export async function isValidApiKey(db: Kysely<Schema>, accountId: string, key: 
     )
     .executeTakeFirst();
   return row !== undefined;
+}
+
+const KEY = {
+  columns: `
+    t.id, t.name, t.redacted, t.actor_id, a.role_id, t.expires_at, t.revoked_at, t.created_at, t.updated_at,
+    CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= clock_timestamp() THEN 'expired'
+      ELSE 'active' END AS status`,
+  from: 'api_keys t JOIN actors a ON a.id = t.actor_id',
+};
+
+/** The keys of an account, newest first, those that have ended among them; searched by their names. */
+export const API_KEYS = defineAccountList<ApiKeyProfile>({ name: 'api-keys', ...KEY, search: ['t.name'] });
+
+const READ_KEY = {
+  name: 'read-api-key',
+  text: `SELECT ${KEY.columns} FROM ${KEY.from} WHERE t.account_id = $1 AND t.id = $2`,
+};
+
+const LOCK_KEY = { name: 'lock-api-key', text: `${READ_KEY.text} FOR UPDATE OF t` };
+
+async function lockApiKey(tx: Transaction<Schema>, accountId: string, id: string): Promise<ApiKeyProfile> {
+  const [row] = await within(tx).query<ApiKeyProfile>(LOCK_KEY, [accountId, id]);
+  if (row === undefined) throw noSuchKey(id);
+  return row;
+}
+
+function insertKey(
+  tx: Transaction<Schema>,
+  { hash, redacted }: NewApiKey,
+  key: { accountId: string; actorId: string; name: string; expiresAt: string | null },
+): Promise<ApiKeyRow> {
+  return tx
+    .insertInto('api_keys')
+    .values({
+      id: newId('apiKey'),
+      account_id: key.accountId,
+      actor_id: key.actorId,
+      name: key.name,
+      hash,
+      redacted,
+      expires_at: key.expiresAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+function noSuchKey(id: string): ApiError {
+  return new ApiError('resource_not_found', `There is no API key ${id}.`, { param: 'id' });
 }

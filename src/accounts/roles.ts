@@ -1,11 +1,14 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
+import type { Queries } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
+import type { Role, RoleType } from '../protocol/role.ts';
+import { defineAccountList } from './account-list.ts';
+import { presentRole } from './role-present.ts';
 
 export type RoleRow = Selectable<Schema['roles']>;
-export type RoleType = RoleRow['type'];
 
 export interface NewRole {
   readonly accountId: string;
@@ -51,3 +54,39 @@ export async function findRole(db: Kysely<Schema>, accountId: string, idOrName: 
   }
   return row;
 }
+
+/** Throws `resource_not_found` (param role_id), in the same words whatever the id is of. */
+export async function findRoleById(db: Kysely<Schema>, accountId: string, id: string): Promise<RoleRow> {
+  const row = await db
+    .selectFrom('roles')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row === undefined) {
+    throw new ApiError('resource_not_found', 'The account has no such role.', { param: 'role_id' });
+  }
+  return row;
+}
+
+/** Roles as sub-objects of other resources show them, by their ids: what they permit is not told there. */
+export async function readRoles(
+  database: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Role>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<RoleRow>(READ_ROLES, [ids]);
+  return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
+}
+
+const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, t.created_at, t.updated_at';
+
+/** The roles of an account, newest first; searched by their names. */
+export const ROLES = defineAccountList<RoleRow>({
+  name: 'roles',
+  columns: ROLE_COLUMNS,
+  from: 'roles t',
+  search: ['t.name'],
+});
+
+const READ_ROLES = { name: 'read-roles', text: `SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)` };

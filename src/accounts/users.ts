@@ -1,9 +1,19 @@
-import type { Selectable, Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
+import { type Queries, within } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { defineAccountList } from './account-list.ts';
 import { type ActorRow, createActor } from './actors.ts';
+import { tellRightsChanged } from './rights-changed.ts';
 
 export type UserRow = Selectable<Schema['users']>;
+
+/** A user with what its actor knows of it. */
+export interface UserProfile extends UserRow {
+  readonly name: string;
+  readonly role_id: string | null;
+  readonly deactivated: boolean;
+}
 
 export interface NewUser {
   readonly accountId: string;
@@ -41,3 +51,52 @@ export async function createUser(
   }
   return { user, actor };
 }
+
+/** Throws `resource_not_found` (param user_id), also for actors that are no users: customers, agents, keys, groups. */
+export async function findUser(database: Queries, accountId: string, id: string): Promise<UserProfile> {
+  const [row] = await database.query<UserProfile>(READ_USER, [id, accountId]);
+  if (row === undefined) {
+    throw new ApiError('resource_not_found', 'The account has no such user.', { param: 'user_id' });
+  }
+  return row;
+}
+
+/**
+ * Whatever the user acts with ends at once; what it wrote stays. Deactivating twice is deactivating once. Of whatever
+ * account, for the operator. Throws `resource_not_found` (param id).
+ */
+export async function deactivateUser(tx: Transaction<Schema>, id: string): Promise<UserProfile> {
+  await tx
+    .updateTable('actors')
+    .set({
+      deactivated_at: sql<string>`clock_timestamp()`,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
+    .where('deactivated_at', 'is', null)
+    .execute();
+  const [row] = await within(tx).query<UserProfile>(READ_USER, [id, null]);
+  if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
+  await tellRightsChanged(tx, [id]);
+  return row;
+}
+
+// The actor's later changes are the user's: it has the name, the role and the end.
+const USER = {
+  columns: `
+    t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated,
+    t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
+  from: 'users t JOIN actors a ON a.id = t.id',
+};
+
+/** The people of an account, newest first; searched by name and e-mail address. */
+export const USERS = defineAccountList<UserProfile>({
+  name: 'users',
+  ...USER,
+  search: ['a.name', 't.email'],
+});
+
+const READ_USER = {
+  name: 'read-user',
+  text: `SELECT ${USER.columns} FROM ${USER.from} WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
+};

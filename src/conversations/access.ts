@@ -1,5 +1,6 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { ApiError } from '../protocol/errors.ts';
+import type { Participant } from '../protocol/participant.ts';
 import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
 /** Who reads a conversation (design.md section 7, "who reads and sends"). */
@@ -25,8 +26,32 @@ export async function readableConversation(
 /** Viewers read only: a send of theirs is `insufficient_permissions`. */
 export function requireSender(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.role === 'viewer') {
-    throw new ApiError('insufficient_permissions', 'viewers of this conversation cannot send to it');
+    throw forbidden('viewers of this conversation cannot send to it');
   }
+}
+
+/** The caller's own row in a conversation, as far as its rights go; undefined: it is no participant. */
+type OwnRole = { readonly role: Participant['role'] } | undefined;
+
+/** Viewers read only (specification, conversation_participant). */
+export function requireWriter(own: OwnRole): void {
+  if (own?.role === 'viewer') throw forbidden('viewers of this conversation cannot change it');
+}
+
+/** Renaming, archiving, adding and removing: for its owners and admins, and for who sees the whole account. */
+export function requireManager(principal: Principal, own: OwnRole): void {
+  if (seesWholeAccount(principal) || own?.role === 'owner' || own?.role === 'admin') return;
+  throw forbidden('only owners and admins of this conversation may do this');
+}
+
+/** Who is owner or admin, its owners decide, and who sees the whole account. */
+export function requireOwner(principal: Principal, own: OwnRole): void {
+  if (seesWholeAccount(principal) || own?.role === 'owner') return;
+  throw forbidden('only owners of this conversation may do this');
+}
+
+function forbidden(message: string): ApiError {
+  return new ApiError('insufficient_permissions', message);
 }
 
 export function conversationNotFound(): ApiError {

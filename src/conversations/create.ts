@@ -15,6 +15,8 @@ export interface NewConversation {
   readonly title?: string | null;
   readonly groupId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
+  /** Of a direct message: see directKeyOf. */
+  readonly directKey?: string;
   readonly participants: readonly NewParticipant[];
 }
 
@@ -29,11 +31,34 @@ export interface NewParticipant {
   readonly triggerKeywords?: readonly string[];
 }
 
-/** The rows of a conversation and its participants, in the order given. What may be in them is the caller's to check. */
+/** Two users have one direct message: the account has one conversation of each key. */
+export function directKeyOf(actorIds: readonly [string, string]): string {
+  return actorIds.toSorted().join(' ');
+}
+
+export interface CreatedConversation {
+  readonly conversation: ConversationRow;
+  readonly participants: readonly ParticipantRow[];
+}
+
+/**
+ * The rows of a conversation and its participants, in the order given. What may be in them is the caller's to
+ * check. Fails where there is one with its direct key.
+ */
 export async function createConversation(
   tx: Transaction<Schema>,
   input: NewConversation,
-): Promise<{ conversation: ConversationRow; participants: ParticipantRow[] }> {
+): Promise<CreatedConversation> {
+  const created = await createUnlessThere(tx, input);
+  if (created === undefined) throw new Error('there is a direct message of the same two');
+  return created;
+}
+
+/** The same; undefined where there is one with its direct key, once it is committed. */
+export async function createUnlessThere(
+  tx: Transaction<Schema>,
+  input: NewConversation,
+): Promise<CreatedConversation | undefined> {
   const conversation = await tx
     .insertInto('conversations')
     .values({
@@ -46,9 +71,14 @@ export async function createConversation(
       group_id: input.groupId ?? null,
       topic_type: input.topic?.type ?? null,
       topic_id: input.topic?.id ?? null,
+      direct_key: input.directKey ?? null,
     })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'direct_key']).where('direct_key', 'is not', null).doNothing(),
+    )
     .returningAll()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (conversation === undefined) return undefined;
   const participants = [];
   for (const participant of input.participants) {
     participants.push(await addParticipant(tx, conversation, participant));

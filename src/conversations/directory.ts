@@ -1,5 +1,6 @@
 import { RevocableCache } from '../access/revocable-cache.ts';
 import type { Rights } from '../access/rights.ts';
+import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/actor.ts';
 import type { Audience, ConversationType } from '../protocol/conversation.ts';
@@ -26,9 +27,6 @@ export interface Member {
   readonly muted: boolean;
   readonly actor: Actor;
 }
-
-/** The persona of a customer case (specification, Send Message `audience`). */
-export const CUSTOMER_SERVICE = 'Customer Service';
 
 const MAX_CACHED = 50_000;
 

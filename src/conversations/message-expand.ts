@@ -1,4 +1,5 @@
 import { readEntities, refKey } from '../accounts/entities.ts';
+import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Actor } from '../protocol/actor.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
@@ -14,10 +15,12 @@ export interface Viewer {
 
 /**
  * Each row's resource (rows of one account), with the sub-objects that were asked for and nothing else:
- * one query a kind of sub-object, whatever the number of rows.
+ * one query a kind of sub-object, whatever the number of rows. `conversation` and `reply_to` stay null here:
+ * they contain messages themselves (messages/expand.ts).
  */
 export async function expandMessages(
   database: Queries,
+  files: Downloads,
   viewer: Viewer,
   rows: readonly MessageRow[],
   include: readonly MessageInclude[],
@@ -27,7 +30,7 @@ export async function expandMessages(
   if (viewer.customer) wanted.delete('author');
   const [actors, attachments, resources] = await Promise.all([
     readOthers(database, viewer.actor, rows, wanted),
-    readAttachments(database, wanted.has('attachments') ? idsWithAttachments(rows) : []),
+    readAttachments(database, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
     readResources(database, wanted.has('resource') ? rows : []),
   ]);
   const shown = new Map<MessageRow, ChatMessage>();

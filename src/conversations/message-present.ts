@@ -2,14 +2,16 @@ import type { DomainEvent } from '../engine/publish.ts';
 import type { Actor, Entity } from '../protocol/actor.ts';
 import type { Attachment } from '../protocol/attachment.ts';
 import type { ChatMessage } from '../protocol/chat-message.ts';
-import type { Audience } from '../protocol/conversation.ts';
+import type { Audience, Conversation } from '../protocol/conversation.ts';
 import type { MessageRow, MessageWithParts } from './message-rows.ts';
 
 /** The sub-objects that a caller asked for; what is absent is shown as null. */
 export interface MessageExpansions {
+  readonly conversation?: Conversation | null;
   readonly sender?: Actor | null;
   readonly author?: Actor | null;
   readonly attachments?: readonly Attachment[];
+  readonly reply_to?: ChatMessage | null;
   readonly resource?: Entity | null;
 }
 
@@ -22,14 +24,14 @@ export function presentMessage(row: MessageRow, expansions: MessageExpansions = 
     kind: row.kind,
     status: row.status,
     visibility: row.visibility,
-    conversation: null,
+    conversation: expansions.conversation ?? null,
     sequence: row.sequence,
     body: row.deleted_at === null ? row.body : null,
     subject: row.subject,
     sender: expansions.sender ?? null,
     author: expansions.author ?? null,
     attachments: expansions.attachments === undefined ? null : [...expansions.attachments],
-    reply_to: null,
+    reply_to: expansions.reply_to ?? null,
     resource: expansions.resource ?? null,
     channel: row.channel,
     scheduled_at: row.scheduled_at,

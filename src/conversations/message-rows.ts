@@ -1,3 +1,4 @@
+import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Actor, ActorFields } from '../protocol/actor.ts';
 import { presentActor } from '../protocol/actor.ts';
@@ -80,12 +81,16 @@ export function messageColumns(alias: string): string {
 }
 
 /** Adds senders and attachments to rows, in their order: at most two queries, whatever their number. */
-export async function withParts(database: Queries, rows: readonly MessageRow[]): Promise<MessageWithParts[]> {
+export async function withParts(
+  database: Queries,
+  files: Downloads,
+  rows: readonly MessageRow[],
+): Promise<MessageWithParts[]> {
   const senderIds = new Set(rows.flatMap((row) => row.sender_id ?? []));
   const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
   const [senders, attachments] = await Promise.all([
     readActors(database, [...senderIds]),
-    readAttachments(database, withFiles),
+    readAttachments(database, files, withFiles),
   ]);
   return rows.map((row) => ({
     row,
@@ -104,16 +109,19 @@ export async function readActors(
   return new Map(rows.map((row) => [row.id, presentActor(row)]));
 }
 
-/** Attachments by message, in their order. */
+/** Attachments by message, in their order; those of files with a URL to get them by. */
 export async function readAttachments(
   database: Queries,
+  files: Downloads,
   messageIds: readonly string[],
 ): Promise<ReadonlyMap<string, Attachment[]>> {
   const attachments = new Map<string, Attachment[]>();
   if (messageIds.length === 0) return attachments;
-  for (const row of await database.query<AttachmentRow>(READ_ATTACHMENTS, [messageIds])) {
+  const rows = await database.query<StoredAttachmentRow>(READ_ATTACHMENTS, [messageIds]);
+  const urls = await Promise.all(rows.map((row) => downloadUrl(files, row)));
+  for (const [index, row] of rows.entries()) {
     const ofMessage = attachments.get(row.message_id) ?? [];
-    ofMessage.push(presentAttachment(row));
+    ofMessage.push(presentAttachment({ ...row, url: urls[index] ?? row.url }));
     attachments.set(row.message_id, ofMessage);
   }
   return attachments;
@@ -126,8 +134,18 @@ export interface AttachmentRow {
   readonly filename: string | null;
   readonly content_type: string | null;
   readonly size_bytes: number | null;
+  /** Of a link; of a file where it can be got for a while. */
   readonly url: string | null;
   readonly created_at: string;
+}
+
+type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };
+
+async function downloadUrl(
+  files: Downloads,
+  { s3_key: key, filename, content_type: contentType }: StoredAttachmentRow,
+): Promise<string | null> {
+  return key === null ? null : files.presignDownload({ key, filename, contentType });
 }
 
 /** `resource` is always null in messaging's answers (specification, message_attachment). */
@@ -153,6 +171,6 @@ const READ_ACTORS = {
 const READ_ATTACHMENTS = {
   name: 'read-attachments',
   text: `
-    SELECT id, message_id, kind, filename, content_type, size_bytes, url, created_at
+    SELECT id, message_id, kind, s3_key, filename, content_type, size_bytes, url, created_at
     FROM attachments WHERE message_id = ANY($1) ORDER BY message_id, position`,
 };

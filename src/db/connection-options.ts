@@ -86,8 +86,20 @@ function integer(text: string): number {
   return value;
 }
 
-/** From `2026-11-21 01:02:03.12+00`, as Postgres writes with DateStyle ISO and TimeZone UTC. */
+/** The times of one row are often the same. */
 function time(text: string): string {
+  if (text !== lastText) {
+    lastTime = parseTime(text);
+    lastText = text;
+  }
+  return lastTime;
+}
+
+let lastText = '';
+let lastTime = '';
+
+/** From `2026-11-21 01:02:03.12+00`, as Postgres writes with DateStyle ISO and TimeZone UTC. */
+function parseTime(text: string): string {
   if (text.length < 22 || text[10] !== ' ' || !text.endsWith('+00')) return text; // infinity, or far from our era
   const day = text.slice(0, 10);
   const clock = text.slice(11, -3);

@@ -47,6 +47,8 @@ export class Database implements Queries {
    * disk (3.5 ms where this was measured), and several of them wait together.
    */
   readonly writers: readonly PipelinedConnection[];
+  readonly #readers: readonly PipelinedConnection[];
+  #lastReader = 0;
   /**
    * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off): never for what
    * was acknowledged. What such a write follows is durable whenever it is.
@@ -70,16 +72,26 @@ export class Database implements Queries {
       client.on('end', () => this.#clients.delete(client));
     });
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
-    const connect = (settings?: Readonly<Record<string, string>>) =>
-      new PipelinedConnection({ url, log, queryTimeoutMs, settings });
+    const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
+      new PipelinedConnection({ url, log, queryTimeoutMs, settings, gather });
     this.pipeline = connect();
+    this.#readers = Array.from({ length: READERS }, () => connect(undefined, GATHERED_READS));
     this.writers = Array.from({ length: WRITERS }, () => connect());
     this.relaxed = connect({ synchronous_commit: 'off' });
   }
 
   /** Every connection that is not of the pool. */
   get pipelines(): readonly PipelinedConnection[] {
-    return [this.pipeline, ...this.writers, this.relaxed];
+    return [this.pipeline, ...this.#readers, ...this.writers, this.relaxed];
+  }
+
+  /**
+   * Connections of their own for what callers read most: statements that are sure to be short, such as a page
+   * straight off an index. They take turns.
+   */
+  get reader(): PipelinedConnection {
+    this.#lastReader = (this.#lastReader + 1) % READERS;
+    return this.#readers[this.#lastReader]!;
   }
 
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
@@ -152,6 +164,11 @@ export class Database implements Queries {
     clearTimeout(timer);
   }
 }
+
+/** As many as let Postgres use another processor than the one of the first. */
+const READERS = 2;
+/** By then Postgres has enough to do to be told of it. */
+const GATHERED_READS = 8;
 
 /** More than this many commits under way at once gain nothing: they leave with the same flush of the disk. */
 const WRITERS = 3;

@@ -2,6 +2,7 @@ import { Logger as JobLogger } from 'graphile-worker';
 import { type Kysely, sql } from 'kysely';
 import type { Logger } from '../log.ts';
 import type { Schema } from './schema.ts';
+import type { Queries } from './statement.ts';
 
 export interface JobOptions {
   /** ISO 8601; without: at once. A job begins no earlier, by Postgres' clock. */
@@ -30,11 +31,41 @@ export async function removeJob(tx: Kysely<Schema>, key: string): Promise<void> 
   await sql`SELECT graphile_worker.remove_job(${key})`.execute(tx);
 }
 
+/**
+ * SQL: whether a job of this key (an expression) is going to be done soon. Who works on one for longer counts as
+ * dead, which the library itself assumes after four hours; what failed may be put off by as much.
+ */
+export function hasLiveJob(key: string): string {
+  return `EXISTS (
+    SELECT FROM graphile_worker.jobs j WHERE j.key = ${key} AND CASE
+      WHEN j.locked_at IS NULL
+        THEN j.attempts < j.max_attempts AND j.run_at < clock_timestamp() + interval '${SOON_MS} ms'
+      ELSE j.locked_at > clock_timestamp() - interval '${DEAD_AFTER_MS} ms'
+    END)`;
+}
+
+/** A job that takes longer may be done twice at once: who asks `hasLiveJob` has to bear that. */
+const DEAD_AFTER_MS = 3_000;
+const SOON_MS = 15_000;
+
+/** Removes jobs that nobody will try again, an hour after their last attempt. */
+export async function purgeJobs(database: Queries): Promise<void> {
+  await database.query(PURGE);
+}
+
+const PURGE = {
+  name: 'purge-jobs',
+  text: `
+    SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
+      SELECT id FROM graphile_worker.jobs
+      WHERE locked_at IS NULL AND attempts >= max_attempts AND updated_at < now() - interval '1 hour'))`,
+};
+
 /** What the queue's library has to say, in our log: its everyday talk is ours at debug level. */
 export function jobLogger(log: Logger): JobLogger {
   return new JobLogger(() => (level, message, meta) => {
-    if (level === 'error') log.error({ meta }, message);
-    else if (level === 'warning') log.warn({ meta }, message);
+    if (level === 'error') log.error({ err: meta?.error }, message);
+    else if (level === 'warning') log.warn({ err: meta?.error }, message);
     else log.debug(message);
   });
 }

@@ -1,6 +1,14 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { ActorType } from '../protocol/actor.ts';
+import type {
+  AgentStatus,
+  DefinitionType,
+  ReviewRequirement,
+  Tier,
+  TriggerType,
+} from '../protocol/agent-definition.ts';
 import type { AttachmentKind } from '../protocol/attachment.ts';
+import type { BuiltInTool } from '../protocol/available-tool.ts';
 import type { Channel, MessageKind, MessageStatus, Visibility } from '../protocol/chat-message.ts';
 import type { Audience, Conversation, ConversationType } from '../protocol/conversation.ts';
 import type { Notification } from '../protocol/notification.ts';
@@ -248,16 +256,16 @@ interface AgentDefinitionsTable extends Times {
   id: string;
   account_id: string;
   actor_id: string;
-  definition_type: Generated<'system' | 'custom'>;
+  definition_type: Generated<DefinitionType>;
   category_code: string;
-  trigger_type: 'scheduled' | 'event' | 'manual' | 'chat';
+  trigger_type: TriggerType;
   name: string;
   slug: string;
   description: string | null;
-  status: Generated<'active' | 'inactive'>;
+  status: Generated<AgentStatus>;
   role_id: string | null;
   system_prompt: string | null;
-  tier: 'frontier' | 'high' | 'balanced' | 'cheap' | 'legacy' | null;
+  tier: Tier | null;
   temperature: number | null;
   trigger_config: ColumnType<AgentTriggerConfig | null, string | null | undefined, string | null>;
   endpoint_tool_slugs: Generated<string[]>;
@@ -265,16 +273,18 @@ interface AgentDefinitionsTable extends Times {
   tools: ColumnType<readonly AttachedTool[], string | undefined, string>;
 }
 
+/** `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that events start. */
 interface AgentTriggerConfig {
   readonly cron_schedule?: string;
   readonly timezone?: string;
   readonly event_filters?: readonly string[];
 }
 
-interface AttachedTool {
+/** A built-in tool of an agent. `config`: JSON that its schema has accepted, or null. */
+export interface AttachedTool {
   readonly id: string;
-  readonly tool: 'create_artifact' | 'read_doc' | 'fetch_url';
-  readonly review_requirement: 'not_required' | 'required';
+  readonly tool: BuiltInTool;
+  readonly review_requirement: ReviewRequirement;
   readonly config: unknown;
   readonly sort_order: number;
   readonly created_at: string;
@@ -326,7 +336,6 @@ interface UploadsTable {
   filename: string;
   content_type: string;
   size_bytes: number;
-  expires_at: string;
-  completed_at: string | null;
+  attached_at: string | null;
   created_at: Time;
 }

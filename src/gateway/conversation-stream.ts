@@ -1,3 +1,4 @@
+import type { Downloads } from '../attachments/storage.ts';
 import { messageEvent } from '../conversations/message-present.ts';
 import { withParts } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
@@ -12,6 +13,7 @@ import { topics } from './reader.ts';
 
 export interface StreamContext {
   readonly database: Database;
+  readonly files: Downloads;
   readonly timeline: Timeline;
   readonly broadcast: Broadcast;
   readonly log: Logger;
@@ -191,7 +193,7 @@ export class ConversationStream {
       const after = this.#delivered;
       const upTo = Math.min(this.#known, after + FILL_STRETCH);
       const rows = await this.#context.timeline.read({ conversationId: this.id, after, upTo }, seenAtMs);
-      const messages = await withParts(this.#context.database, rows);
+      const messages = await withParts(this.#context.database, this.#context.files, rows);
       if (this.#closed) return;
       for (const message of messages) {
         const sequence = message.row.sequence!;

@@ -1,6 +1,7 @@
 import type { Authenticator } from '../access/authenticate.ts';
 import type { RateLimits } from '../access/rate-limit.ts';
 import type { Rights } from '../access/rights.ts';
+import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -26,6 +27,7 @@ import { Tickets } from './tickets.ts';
 
 export interface GatewayOptions {
   readonly database: Database;
+  readonly files: Downloads;
   readonly engine: Engine;
   readonly rights: Rights;
   readonly authenticator: Authenticator;

@@ -1,3 +1,6 @@
+import type { Downloads } from '../attachments/storage.ts';
+import { changedConversations, changedMemberships } from '../conversations/conversation-events.ts';
+import { changedOutside } from '../conversations/message-events.ts';
 import { messageEvent } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
@@ -14,6 +17,7 @@ import type { Streams } from './streams.ts';
 
 export interface RepairOptions {
   readonly database: Database;
+  readonly files: Downloads;
   readonly engine: Engine;
   readonly streams: Streams;
   readonly cursors: Cursors;
@@ -85,16 +89,28 @@ export class Repair {
     await Promise.all(heads.map(({ conversation_id, head }) => byId.get(conversation_id)!.fill(head)));
 
     const changed = await this.#options.database.query<MessageRow>(READ_CHANGED_MESSAGES, [ids, since]);
-    for (const message of await withParts(this.#options.database, changed)) {
+    for (const message of await withParts(this.#options.database, this.#options.files, changed)) {
       const stream = byId.get(message.row.conversation_id)!;
       stream.receive(toFrame(messageEvent('message.updated', message, stream.audience)));
     }
+    const { database, files } = this.#options;
+    const others = [
+      ...(await changedOutside(database, files, ids, since)),
+      ...(await changedConversations(database, ids, since)),
+    ];
+    for (const event of others) byId.get(event.stream)!.receive(toFrame(event));
   }
 
   async #repairFeeds(actorIds: readonly string[], since: string): Promise<void> {
-    for (const event of await changedNotifications(this.#options.database, actorIds, since)) {
-      const { team } = toFrame(event);
-      if (team !== undefined) this.#options.broadcast(topics.durable(event.stream, 'team'), team);
+    const { database, broadcast } = this.#options;
+    const events = [
+      ...(await changedMemberships(database, actorIds, since)),
+      ...(await changedNotifications(database, actorIds, since)),
+    ];
+    for (const event of events) {
+      const { team, customer } = toFrame(event);
+      if (team !== undefined) broadcast(topics.durable(event.stream, 'team'), team);
+      if (customer !== undefined) broadcast(topics.durable(event.stream, 'customer'), customer);
     }
   }
 }

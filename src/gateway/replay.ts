@@ -1,3 +1,4 @@
+import type { Downloads } from '../attachments/storage.ts';
 import { messageEvent } from '../conversations/message-present.ts';
 import { withParts } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
@@ -19,6 +20,7 @@ const LAST_STEP_FRAMES = 32;
 
 export interface ReplaySource {
   readonly database: Database;
+  readonly files: Downloads;
   readonly timeline: Timeline;
 }
 
@@ -74,7 +76,7 @@ async function replayStretch(
   while (position.sequence < upTo) {
     const stretch = { after: position.sequence, upTo: Math.min(upTo, position.sequence + READ_ROWS) };
     const rows = await source.timeline.read({ conversationId: stream.id, ...stretch });
-    for (const message of await withParts(source.database, rows)) {
+    for (const message of await withParts(source.database, source.files, rows)) {
       if (cancelled()) return;
       sendFrame(toFrame(messageEvent('message.created', message, stream.audience)), reader, position);
       await waitForReader(reader);

@@ -1,3 +1,4 @@
+import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
@@ -11,6 +12,7 @@ import { MAX_REPLAY, type Position, replay } from './replay.ts';
 
 export interface StreamsOptions {
   readonly database: Database;
+  readonly files: Downloads;
   readonly engine: Engine;
   readonly timeline: Timeline;
   readonly directory: ConversationDirectory;

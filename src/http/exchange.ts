@@ -1,12 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../protocol/errors.ts';
+import { BodyStream } from './body-stream.ts';
+import { type ByteSource, type Sink, SourceSender } from './byte-source.ts';
+import { Chunks } from './chunks.ts';
 import type { RequestHead } from './request-head.ts';
+import { statusLine } from './status-lines.ts';
 
 /** What is answered: once, and then nothing more. */
 export interface Outgoing {
   readonly status: number;
-  /** Text or bytes as they go out; null: no content. */
-  readonly body: string | Buffer | null;
+  /** Text or bytes as they go out, or where they are read from meanwhile; null: no content. */
+  readonly body: string | Buffer | ByteSource | null;
   /** Default `application/json`. */
   readonly contentType?: string;
 }
@@ -19,16 +23,16 @@ export interface BodyReceiver {
 }
 
 /** The slice of uWebSockets.js's HttpResponse that is used here. After end or abort each of these throws. */
-export interface Connection {
+export interface Connection extends Sink {
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
   end(body: string | Buffer, closeConnection: boolean): unknown;
   endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
   tryEnd(body: string | Buffer, totalSize: number): [boolean, boolean];
-  onWritable(resume: (offset: number) => boolean): unknown;
+  pause(): unknown;
+  resume(): unknown;
   onData(receive: (chunk: ArrayBuffer, last: boolean) => void): unknown;
   onAborted(aborted: () => void): unknown;
-  cork(write: () => void): unknown;
   close(): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
 }
@@ -82,12 +86,16 @@ export class Exchange {
   #body: string | ApiError | undefined;
   #receiver: BodyReceiver | undefined;
   #chunks: Chunks | undefined;
+  /** Whoever takes the body as it comes, in place of the receiver. */
+  #stream: BodyStream | undefined;
   /** Bytes that went by without being kept. */
   #discarded = 0;
   /** The last byte of the body has come in. */
   #bodyOver = false;
   /** The answer that waits for a body that nobody wants to go by. */
   #held: Outgoing | undefined;
+  /** Of an answer that is read while it is sent. */
+  #sender: SourceSender | undefined;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #closes: boolean;
   #answered = false;
@@ -128,10 +136,22 @@ export class Exchange {
     if (this.#body !== undefined) this.#deliver(this.#body);
   }
 
+  /** The body as it comes, of whatever size (judge `head.contentLength` first). Within the handler alone, and in place of `whenBody`. */
+  streamBody(): BodyStream {
+    const stream = new BodyStream({
+      pause: () => this.#connection?.pause(),
+      resume: () => this.#connection?.resume(),
+    });
+    if (this.head.contentLength === 0) stream.push(NOTHING, true);
+    this.#stream = stream;
+    return stream;
+  }
+
   /** Sends the one answer of this exchange; a second one is dropped. */
   send(outgoing: Outgoing): void {
     if (this.ended) return;
     this.#answered = true;
+    this.#stream?.abandon();
     if (this.head.contentLength > this.#host.limits.bodyBytes && !this.#bodyOver) this.#hold(outgoing);
     else if (this.#inParser && this.#mustClose) setImmediate(() => this.#write(outgoing));
     else this.#write(outgoing);
@@ -179,7 +199,10 @@ export class Exchange {
     if (this.#connection === undefined) return;
     this.#inParser = true;
     this.#bodyOver = last;
-    if (this.#body === undefined) this.#collect(Buffer.from(chunk), last);
+    // Copied: a piece of a stream outlives this call.
+    if (this.#stream !== undefined && !this.#answered)
+      this.#stream.push(Buffer.from(new Uint8Array(chunk)), last);
+    else if (this.#body === undefined) this.#collect(Buffer.from(chunk), last);
     else this.#discard(chunk.byteLength);
     this.#inParser = false;
   };
@@ -248,30 +271,51 @@ export class Exchange {
   #write(outgoing: Outgoing): void {
     const connection = this.#connection;
     if (connection === undefined) return;
-    if (this.#inParser) this.#respond(connection, outgoing);
+    if (isSource(outgoing.body) && this.head.method !== 'HEAD')
+      this.#sendSource(connection, outgoing, outgoing.body);
+    else if (this.#inParser) this.#respond(connection, outgoing);
     else connection.cork(() => this.#respond(connection, outgoing));
   }
 
-  #respond(connection: Connection, { status, body, contentType }: Outgoing): void {
-    connection.writeStatus(STATUS_LINES.get(status) ?? String(status));
+  #respond(connection: Connection, outgoing: Outgoing): void {
+    const { body } = outgoing;
+    this.#writeHead(connection, outgoing);
+    if (this.#end(connection, body)) this.#finish();
+    else if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
+  }
+
+  #writeHead(connection: Connection, { status, body, contentType }: Outgoing): void {
+    connection.writeStatus(statusLine(status));
     connection.writeHeader('Request-Id', this.id);
     if (this.#headers !== undefined) writePairs(connection, this.#headers);
     if (body !== null) connection.writeHeader('Content-Type', contentType ?? 'application/json');
-
-    if (this.#end(connection, body)) this.#finish();
-    else if (body !== null) this.#trickle(connection, body);
   }
 
   /** Whether that was all of it. */
-  #end(connection: Connection, body: string | Buffer | null): boolean {
+  #end(connection: Connection, body: Outgoing['body']): boolean {
     const closes = this.#mustClose;
     if (body === null) connection.endWithoutBody(undefined, closes);
+    else if (isSource(body)) connection.endWithoutBody(body.size, closes);
     else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
     else if (closes) connection.end(body, true);
     // Not `end`: it counts as done what the client has not taken, and whoever goes on asking without
     // reading would fill our memory. This way the next request meets a pending one, and is cut.
     else return connection.tryEnd(body, 0)[1];
     return true;
+  }
+
+  /** What fails once it has begun can only be cut. A client that takes nothing for `writeMs` is cut as well. */
+  #sendSource(connection: Connection, outgoing: Outgoing, source: ByteSource): void {
+    const progress = () => this.#watch(this.#host.limits.writeMs);
+    const head = () => {
+      this.#writeHead(connection, outgoing);
+      // The library would end the connection by itself only behind a body that it is given whole.
+      if (this.#mustClose) connection.writeHeader('Connection', 'close');
+    };
+    this.#sender = new SourceSender(source, connection, { head, progress, done: this.#finish });
+    progress();
+    const endIfShort = () => this.abort();
+    this.#sender.run().then(endIfShort, endIfShort);
   }
 
   #trickle(connection: Connection, body: string | Buffer): void {
@@ -295,67 +339,18 @@ export class Exchange {
     this.#connection = undefined;
     this.#receiver = undefined;
     this.#chunks = undefined;
+    this.#stream?.break();
+    this.#sender?.stop();
     this.#host.finished(this);
   };
 }
 
+const NOTHING = Buffer.alloc(0);
 /** What the library writes together, and more. */
 const CORK_BYTES = 16 * 1024;
 /** How much, and for how long, of a body too large is let go by before its answer. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 1_000;
-
-const STATUS_LINES = new Map([
-  [200, '200 OK'],
-  [201, '201 Created'],
-  [204, '204 No Content'],
-  [302, '302 Found'],
-  [304, '304 Not Modified'],
-  [400, '400 Bad Request'],
-  [401, '401 Unauthorized'],
-  [402, '402 Payment Required'],
-  [403, '403 Forbidden'],
-  [404, '404 Not Found'],
-  [405, '405 Method Not Allowed'],
-  [408, '408 Request Timeout'],
-  [409, '409 Conflict'],
-  [410, '410 Gone'],
-  [413, '413 Content Too Large'],
-  [422, '422 Unprocessable Content'],
-  [429, '429 Too Many Requests'],
-  [499, '499 Client Closed Request'],
-  [500, '500 Internal Server Error'],
-  [502, '502 Bad Gateway'],
-  [503, '503 Service Unavailable'],
-  [504, '504 Gateway Timeout'],
-]);
-
-/** A body that comes in pieces. Grows with what was sent, not with what was announced. */
-class Chunks {
-  #buffer: Buffer;
-  #length = 0;
-  readonly #most: number;
-
-  constructor(most: number) {
-    this.#most = most;
-    this.#buffer = Buffer.allocUnsafe(Math.min(most, CORK_BYTES));
-  }
-
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
-  }
-
-  add(bytes: Buffer): void {
-    const length = this.#length + bytes.length;
-    if (length > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.min(this.#most, Math.max(length, 2 * this.#buffer.length)));
-      this.bytes.copy(grown);
-      this.#buffer = grown;
-    }
-    bytes.copy(this.#buffer, this.#length);
-    this.#length = length;
-  }
-}
 
 /**
  * The library closes at once only what is not corked, and its cork holds 16 KiB: what is larger goes out
@@ -363,6 +358,10 @@ class Chunks {
  */
 function beyondCork(outgoing: Outgoing): Outgoing {
   return { ...outgoing, body: String(outgoing.body ?? '').padEnd(CORK_BYTES) };
+}
+
+function isSource(body: Outgoing['body']): body is ByteSource {
+  return typeof body === 'object' && body !== null && 'read' in body;
 }
 
 function writePairs(connection: Connection, pairs: readonly string[]): void {

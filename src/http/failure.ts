@@ -23,7 +23,12 @@ export class Failures {
 
   /** `context` goes into the log beside what is not the caller's business. */
   toApiError(thrown: unknown, context: Readonly<Record<string, unknown>>): ApiError {
-    if (thrown instanceof ApiError) return thrown;
+    if (thrown instanceof ApiError) {
+      if (thrown.status >= 500 && thrown.cause !== undefined) {
+        this.#log.warn({ ...context, err: thrown.cause }, `answered ${thrown.condition}`);
+      }
+      return thrown;
+    }
     if (isUnavailable(thrown) || thrown instanceof EngineUnavailableError) {
       this.#log.warn({ ...context, err: thrown }, 'answered service_unavailable');
       const message = 'The service is temporarily unavailable.';

@@ -1,15 +1,32 @@
 import { ApiError } from '../protocol/errors.ts';
 import type { Exchange, Outgoing } from './exchange.ts';
+import type { AllowedOrigins } from './origins.ts';
 
-/** By path; one that ends in `/*` stands for everything below it. Asks for no headers, GET and HEAD only. */
-export type PublicRoutes = Readonly<Record<string, PublicRoute>>;
+/** By path; one that ends in `/*` stands for everything below it. Asks for no headers; GET and HEAD, or PUT as well. */
+export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile>>;
 
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
+
+/** What can be put where it is got. */
+export interface PublicFile {
+  readonly get: PublicRoute;
+  readonly put: (request: PutRequest) => Promise<PublicAnswer>;
+}
 
 export interface PublicRequest {
   readonly path: string;
   /** As sent, without `?`. */
   readonly query: string;
+  /** The entity tags of what the caller has already. */
+  readonly ifNoneMatch: string | undefined;
+}
+
+export interface PutRequest extends PublicRequest {
+  readonly contentType: string | undefined;
+  /** Bytes of the body. */
+  readonly contentLength: number;
+  /** The body as it comes. Throws ApiError `client_closed_request` where it does not come whole. */
+  readonly body: AsyncIterable<Buffer>;
 }
 
 export interface PublicAnswer extends Outgoing {
@@ -19,6 +36,7 @@ export interface PublicAnswer extends Outgoing {
 
 /** What answering a public route needs of the rest. */
 export interface PublicHost {
+  readonly origins: AllowedOrigins;
   refuse(exchange: Exchange, thrown: unknown): void;
   answerError(exchange: Exchange, error: ApiError, label: string): void;
   count(label: string, status: number, exchange: Exchange): void;
@@ -27,7 +45,7 @@ export interface PublicHost {
 /** With the pattern that was found, for the metrics. */
 export interface FoundPublic {
   readonly pattern: string;
-  readonly route: PublicRoute;
+  readonly route: PublicRoute | PublicFile;
 }
 
 /** Finds public routes by path. */
@@ -50,20 +68,34 @@ export class PublicTable {
 }
 
 export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {
-  const { method, path, query } = exchange.head;
-  if (method !== 'GET' && method !== 'HEAD') {
-    exchange.setHeader('Allow', 'GET, HEAD');
-    http.answerError(
-      exchange,
-      new ApiError('method_not_allowed', `${method} is not possible here.`),
-      pattern,
-    );
-    return;
+  const { method } = exchange.head;
+  const isFile = typeof route === 'object';
+  if (method === 'GET' || method === 'HEAD') {
+    run(http, exchange, pattern, isFile ? route.get : route, exchange.head);
+  } else if (isFile && method === 'PUT') {
+    run(http, exchange, pattern, route.put, { ...exchange.head, body: exchange.streamBody() });
+  } else if (isFile && method === 'OPTIONS') {
+    http.origins.answerOptions(exchange, FILE_METHODS);
+  } else {
+    exchange.setHeader('Allow', isFile ? FILE_METHODS : 'GET, HEAD');
+    const error = new ApiError('method_not_allowed', `${method} is not possible here.`);
+    http.answerError(exchange, error, pattern);
   }
+}
+
+const FILE_METHODS = 'GET, HEAD, PUT, OPTIONS';
+
+function run<Request>(
+  http: PublicHost,
+  exchange: Exchange,
+  pattern: string,
+  route: (request: Request) => PublicAnswer | Promise<PublicAnswer>,
+  request: Request,
+): void {
   const send = (answer: PublicAnswer) => sendPublic(http, exchange, answer, pattern);
   const fail = (thrown: unknown) => http.refuse(exchange, thrown);
   try {
-    const answer = route({ path, query });
+    const answer = route(request);
     if (answer instanceof Promise) answer.then(send).catch(fail);
     else send(answer);
   } catch (thrown) {

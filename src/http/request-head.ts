@@ -19,6 +19,10 @@ export interface RequestHead {
   readonly origin: string | undefined;
   /** Access-Control-Request-Method: an OPTIONS request that carries it is a browser's preflight. */
   readonly preflightFor: string | undefined;
+  /** If-None-Match: the entity tags of what the caller has already. */
+  readonly ifNoneMatch: string | undefined;
+  /** Content-Type, as sent: of JSON it is not looked at. */
+  readonly contentType: string | undefined;
   /** Bytes of the body that are announced; 0 where there is none. */
   readonly contentLength: number;
   /** The connection ends with the answer: the client asked for it, or where its request ends is not beyond doubt. */
@@ -70,6 +74,8 @@ export function readHead(request: IncomingRequest): RequestHead | string {
     idempotencyKey: headers.idempotencyKey,
     origin: headers.origin,
     preflightFor: headers.preflightFor,
+    ifNoneMatch: headers.ifNoneMatch,
+    contentType: headers.contentType,
     contentLength,
     // The parser stops showing headers at one without a name, so a length may be there all the same.
     closes: headers.closes || (mayHaveBody && announced === undefined),
@@ -112,6 +118,8 @@ class HeaderReader {
   idempotencyKey: string | undefined;
   origin: string | undefined;
   preflightFor: string | undefined;
+  ifNoneMatch: string | undefined;
+  contentType: string | undefined;
   contentLength: string | undefined;
   closes = false;
   problem: string | undefined;
@@ -124,6 +132,8 @@ class HeaderReader {
     this.idempotencyKey = undefined;
     this.origin = undefined;
     this.preflightFor = undefined;
+    this.ifNoneMatch = undefined;
+    this.contentType = undefined;
     this.contentLength = undefined;
     this.closes = false;
     this.problem = undefined;
@@ -154,6 +164,12 @@ class HeaderReader {
         break;
       case 'access-control-request-method':
         this.preflightFor = this.#once(name, this.preflightFor, value);
+        break;
+      case 'if-none-match':
+        this.ifNoneMatch = value;
+        break;
+      case 'content-type':
+        this.contentType = this.#once(name, this.contentType, value);
         break;
       case 'connection':
         if (CLOSE.test(value)) this.closes = true;

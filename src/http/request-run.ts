@@ -1,7 +1,7 @@
 import type { Authenticator } from '../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../access/authorize.ts';
 import { type Begun, type Claim, fingerprintOf, type Idempotency } from '../access/idempotency.ts';
-import type { Principal } from '../access/principal.ts';
+import { NOBODY, type Principal } from '../access/principal.ts';
 import type { RateState } from '../access/rate-limit.ts';
 import type { Logger } from '../log.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
 import type { Failures } from './failure.ts';
 import type { AllowedOrigins } from './origins.ts';
-import { Answer, type Call, type Remember, type Reply } from './route.ts';
+import { Answer, type Call, type Remember, type Reply, type Route } from './route.ts';
 import type { Match } from './router.ts';
 
 /** What a run needs of the rest; undefined where it is switched off. */
@@ -43,8 +43,8 @@ export interface Limiter {
 /**
  * The life of one request, a step a method, each ending with the call of the next, in the order of
  * design.md section 7: address limit → route → method → version → credential → account → subscription
- * → rate limit → permission → query → body → idempotency → handler. A step waits only where it has to:
- * of a caller who is known, nothing does before the handler.
+ * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version
+ * to the query. A step waits only where it has to: of a caller who is known, nothing does before the handler.
  */
 export class RequestRun implements BodyReceiver {
   readonly #http: RunHost;
@@ -103,12 +103,18 @@ export class RequestRun implements BodyReceiver {
     }
     this.#endpoint = entry.route;
     if (entry.names.length > 0) this.#params = zip(entry.names, match.values);
-    this.#checkVersion(entry.route.route.since);
+    this.#checkVersion(entry.route.route);
   }
 
-  #checkVersion(since: Version): void {
+  #checkVersion({ since, open }: Route): void {
     this.#version = requireVersion(this.#exchange.head.version, since);
-    this.#authenticate();
+    if (open === true) this.#admitAnybody();
+    else this.#authenticate();
+  }
+
+  #admitAnybody(): void {
+    this.#principal = NOBODY;
+    this.#readQuery();
   }
 
   #authenticate(): void {
@@ -176,11 +182,11 @@ export class RequestRun implements BodyReceiver {
       return;
     }
     const { accountId, actor } = this.#principal!;
-    const scope = { accountId, actorId: actor.id, method, path };
-    this.#await(
-      idempotency.begin(scope, idempotencyKey, fingerprintOf(query, this.#body)),
-      this.#replayOrHandle,
-    );
+    const fingerprint = fingerprintOf(query, this.#body);
+    // Where nobody is known by a credential, callers are told apart by what they say: they choose keys independently.
+    const actorId = this.#principal === NOBODY ? fingerprint.toString('base64url') : actor.id;
+    const scope = { accountId, actorId, method, path };
+    this.#await(idempotency.begin(scope, idempotencyKey, fingerprint), this.#replayOrHandle);
   }
 
   #replayOrHandle({ replay, claim }: Begun): void {

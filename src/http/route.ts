@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Permission } from '../protocol/permissions.ts';
+import type { AdminPermission, Permission } from '../protocol/permissions.ts';
 import type { Version } from '../protocol/versions.ts';
 
 /**
@@ -21,7 +21,12 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   /** The version it exists since; older callers get `api_version_too_old`. */
   readonly since: Version;
   /** What the caller's role must grant; null: any valid credential. */
-  readonly permission: Permission | null;
+  readonly permission: Permission | AdminPermission | null;
+  /**
+   * No credential and no Service-Account are asked for, and none is looked at: the body itself proves who is
+   * calling. `principal` is NOBODY. Its `permission` is null.
+   */
+  readonly open?: boolean;
   /** Customers may call it (design.md section 7, customers); everybody else's default is that they may not. */
   readonly customers?: boolean;
   /**
@@ -35,6 +40,8 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   readonly body?: RequestBody;
   /** Success status. */
   readonly status: 200 | 201;
+  /** What is asked for may be there already: then it is answered with 200 in place of 201. */
+  readonly mayExist?: boolean;
   readonly response: TSchema;
   /** The answer shows a secret: where it is kept for an Idempotency-Key, it is kept encrypted. */
   readonly secret?: boolean;

@@ -165,6 +165,8 @@ const UNREADABLE: RequestHead = {
   idempotencyKey: undefined,
   origin: undefined,
   preflightFor: undefined,
+  ifNoneMatch: undefined,
+  contentType: undefined,
   contentLength: 0,
   closes: true,
 };

@@ -1,3 +1,4 @@
+import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { messageEvent } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
@@ -7,7 +8,7 @@ import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
 import type { SentPayload } from '../messages/insert-messages.ts';
-import type { Committed, CommittedMessage } from '../messages/write-path.ts';
+import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import type { Metrics } from '../metrics.ts';
 import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
 import { notificationEvent } from '../notifications/present.ts';
@@ -15,6 +16,7 @@ import { insertNotifications } from '../notifications/store.ts';
 
 export interface SentEffectsOptions {
   readonly database: Database;
+  readonly files: Downloads;
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
   readonly metrics: Metrics;
@@ -51,11 +53,11 @@ export class SentEffects {
 
   /** What another node left behind (a sweep's handler). Rejects when something is left to do. */
   async takeOver(payload: SentPayload): Promise<void> {
-    const { database, directory } = this.#options;
+    const { database, files, directory } = this.#options;
     const ids = payload.messages.map(({ id }) => id);
     const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);
     const messages: CommittedMessage[] = [];
-    for (const message of await withParts(database, rows)) {
+    for (const message of await withParts(database, files, rows)) {
       const facts = await directory.facts(message.row.conversation_id);
       if (facts !== undefined) messages.push({ ...message, audience: facts.audience });
     }

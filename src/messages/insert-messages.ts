@@ -29,6 +29,8 @@ export interface NewAttachment {
   readonly url: string | null;
   readonly resource_type: 'account' | 'actor' | 'entity' | null;
   readonly resource_id: string | null;
+  /** Of a file, signed for the message's own event: no column. */
+  readonly download_url?: string;
 }
 
 /** What comes back of a row that was written. `outbox_id` is the one row that stands for the whole statement. */

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationRow } from '../conversations/create.ts';
 import { type MessageRow, withParts } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
@@ -14,7 +15,6 @@ import {
   READ_BY_CLIENT_ID,
   READ_HEADS,
 } from './insert-messages.ts';
-import type { Timeline } from './timeline.ts';
 import {
   asCommitted,
   asUnavailable,
@@ -22,7 +22,9 @@ import {
   type CommittedMessage,
   type Outgoing,
   unavailable,
-} from './write-path.ts';
+} from './outgoing.ts';
+import type { Timeline } from './timeline.ts';
+import { Turns } from './turns.ts';
 
 /** What is to enter the timeline, as it was decided under the lock. */
 export type Entry =
@@ -44,6 +46,7 @@ export type Follow = (tx: Transaction<Schema>, written: CommittedMessage) => Pro
 
 export interface LockedWritesOptions {
   readonly database: Database;
+  readonly files: Downloads;
   readonly engine: Engine;
   readonly timeline: Timeline;
   readonly metrics: Metrics;
@@ -52,6 +55,9 @@ export interface LockedWritesOptions {
   /** As WritePath's. */
   readonly onCommitted: (committed: Committed) => void;
 }
+
+/** Half of the pool: the rest is for who reads. */
+const MOST_AT_ONCE = 5;
 
 /** As WritePath's: a counter that keeps colliding is not ours to fight. */
 const MAX_NUMBERINGS = 6;
@@ -64,6 +70,7 @@ const MAX_NUMBERINGS = 6;
  */
 export class LockedWrites {
   readonly #options: LockedWritesOptions;
+  readonly #turns = new Turns(MOST_AT_ONCE);
 
   constructor(options: LockedWritesOptions) {
     this.#options = options;
@@ -80,6 +87,14 @@ export class LockedWrites {
     follow: Follow = async () => {},
   ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
     if (!this.#options.maySend()) throw unavailable('this node does not hold its lock on the database');
+    return this.#turns.run(conversationId, () => this.#enter(conversationId, decide, follow));
+  }
+
+  async #enter(
+    conversationId: string,
+    decide: Decide,
+    follow: Follow,
+  ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
     for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
       const attempt = new Attempt(this.#options, conversationId, numbering > 1);
       const result = await attempt.run(decide, follow);
@@ -166,7 +181,7 @@ class Attempt {
     ]);
     if (entered === undefined) throw new NumberTaken();
     const { outbox_id: outboxId, ...row } = entered;
-    const [parts] = await withParts(statements, [row]);
+    const [parts] = await withParts(statements, this.#options.files, [row]);
     return { message: { ...parts!, audience: conversation.audience }, outboxId };
   }
 

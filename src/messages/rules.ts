@@ -27,11 +27,21 @@ export function checkCustomerSend(body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
     if (body[field] !== undefined) throw invalid(field, 'customers cannot say this');
   }
+  if (body.mode === 'draft') throw invalid('mode', 'customers have nothing to approve');
+  if (body.channel === 'email') throw invalid('channel', 'customers write in the conversation');
   const resource = body.attachments?.findIndex(({ kind }) => kind === 'resource') ?? -1;
   if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'customers cannot attach resources');
 }
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
+
+/**
+ * Whether it is, or is to become, part of what the customer reads. A draft always is: its `audience` says
+ * nothing more, and may be the default spelled out.
+ */
+export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
+  return mode === 'draft' || audience === 'customer';
+}
 
 /** What an agent writes to a customer is a draft for a person to approve, unless its role trusts it (design.md section 8). */
 export function requireApprovedSender(principal: Principal, body: SendMessageBody): void {
@@ -51,29 +61,33 @@ function checkContent(body: SendMessageBody): void {
 }
 
 function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
-  if (body.mode === 'draft') {
-    if (facts.audience !== 'customer') throw invalid('mode', 'drafts are for customer conversations');
-    if (body.channel === undefined) throw missing('channel');
-    if (body.scheduled_at !== undefined) {
-      throw invalid('scheduled_at', 'a draft is sent when it is approved, not at a time');
-    }
-    throw invalid('mode', 'drafts are for customer conversations that take replies');
-  }
-  if (!body.client_message_id) throw missing('client_message_id');
-  if (body.channel === 'email') throw invalid('channel', 'the conversation is not bridged to an inbox');
-  if (body.source_thread_message_id !== undefined) {
-    throw invalid('source_thread_message_id', 'only a draft is composed from a thread message');
-  }
-  if (body.scheduled_at !== undefined) {
-    throw invalid('scheduled_at', 'this conversation does not take scheduled messages');
-  }
+  if (body.mode === 'draft') checkDraft(body, facts);
+  else checkImmediate(body);
   if (facts.status === 'archived') {
     throw new ApiError('resource_conflict', 'the conversation is archived');
   }
 }
 
+function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
+  if (facts.audience !== 'customer') throw invalid('mode', 'drafts are for customer conversations');
+  if (body.channel === undefined) throw missing('channel');
+  if (body.scheduled_at !== undefined) {
+    throw invalid('scheduled_at', 'a draft is sent when it is approved, not at a time');
+  }
+}
+
+function checkImmediate(body: SendMessageBody): void {
+  if (!body.client_message_id) throw missing('client_message_id');
+  if (body.channel === 'email' && body.audience !== 'customer') {
+    throw invalid('channel', 'only a reply to a customer goes out by mail');
+  }
+  if (body.source_thread_message_id !== undefined) {
+    throw invalid('source_thread_message_id', 'only a draft is composed from a thread message');
+  }
+}
+
 function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
-  if (body.audience === 'customer') {
+  if (goesToCustomer(body)) {
     if (facts.audience !== 'customer') throw invalid('audience', 'the conversation has no customer');
     return;
   }

@@ -1,11 +1,12 @@
-import type { Database } from '../db/database.ts';
+import type { Change } from '../conversations/changed.ts';
+import type { Queries } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { notificationEvent } from './present.ts';
-import { readChanged } from './store.ts';
+import { readChanged, readNotifications } from './store.ts';
 
 /** What the feeds of these actors may have missed from a transaction on, as the events that told it. */
 export async function changedNotifications(
-  database: Database,
+  database: Queries,
   recipientIds: readonly string[],
   sinceXid: string,
 ): Promise<DomainEvent[]> {
@@ -16,4 +17,15 @@ export async function changedNotifications(
       row,
     ),
   );
+}
+
+/** The events of these changes, for jobs/changed-effects.ts. */
+export async function notificationEvents(
+  database: Queries,
+  changes: readonly Change[],
+): Promise<DomainEvent[]> {
+  const recipientIds = [...new Set(changes.map(({ stream }) => stream))];
+  const ids = changes.map(({ id }) => id);
+  const rows = await readNotifications(database, recipientIds, ids);
+  return rows.map((row) => notificationEvent('notification.updated', row));
 }

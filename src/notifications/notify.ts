@@ -2,31 +2,35 @@ import type { ConversationFacts, Member } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Actor } from '../protocol/actor.ts';
 import { newId } from '../protocol/ids.ts';
-import { PREVIEW_CHARACTERS } from '../protocol/notification.ts';
+import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/notification.ts';
 
-/** A notification that a message makes, before Postgres has given it its times. */
+/** A notification before Postgres has given it its times. */
 export interface NewNotification {
   readonly id: string;
   readonly account_id: string;
   readonly recipient_id: string;
-  readonly category: 'chat.message' | 'chat.mention';
+  readonly category: (typeof MESSAGING_CATEGORIES)[number] | 'agent.alert' | 'system.broadcast';
   readonly title: string;
   readonly body: string | null;
   readonly sender_id: string | null;
   readonly sender_type: 'user' | 'group' | 'system';
+  /** The conversation's. */
   readonly resource_id: string;
-  readonly message_id: string;
+  /** Null: no message made it. */
+  readonly message_id: string | null;
 }
 
 /**
  * Who is told of a message, and how (design.md section 7, notifications): every member that is a user
- * but its author; a mention makes `chat.mention` and pierces the mute. Agents and customers have none.
+ * but its author; a mention makes `chat.mention` and pierces the mute. Agents and customers have none, and
+ * what the timeline says of itself (`system_event`) is told to nobody.
  */
 export function notificationsFor(
   row: MessageRow,
   sender: Actor | null,
   facts: ConversationFacts,
 ): NewNotification[] {
+  if (row.kind === 'system_event') return [];
   const mentioned = new Set(row.mentions);
   const told: NewNotification[] = [];
   for (const [actorId, member] of facts.members) {
@@ -45,15 +49,13 @@ function notification(
   recipient: Member,
   isMention: boolean,
 ): NewNotification {
-  const name = sender?.name ?? 'Someone';
-  const where = facts.title === null ? '' : ` in ${facts.title}`;
   return {
     id: newId('notification'),
     account_id: row.account_id,
     recipient_id: recipient.actor.id,
-    category: isMention ? 'chat.mention' : 'chat.message',
-    title: isMention ? `${name} mentioned you${where}` : `${name}${where}`,
-    body: row.body === null ? null : preview(row.body),
+    category: isMention ? 'chat.mention' : categoryOf(row, sender),
+    title: titleOf(sender, facts, isMention),
+    body: row.body ? preview(row.body) : null,
     sender_id: sender?.id ?? null,
     sender_type: senderType(sender),
     resource_id: row.conversation_id,
@@ -61,13 +63,27 @@ function notification(
   };
 }
 
+/** An alert is named by who raised it (specification, notification). */
+function categoryOf(row: MessageRow, sender: Actor | null): NewNotification['category'] {
+  if (row.kind !== 'alert') return 'chat.message';
+  return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
+}
+
+function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: boolean): string {
+  // Nobody wrote it: it comes from the conversation itself.
+  if (sender === null) return title ?? 'Announcement';
+  const name = sender.name ?? 'Someone';
+  const where = title === null ? '' : ` in ${title}`;
+  return isMention ? `${name} mentioned you${where}` : `${name}${where}`;
+}
+
 /** Agents and keys count as the system (design.md section 7). */
-function senderType(sender: Actor | null): NewNotification['sender_type'] {
+export function senderType(sender: Pick<Actor, 'type'> | null): NewNotification['sender_type'] {
   return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
 }
 
 /** The first characters as people count them, so that no surrogate pair is cut. */
-function preview(body: string): string {
+export function preview(body: string): string {
   if (body.length <= PREVIEW_CHARACTERS) return body;
   return [...body.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS).join('');
 }

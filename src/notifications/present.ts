@@ -1,11 +1,12 @@
 import type { DomainEvent } from '../engine/publish.ts';
 import type { Actor, Entity } from '../protocol/actor.ts';
 import type { Notification } from '../protocol/notification.ts';
+import type { FeedRow } from './feed.ts';
 import type { NotificationRow } from './store.ts';
 
 /** A row as its recipient sees it (specification, notification). */
 export function presentNotification(
-  row: NotificationRow,
+  row: FeedRow,
   expansions: { readonly sender?: Actor | null; readonly resource?: Entity | null } = {},
 ): Notification {
   return {

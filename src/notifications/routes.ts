@@ -1,66 +1,123 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { Database } from '../db/database.ts';
+import { within } from '../db/statement.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, type Route } from '../http/route.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import {
+  FEED_FILTER_LIMITS,
+  MarkAllBody,
   MESSAGING_CATEGORIES,
   NOTIFICATION_INCLUDES,
   NOTIFICATION_STATUS_FILTERS,
   Notification,
+  NotificationSummary,
   SENDER_TYPES,
 } from '../protocol/notification.ts';
+import type { NotificationMove } from '../protocol/notification-states.ts';
 import { OneOf } from '../protocol/schema.ts';
-import { presentFeed, readFeed } from './list.ts';
+import { expandFeed } from './expand.ts';
+import { readFeed } from './feed.ts';
+import { mark, markAll } from './mark.ts';
+import { presentNotification } from './present.ts';
+import { readSummary } from './summary.ts';
 
 export function notificationRoutes(database: Database): Route[] {
   return [
+    listRoute(database),
     defineRoute({
-      name: 'list_notifications',
+      name: 'get_notification_summary',
       method: 'GET',
-      path: '/v1/messaging/notifications',
-      summary: "List the caller's notifications, newest first",
-      since: '1.0.harbor',
+      path: '/v1/messaging/notifications/summary',
+      summary: "Count the caller's notifications",
+      since: '1.1.harbor',
       permission: 'messaging:read',
-      query: SearchQuery({
-        category: Type.Optional(OneOf(MESSAGING_CATEGORIES)),
-        status: Type.Optional(OneOf(NOTIFICATION_STATUS_FILTERS)),
-        'sender_ids[]': Type.Optional(Type.Array(Type.String())),
-        'sender_types[]': Type.Optional(Type.Array(OneOf(SENDER_TYPES))),
-        'include[]': Type.Optional(Type.Array(OneOf(NOTIFICATION_INCLUDES))),
-      }),
       status: 200,
-      response: ListOf(Notification),
-      async handle({ principal, query, url }) {
-        const filters = {
-          status: query.status,
-          category: query.category,
-          senderIds: query['sender_ids[]'],
-          senderTypes: query['sender_types[]'],
-        };
-        const page = readPage(FEED, query, { actor: principal.actor.id, ...filters });
-        const rows = await readFeed(
-          database,
-          principal.actor.id,
-          { ...filters, q: page.search },
-          {
-            order: page.direction === 'next' ? 'newest_first' : 'oldest_first',
-            after: page.after,
-            limit: page.fetch,
-          },
-        );
-        const include = query['include[]'] ?? [];
-        const shown = await presentFeed(database, principal.accountId, rows, include);
-        return toList(
-          rows,
-          page,
-          url,
-          (row) => [row.created_at, row.id],
-          (row) => shown.get(row)!,
-        );
+      response: NotificationSummary,
+      handle: ({ principal }) => readSummary(database, principal.actor.id),
+    }),
+    markRoute(database, 'see', 'Mark a notification as seen'),
+    markRoute(database, 'read', 'Mark a notification as read'),
+    markRoute(database, 'dismiss', 'Dismiss a notification'),
+    defineRoute({
+      name: 'mark_all_notifications',
+      method: 'POST',
+      path: '/v1/messaging/notifications/actions/mark-all',
+      summary: "Bring all of the caller's notifications to a status that they have not reached",
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      body: MarkAllBody,
+      status: 200,
+      response: NotificationSummary,
+      handle({ principal, body, remember }) {
+        const recipientId = principal.actor.id;
+        return markAll(database, recipientId, body.status, async (tx) => {
+          const summary = await readSummary(within(tx), recipientId);
+          return remember === undefined ? summary : remember(tx, summary);
+        });
       },
     }),
   ];
 }
 
+function listRoute(database: Database): Route {
+  return defineRoute({
+    name: 'list_notifications',
+    method: 'GET',
+    path: '/v1/messaging/notifications',
+    summary: "List the caller's notifications, newest first",
+    since: '1.0.harbor',
+    permission: 'messaging:read',
+    query: SearchQuery({
+      category: Type.Optional(OneOf(MESSAGING_CATEGORIES)),
+      status: Type.Optional(OneOf(NOTIFICATION_STATUS_FILTERS)),
+      'sender_ids[]': several(Type.String({ maxLength: FEED_FILTER_LIMITS.idCharacters })),
+      'sender_types[]': several(OneOf(SENDER_TYPES)),
+      'include[]': several(OneOf(NOTIFICATION_INCLUDES)),
+    }),
+    status: 200,
+    response: ListOf(Notification),
+    async handle({ principal, query, url }) {
+      const filters = {
+        status: query.status,
+        category: query.category,
+        senderIds: query['sender_ids[]'],
+        senderTypes: query['sender_types[]'],
+      };
+      const page = readPage(FEED, query, { actor: principal.actor.id, ...filters });
+      const include = query['include[]'] ?? [];
+      const stretch = {
+        order: page.direction === 'next' ? 'newest_first' : 'oldest_first',
+        after: page.after,
+        limit: page.fetch,
+        links: include.length > 0,
+      } as const;
+      const rows = await readFeed(database, principal.actor.id, { ...filters, q: page.search }, stretch);
+      const present = await expandFeed(database, principal.accountId, rows, include);
+      return toList(rows, page, url, (row) => [row.created_at, row.id], present);
+    },
+  });
+}
+
 const FEED = defineList('notifications', ['time', 'text']);
+
+function several<S extends TSchema>(schema: S) {
+  return Type.Optional(Type.Array(schema, { maxItems: FEED_FILTER_LIMITS.items }));
+}
+
+function markRoute(database: Database, move: NotificationMove, summary: string): Route {
+  return defineRoute({
+    name: `${move}_notification`,
+    method: 'POST',
+    path: `/v1/messaging/notifications/:id/actions/${move}`,
+    summary,
+    since: '1.1.harbor',
+    permission: 'messaging:read',
+    status: 200,
+    response: Notification,
+    handle: (call) =>
+      inTransaction(database, call, async (tx) =>
+        presentNotification(await mark(tx, call.principal.actor.id, call.params.id!, move)),
+      ),
+  });
+}

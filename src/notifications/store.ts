@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/statement.ts';
 import type { Notification } from '../protocol/notification.ts';
 import type { NewNotification } from './notify.ts';
 
@@ -44,24 +44,79 @@ export const NOTIFICATION_COLUMNS = [
 ] as const satisfies readonly (keyof NotificationRow)[];
 
 /**
- * Writes the notifications that are not there yet, and answers all of them as they stand: those of a
- * message and recipient exist once, however often this is called.
+ * Writes the notifications that are not there yet, and answers all of them as they stand: one of a message
+ * and recipient exists once, one without a message once by its id, however often this is called.
  */
 export async function insertNotifications(
-  database: Database,
+  database: Queries,
   notifications: readonly NewNotification[],
 ): Promise<NotificationRow[]> {
   if (notifications.length === 0) return [];
   const inserted = await database.query<NotificationRow>(INSERT, [JSON.stringify(notifications)]);
   if (inserted.length === notifications.length) return inserted;
-  const messageIds = [...new Set(notifications.map((notification) => notification.message_id))];
-  const recipientIds = [...new Set(notifications.map((notification) => notification.recipient_id))];
-  return database.query<NotificationRow>(READ_OF_MESSAGES, [recipientIds, messageIds]);
+  const recipientIds = [...new Set(notifications.map(({ recipient_id }) => recipient_id))];
+  const messageIds = [...new Set(notifications.flatMap(({ message_id }) => message_id ?? []))];
+  const ids = notifications.filter(({ message_id }) => message_id === null).map(({ id }) => id);
+  const [ofMessages, others] = await Promise.all([
+    messageIds.length === 0
+      ? []
+      : database.query<NotificationRow>(READ_OF_MESSAGES, [recipientIds, messageIds]),
+    readNotifications(database, recipientIds, ids),
+  ]);
+  return [...ofMessages, ...others];
+}
+
+/** As they stand now; what is gone is left out. */
+export async function readNotifications(
+  database: Queries,
+  recipientIds: readonly string[],
+  ids: readonly string[],
+): Promise<NotificationRow[]> {
+  if (ids.length === 0) return [];
+  return database.query<NotificationRow>(READ, [recipientIds, ids]);
+}
+
+/** The recipient's notification, its state held until the transaction ends. */
+export async function lockNotification(
+  tx: Queries,
+  recipientId: string,
+  id: string,
+): Promise<NotificationRow | undefined> {
+  const [row] = await tx.query<NotificationRow>(LOCK, [recipientId, id]);
+  return row;
+}
+
+/** A locked row in another state, the time of which is kept where it is its first. */
+export async function moveOne(
+  tx: Queries,
+  { recipient_id, id }: NotificationRow,
+  to: Notification['status'],
+): Promise<NotificationRow> {
+  const [row] = await tx.query<NotificationRow>(MOVE_ONE, [recipient_id, to, id]);
+  return row!;
+}
+
+/** What `moveAll` moves: `limit` rows in these states, the newest first, created at `upTo` or before. */
+export interface Batch {
+  readonly from: readonly Notification['status'][];
+  readonly to: Notification['status'];
+  /** ISO 8601, or `infinity`. */
+  readonly upTo: string;
+  readonly limit: number;
+}
+
+/** The rows that it moved, in no order. */
+export function moveAll(
+  tx: Queries,
+  recipientId: string,
+  { from, to, upTo, limit }: Batch,
+): Promise<Pick<NotificationRow, 'id' | 'created_at'>[]> {
+  return tx.query(MOVE_ALL, [recipientId, to, from, upTo, limit]);
 }
 
 /** What changed for these recipients from a transaction on, oldest first. */
 export function readChanged(
-  database: Database,
+  database: Queries,
   recipientIds: readonly string[],
   sinceXid: string,
 ): Promise<NotificationRow[]> {
@@ -83,6 +138,50 @@ const INSERT = {
     ORDER BY recipient_id, message_id
     ON CONFLICT DO NOTHING
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
+};
+
+const READ = {
+  name: 'read-notifications',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+    WHERE recipient_id = ANY($1) AND id = ANY($2)`,
+};
+
+const LOCK = {
+  name: 'lock-notification',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+    WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
+};
+
+// To the state $2, at the row's time in `due`. Reading is seeing too.
+const MOVE = `
+    UPDATE notifications n SET status = $2,
+      seen_at = CASE WHEN $2 IN ('seen', 'read') THEN coalesce(n.seen_at, due.at) ELSE n.seen_at END,
+      read_at = CASE WHEN $2 = 'read' THEN coalesce(n.read_at, due.at) ELSE n.read_at END,
+      dismissed_at = CASE WHEN $2 = 'dismissed' THEN due.at ELSE n.dismissed_at END,
+      updated_at = due.at, changed_in = pg_current_xact_id()
+    FROM due WHERE n.recipient_id = $1 AND n.id = due.id`;
+
+const MOVE_ONE = {
+  name: 'move-notification',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id, later_than(updated_at) AS at FROM notifications WHERE recipient_id = $1 AND id = $3
+    ) ${MOVE}
+    RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`,
+};
+
+// Locks in the order of the feed: two at once wait for each other in turn.
+const MOVE_ALL = {
+  name: 'move-notifications',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id, later_than(updated_at) AS at FROM notifications
+      WHERE recipient_id = $1 AND status <> 'dismissed' AND status = ANY($3) AND created_at <= $4::timestamptz
+      ORDER BY created_at DESC, id DESC LIMIT $5 FOR UPDATE
+    ) ${MOVE}
+    RETURNING n.id, n.created_at`,
 };
 
 const READ_OF_MESSAGES = {

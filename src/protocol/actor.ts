@@ -28,12 +28,15 @@ export const Entity = Type.Object({
 });
 export type Entity = Static<typeof Entity>;
 
-/** A reusable roster, or a persona such as 'Customer Service' (specification, messaging_group). */
+/**
+ * A reusable roster, or a persona such as 'Customer Service' (specification, messaging_group). `members` is null
+ * but where groups themselves are asked for with `include[]=members`.
+ */
 export const MessagingGroup = Type.Object({
   id: Type.String(),
   object: Type.Literal('messaging_group'),
   name: Type.String(),
-  members: Type.Null(),
+  members: Nullable(Type.Array(Actor)),
   created_at: Timestamp,
   updated_at: Timestamp,
 });

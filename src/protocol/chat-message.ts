@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
+import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { Body, Nullable, OneOf, Timestamp } from './schema.ts';
@@ -51,7 +52,7 @@ export const ChatMessage = Type.Object({
   resource: Nullable(Entity),
   channel: OneOf(CHANNELS),
   scheduled_at: Nullable(Timestamp),
-  agent_run: Nullable(Type.Unsafe<object>({ type: 'object', title: 'agent_run' })),
+  agent_run: Nullable(AgentRun),
   streaming_state: Nullable(OneOf(['streaming', 'complete'])),
   client_message_id: Nullable(Type.String()),
   edited_at: Nullable(Timestamp),
@@ -65,10 +66,19 @@ export type ChatMessage = Static<typeof ChatMessage>;
 export const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource'] as const;
 
 /** What `include[]` of the companions that show messages may name (design.md section 8). */
-export const MESSAGE_INCLUDES = ['sender', 'author', 'attachments', 'resource'] as const;
+export const MESSAGE_INCLUDES = [
+  'conversation',
+  'sender',
+  'author',
+  'attachments',
+  'reply_to',
+  'resource',
+  'agent_run',
+] as const;
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 
 const Text = (maxLength: number) => Type.String({ maxLength });
+const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
 
 const AttachmentInput = Body({
   kind: OneOf(ATTACHMENT_KINDS),
@@ -93,7 +103,7 @@ export const SendMessageBody = Body({
   client_message_id: Type.Optional(Text(MESSAGE_LIMITS.clientMessageIdCharacters)),
   audience: Type.Optional(OneOf(['internal', 'customer'])),
   subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
-  cc: Type.Optional(Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc })),
+  cc: Type.Optional(Addresses),
   scheduled_at: Type.Optional(Timestamp),
   reply_to_message_id: Type.Optional(Text(64)),
   link_resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
@@ -102,3 +112,24 @@ export const SendMessageBody = Body({
   mentions: Type.Optional(Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
 });
 export type SendMessageBody = Static<typeof SendMessageBody>;
+
+/**
+ * Body of Update Message (design.md section 8): what is absent stays, "" and [] clear. Which of these a
+ * message takes in its state is checked by messages/edit-rules.ts.
+ */
+export const EditMessageBody = Body({
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
+  cc: Type.Optional(Addresses),
+  scheduled_at: Type.Optional(Timestamp),
+});
+export type EditMessageBody = Static<typeof EditMessageBody>;
+
+/** Body of Approve Reply Draft (design.md section 7): what the approver has seen. */
+export const ApproveDraftBody = Body({
+  /** The draft's `updated_at`. */
+  if_version: Type.Optional(Timestamp),
+  /** The highest sequence of the conversation. */
+  if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+export type ApproveDraftBody = Static<typeof ApproveDraftBody>;

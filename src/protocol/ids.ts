@@ -8,11 +8,13 @@ export const ID_PREFIXES = {
   participant: 'prt',
   message: 'msg',
   attachment: 'att',
+  upload: 'upl',
   group: 'grp',
   entity: 'ent',
   role: 'rol',
   apiKey: 'key',
   agent: 'agt',
+  agentTool: 'atl',
   agentRun: 'run',
   agentStep: 'stp',
   agentAction: 'acn',
@@ -20,6 +22,7 @@ export const ID_PREFIXES = {
   notification: 'ntf',
   webhook: 'whk',
   connection: 'con',
+  auditEvent: 'aud',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Actor, Entity } from './actor.ts';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, Nullable, OneOf, Timestamp } from './schema.ts';
 
-/** The set is open-ended (specification, notification); these are what messaging makes and what can be filtered by. */
+/** The set is open-ended (specification, notification); these are what chats make and what can be filtered by. */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
 export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
 export const PRIORITIES = ['low', 'normal', 'high'] as const;
@@ -34,3 +34,23 @@ export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
 /** Filters of List Notifications (specification, endpoint 5). */
 export const NOTIFICATION_STATUS_FILTERS = ['unseen', 'seen', 'read'] as const;
 export const SENDER_TYPES = ['user', 'group', 'system'] as const;
+/** Of each filter that takes several values. */
+export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;
+
+/** What a recipient's feed holds (design.md section 8). */
+export const NotificationSummary = Type.Object({
+  object: Type.Literal('notification_summary'),
+  /** Those of status unseen: what a badge shows. */
+  unseen: Type.Integer({ minimum: 0 }),
+  /** Those that were not opened, seen or not. */
+  unread: Type.Integer({ minimum: 0 }),
+  /** All but the dismissed ones, as the list shows them. */
+  total: Type.Integer({ minimum: 0 }),
+});
+export type NotificationSummary = Static<typeof NotificationSummary>;
+
+/** The states that all of a feed can be brought to at once. */
+export const MARK_ALL_STATUSES = ['seen', 'read', 'dismissed'] as const;
+export type MarkAllStatus = (typeof MARK_ALL_STATUSES)[number];
+
+export const MarkAllBody = Body({ status: OneOf(MARK_ALL_STATUSES) });

@@ -1,4 +1,4 @@
-/** Every permission a role can grant, `{permission}:{action}` (specification, Authentication; design.md section 8). */
+/** Every permission that a role can be given, `{permission}:{action}` (specification, Authentication; design.md section 8). */
 export const PERMISSIONS = [
   'messaging:read',
   'messaging:create',
@@ -20,3 +20,8 @@ export const PERMISSIONS = [
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];
+
+/** What admin roles alone hold, whatever other roles are given (specification, Authentication 5). */
+export const ADMIN_PERMISSIONS = ['api_keys:read', 'api_keys:create', 'api_keys:update'] as const;
+
+export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

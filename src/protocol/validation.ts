@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject as AjvError } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
-import { isDateTime, isEmail } from './formats.ts';
+import { isDateTime, isEmail, isMediaType } from './formats.ts';
 
 /** Returns the value with the schema's type, or throws the one ApiError that design.md section 7 asks for. */
 export type Validator<T> = (value: unknown) => T;
@@ -92,6 +92,7 @@ const ajv = new Ajv({
 addFormats.default(ajv);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);
+ajv.addFormat('media-type', isMediaType);
 
 const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
   ['integer', (text) => (INTEGER.test(text) ? Number(text) : text)],

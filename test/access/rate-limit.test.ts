@@ -1,37 +1,48 @@
 import t from 'tap';
 import { createRateLimits, networkOf, RateLimiter } from '../../src/access/rate-limit.ts';
-import { until } from '../support/until.ts';
 import { refusal, refused } from './refusal.ts';
 
 t.test('counts down, then refuses and says for how long', async (t) => {
   const { credentials } = createRateLimits({ requests: 2, seconds: 60 });
-  t.same(await credentials.consume('key_1'), { limit: 2, remaining: 1, resetS: 60 });
-  t.same(await credentials.consume('key_1'), { limit: 2, remaining: 0, resetS: 60 });
+  t.same(credentials.consume('key_1'), { limit: 2, remaining: 1, resetS: 60 });
+  t.same(credentials.consume('key_1'), { limit: 2, remaining: 0, resetS: 60 });
   t.match(await refused(() => credentials.consume('key_1')), {
     condition: 'rate_limit_exceeded',
     retryAfterS: 60,
   });
-  t.match(await credentials.consume('key_2'), { remaining: 1 });
+  t.match(credentials.consume('key_2'), { remaining: 1 });
 });
 
 t.test('an address has ten times as much, however it is written', async (t) => {
   const { addresses } = createRateLimits({ requests: 1, seconds: 60 });
   for (let i = 0; i < 5; i++) {
-    await addresses.consume('10.0.0.1');
-    await addresses.consume('0000:0000:0000:0000:0000:ffff:0a00:0001');
+    addresses.consume('10.0.0.1');
+    addresses.consume('0000:0000:0000:0000:0000:ffff:0a00:0001');
   }
   t.equal(await refusal(() => addresses.consume('::ffff:10.0.0.1')), 'rate_limit_exceeded');
-  t.match(await addresses.consume('10.0.0.2'), { limit: 10, remaining: 9 });
+  t.match(addresses.consume('10.0.0.2'), { limit: 10, remaining: 9 });
 });
 
-t.test('a window ends', async (t) => {
-  const limiter = new RateLimiter({ requests: 1, seconds: 1 });
-  await limiter.consume('key_1');
-  t.match(await refused(() => limiter.consume('key_1')), { retryAfterS: 1 });
-  const state = await until(() => limiter.consume('key_1')!.catch(() => undefined), {
-    what: 'another window',
-  });
-  t.match(state, { remaining: 0 });
+t.test('a window begins with the first request of a key, and ends', async (t) => {
+  let nowMs = 1_000_000;
+  const limiter = new RateLimiter({ requests: 2, seconds: 10 }, { now: () => nowMs });
+  t.same(limiter.consume('key_1'), { limit: 2, remaining: 1, resetS: 10 });
+  nowMs += 4_500;
+  t.same(limiter.consume('key_1'), { limit: 2, remaining: 0, resetS: 6 });
+  t.same(limiter.consume('key_2'), { limit: 2, remaining: 1, resetS: 10 });
+  nowMs += 5_499;
+  t.match(await refused(() => limiter.consume('key_1')), { retryAfterS: 1 }, 'a millisecond before its end');
+  nowMs += 1;
+  t.same(limiter.consume('key_1'), { limit: 2, remaining: 1, resetS: 10 }, 'asking did not make it longer');
+});
+
+t.test('callers beyond count push out the one that was seen longest ago', async (t) => {
+  const limiter = new RateLimiter({ requests: 1, seconds: 60 });
+  limiter.consume('first');
+  for (let n = 0; n < 99_999; n++) limiter.consume(`key_${n}`);
+  t.equal(await refusal(() => limiter.consume('first')), 'rate_limit_exceeded');
+  for (let n = 0; n < 100_000; n++) limiter.consume(`other_${n}`);
+  t.match(limiter.consume('first'), { remaining: 0 });
 });
 
 t.test('off limits nobody', async (t) => {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
 import { delivery } from './delivery.ts';
+import { idempotency } from './idempotency.ts';
+import { anyFaults, scheduled } from './scheduled.ts';
 
 /**
  * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes them
@@ -10,6 +12,8 @@ import { delivery } from './delivery.ts';
  */
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
   delivery: (t, seed) => delivery(t, { seed, faults: 40 }),
+  idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
+  scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaults(seed, 24), messages: 200 }),
 };
 
 interface Figures {

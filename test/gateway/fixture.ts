@@ -19,6 +19,7 @@ import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../../src/protocol/socket-limits.ts';
+import { NO_FILES } from '../support/files.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
@@ -64,6 +65,7 @@ export class Ground {
       },
     });
     const gateway = new Gateway({
+      files: NO_FILES,
       database,
       engine,
       rights,

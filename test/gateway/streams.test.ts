@@ -7,6 +7,7 @@ import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish, toFrame, voidFrame } from '../../src/engine/publish.ts';
 import type { Reader } from '../../src/gateway/reader.ts';
 import { Streams } from '../../src/gateway/streams.ts';
+import { NO_FILES } from '../support/files.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround, type Ground, log, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -155,6 +156,7 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
   const readers = new Set<Recorder>();
   const { writePath, timeline, committed } = openWritePath(ground, engine);
   const streams = new Streams({
+    files: NO_FILES,
     database: ground.database,
     engine,
     timeline,
@@ -188,7 +190,7 @@ async function committedFrames(ground: Ground, send: () => Promise<number>, coun
     after: sequences[0]! - 1,
     upTo: sequences.at(-1)!,
   });
-  const messages = await withParts(ground.database, rows);
+  const messages = await withParts(ground.database, NO_FILES, rows);
   return messages.map((message) => toFrame(messageEvent('message.created', message, 'internal')));
 }
 

@@ -2,8 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { findRole } from '../../src/accounts/roles.ts';
-import { createUser } from '../../src/accounts/users.ts';
 import { createConversation, type NewParticipant } from '../../src/conversations/create.ts';
 import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
@@ -12,6 +10,7 @@ import type { Notification } from '../../src/protocol/notification.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
+import { insertRow, newReader, type Reader, type Row } from './readers.ts';
 
 const app = await startTestApp(t);
 const { demo, database } = app;
@@ -53,7 +52,7 @@ t.test('a send is told to the others: the resource, every field and no other', a
 });
 
 t.test('a message without a body has no preview', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const conversation = await conversationWith(reader);
   const message = await send(conversation, {
     body: undefined,
@@ -64,7 +63,7 @@ t.test('a message without a body has no preview', async (t) => {
 });
 
 t.test('most recent first, also where many were told of at once', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const conversation = await conversationWith(reader);
   const sent = await Promise.all(Array.from({ length: 40 }, (_, n) => send(conversation, { body: `${n}` })));
   const { data } = await arrived(
@@ -79,7 +78,7 @@ t.test('most recent first, also where many were told of at once', async (t) => {
 });
 
 t.test('a mention is told as such, once, and reaches who has muted the conversation', async (t) => {
-  const [muted, loud] = [await newReader(), await newReader()];
+  const [muted, loud] = [await newReader(app), await newReader(app)];
   const conversation = await conversationWith(muted, loud);
   await database.kysely
     .updateTable('participants')
@@ -96,7 +95,7 @@ t.test('a mention is told as such, once, and reaches who has muted the conversat
 });
 
 t.test('include[]: each alone and both', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const conversation = await conversationWith(reader);
   await arrived(reader.token, [(await send(conversation)).id]);
   const sender = {
@@ -128,7 +127,7 @@ t.test('include[]: each alone and both', async (t) => {
     .insertInto('entities')
     .values({ id: foreign, account_id: other, name: 'X' })
     .execute();
-  const linked = await newReader();
+  const linked = await newReader(app);
   for (const resource_id of [demo.conversations.direct, entity, foreign]) {
     await insert(linked, { resource_type: 'entity', resource_id });
   }
@@ -144,7 +143,7 @@ t.test('include[]: each alone and both', async (t) => {
 });
 
 t.test('senders: people, personas, and the system for whatever else', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const customer: NewParticipant = { type: 'customer', actorId: await customerActor() };
   const agent: NewParticipant = { type: 'agent', actorId: demo.agent.actor_id };
   const conversation = await create([user(ada.id), user(reader.id), customer, agent], 'customer');
@@ -185,7 +184,7 @@ t.test('senders: people, personas, and the system for whatever else', async (t) 
 });
 
 t.test('q: in title and body, case ignored, every character for itself', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const rows: [title: string, body: string | null][] = [
     ['Ada in Pier', 'The 50% rule'],
     ['Grace', 'a_b and A\\B'],
@@ -222,7 +221,7 @@ t.test('q: in title and body, case ignored, every character for itself', async (
 });
 
 t.test('category and status; without one, all but what was dismissed', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const states = ['unseen', 'seen', 'read', 'dismissed'] as const;
   const kinds = ['chat.message', 'chat.mention', 'chat.added', 'order.updated'];
   for (const status of states) {
@@ -243,7 +242,7 @@ t.test('category and status; without one, all but what was dismissed', async (t)
 });
 
 t.test('25 a page, unless asked otherwise, and URLs that keep the filters', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   for (let n = 1; n <= 30; n++) await insert(reader, { title: `${n}`, status: n % 2 ? 'seen' : 'read' });
   const titles = ({ data }: Page) => data.map(({ title }) => Number(title));
   const first = await feed(reader.token);
@@ -265,7 +264,7 @@ t.test('25 a page, unless asked otherwise, and URLs that keep the filters', asyn
 t.test('every notification of the start once and in order, forth and back, while others come', async (t) => {
   for (let seed = 1; seed <= 12; seed++) {
     const random = new Random(seed);
-    const reader = await newReader();
+    const reader = await newReader(app);
     const total = random.below(30);
     await insertMany(reader, random, total);
     const initial = (await feed(reader.token, 'limit=100')).data.map(({ id }) => id);
@@ -297,14 +296,14 @@ t.test('every notification of the start once and in order, forth and back, while
 });
 
 t.test('parameters that are refused', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   for (let n = 0; n < 3; n++) await insert(reader, {});
   const cursorOf = async (token: string, query: string) => {
     const { page_info } = await feed(token, `limit=1&${query}`);
     return new URL(page_info.next_page_url!, app.baseUrl).searchParams.get('cursor')!;
   };
   const cursor = await cursorOf(reader.token, '');
-  const second = await newReader();
+  const second = await newReader(app);
   for (let n = 0; n < 3; n++) await insert(second, {});
   const queries: [query: string, expected: string][] = [
     ...['0', '-1', '101', '1.5', 'abc', '', '1e1', '99999999999999999999'].map((limit): [string, string] => [
@@ -332,6 +331,9 @@ t.test('parameters that are refused', async (t) => {
       `parameter_unknown ${name}`,
     ]),
     ['status=seen&status=read', 'parameter_invalid status'],
+    [`sender_ids[]=${'x'.repeat(65)}`, 'parameter_invalid sender_ids[]'],
+    [Array(101).fill('sender_ids[]=x').join('&'), 'parameter_invalid sender_ids[]'],
+    [Array(101).fill('sender_types[]=user').join('&'), 'parameter_invalid sender_types[]'],
     ['q=a&search=a', 'parameters_exclusive search'],
     ['q=%00', 'parameter_invalid q'],
     ['q=%ED%A0%80', 'parameter_invalid q'],
@@ -355,7 +357,7 @@ t.test('parameters that are refused', async (t) => {
 });
 
 t.test('whose feed: one’s own, and nobody else’s', async (t) => {
-  const reader = await newReader();
+  const reader = await newReader(app);
   const conversation = await conversationWith(reader);
   await arrived(reader.token, [(await send(conversation)).id]);
   t.strictSame(await feed(demo.api_key), envelope([]), 'a key has none, though it sees the whole account');
@@ -387,25 +389,6 @@ t.test('it exists since 1.0, and takes no body and no other method', async (t) =
   const anonymous = await app.call('GET', PATH, { headers: { Authorization: undefined } });
   t.equal(refusalOf(anonymous), '401 invalid_credentials Authorization');
 });
-
-interface Reader {
-  readonly id: string;
-  readonly token: string;
-}
-
-let readers = 0;
-
-/** Somebody whose feed is still empty. */
-async function newReader(): Promise<Reader> {
-  readers += 1;
-  const accountId = demo.account_id;
-  const { user } = await database.transaction(async (tx) => {
-    const { id: roleId } = await findRole(tx, accountId, 'viewer');
-    const [name, email] = [`Reader ${readers}`, `reader-${readers}@example.com`];
-    return createUser(tx, { accountId, name, email, roleId });
-  });
-  return { id: user.id, token: await app.tokenOf(user.id) };
-}
 
 function user(actorId: string): NewParticipant {
   return { type: 'user', actorId };
@@ -487,25 +470,8 @@ async function rowsOf(messageId: string): Promise<number> {
   return rows.length;
 }
 
-interface Row {
-  readonly title?: string;
-  readonly body?: string | null;
-  readonly category?: string;
-  readonly status?: Notification['status'];
-  readonly created_at?: string;
-  readonly resource_type?: 'entity';
-  readonly resource_id?: string;
-}
-
-/** What no send makes; later than the one before unless `created_at` says otherwise. */
-async function insert(reader: Reader, row: Row): Promise<void> {
-  await database.kysely
-    .insertInto('notifications')
-    .values({
-      ...{ id: newId('notification'), account_id: demo.account_id, recipient_id: reader.id },
-      ...{ category: 'chat.message', title: 'row', body: null, ...row },
-    })
-    .execute();
+function insert(reader: Reader, row: Row): Promise<string> {
+  return insertRow(app, reader, row);
 }
 
 /** At times of the same few microseconds: many share one, and new rows come between the old ones. */

@@ -92,8 +92,37 @@ t.test('senders: people and personas are themselves, whatever else is the system
     t.match(told, { sender_id: 'x', sender_type: senderType }, type);
   }
   const [pure] = notificationsFor(message({ author_id: null, sender_id: null }), null, facts);
-  t.match(pure, { sender_id: null, sender_type: 'system' });
-  t.type(pure?.title, 'string');
+  t.match(pure, { sender_id: null, sender_type: 'system', title: 'Pier' });
+});
+
+t.test(
+  'what a customer writes is told to the team, what the timeline says of itself to nobody',
+  async (t) => {
+    const facts = conversation([member('grace'), member('vera'), member('carl', 'customer')]);
+    const ofCustomer = message({ author_id: 'carl', visibility: 'external' });
+    t.strictSame(
+      notificationsFor(ofCustomer, actor('carl'), facts).map(({ recipient_id, sender_id, sender_type }) => [
+        ...[recipient_id, sender_id, sender_type],
+      ]),
+      [
+        ['grace', 'carl', 'user'],
+        ['vera', 'carl', 'user'],
+      ],
+    );
+    for (const visibility of ['internal', 'system'] as const) {
+      const event = message({ kind: 'system_event', visibility });
+      t.strictSame(notificationsFor(event, null, facts), [], visibility);
+    }
+  },
+);
+
+t.test('alerts are of a category of their own, by who raised them', async (t) => {
+  const facts = conversation([member('grace')]);
+  const alert = message({ kind: 'alert' });
+  const [broadcast] = notificationsFor(alert, null, facts);
+  t.match(broadcast, { category: 'system.broadcast', title: 'Pier', sender_type: 'system' });
+  const [raised] = notificationsFor(alert, actor('bot', 'agent'), facts);
+  t.match(raised, { category: 'agent.alert', title: 'Name of bot in Pier', sender_type: 'system' });
 });
 
 t.test('the preview is 140 characters, none of them cut in two', async (t) => {
@@ -101,7 +130,7 @@ t.test('the preview is 140 characters, none of them cut in two', async (t) => {
   const previewOf = (body: string | null) =>
     notificationsFor(message({ author_id: 'ada', body }), actor('ada'), facts)[0]?.body;
   const ship = '🚢';
-  t.equal(previewOf(null), null, 'no body, no preview');
+  for (const none of [null, '']) t.equal(previewOf(none), null, 'no body, no preview');
   const cases: [what: string, body: string, preview: string][] = [
     ['139', 'a'.repeat(139), 'a'.repeat(139)],
     ['140', 'a'.repeat(140), 'a'.repeat(140)],

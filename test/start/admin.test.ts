@@ -88,10 +88,18 @@ t.test('what takes a right away leaves word for the nodes in the same transactio
   const again = await admin('key', 'revoke', '--id', String(key.id));
   t.equal(again.revoked_at, revoked.revoked_at, 'revoking twice is revoking once');
 
+  const user = ['--account', String(id), '--name', 'Ann', '--email', 'ann@example.com', '--role', 'member'];
+  const ann = await admin('user', 'create', ...user);
+  const gone = await admin('user', 'deactivate', '--id', String(ann.id));
+  t.strictSame(gone, { ...ann, deactivated: true, updated_at: gone.updated_at });
+  t.ok(String(gone.updated_at) > String(ann.updated_at));
+  t.strictSame(await admin('user', 'deactivate', '--id', String(ann.id)), gone, 'twice is once');
+
   const closed = await admin('account', 'set', '--id', String(id), '--subscription', 'inactive');
   t.match(closed, { plan: 'free', subscription: 'inactive' });
   const subjects = { subjects: [key.id, key.actor_id] };
-  t.strictSame(await words(), [subjects, subjects, { subjects: [id] }]);
+  const ofAnn = { subjects: [ann.id] };
+  t.strictSame(await words(), [subjects, subjects, ofAnn, ofAnn, { subjects: [id] }]);
 
   async function words() {
     const rows = await database.kysely
@@ -117,6 +125,7 @@ t.test('a wrong command line is told in one line, before anything is opened', as
     ['key create --account a --name N --expires tomorrow', /--expires must be a future time such as/],
     ['key create --account a --name N --expires 2001-01-01T00:00:00Z', /--expires must be a future time/],
     ['key revoke key_1', /key_1/],
+    ['user deactivate', /user deactivate needs --id/],
     ['user create --account a --name N --role member --email ann', /--email must be an e-mail address/],
   ];
   for (const [line, message] of wrong) {
@@ -137,6 +146,7 @@ t.test('what does not exist is told', async (t) => {
     missing,
   );
   t.match(await refusal(admin('key', 'revoke', '--id', 'key_none')), missing);
+  t.match(await refusal(admin('user', 'deactivate', '--id', 'act_none')), missing);
   const { roles } = await admin('account', 'create', '--name', 'Neighbour');
   const [theirs] = roles as { id: string }[];
   t.match(

@@ -7,6 +7,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
   t.match(readConfig({}), {
     port: 8080,
     host: '127.0.0.1',
+    publicUrl: null,
     databaseUrl: null,
     redisUrl: null,
     dataDir: resolve('.data'),
@@ -47,6 +48,7 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { PARLEY_DEMO: 'on', HOST: '0.0.0.0' },
     { demo: true, host: '0.0.0.0' },
   ],
+  [{ PARLEY_PUBLIC_URL: 'https://chat.example/' }, { publicUrl: 'https://chat.example' }],
   [{ REDIS_URL: 'rediss://:secret@cache:6380/1' }, { redisUrl: 'rediss://:secret@cache:6380/1' }],
   [{ PARLEY_DATA_DIR: '/srv/parley' }, { dataDir: '/srv/parley' }],
   [{ PARLEY_RATE_LIMIT: 'off' }, { rateLimit: null }],

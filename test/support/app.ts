@@ -3,9 +3,11 @@ import { startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
+import type { Route } from '../../src/http/route.ts';
 import { createLog } from '../../src/log.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
 import { freshDirectory } from '../start/parley.ts';
+import { Contract } from './contract.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -36,8 +38,10 @@ export interface Refusal {
 export interface TestApp {
   readonly baseUrl: string;
   readonly demo: DemoFile;
+  readonly routes: readonly Route[];
   /** A pool of the test's own, to look behind the API and to arrange what it cannot. */
   readonly database: Database;
+  /** Throws where the answer is not what the OpenAPI document promises. */
   call<Body = Refusal>(method: string, path: string, options?: CallOptions): Promise<CallAnswer<Body>>;
   /** An access token of any actor: agents and new users have no other credential here. */
   tokenOf(actorId: string, options?: { accountId?: string; issuedAtMs?: number }): Promise<string>;
@@ -64,10 +68,12 @@ export async function startTestApp(
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
   const demo = readDemoFile(demoFilePath(dataDir))!;
+  const contract = await Contract.of(app.baseUrl);
 
   return {
     baseUrl: app.baseUrl,
     demo,
+    routes: app.routes,
     database,
     async call<Body = Refusal>(
       method: string,
@@ -87,8 +93,10 @@ export async function startTestApp(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(20_000),
       });
+      const { status, headers: answered } = response;
       const text = await response.text();
-      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Body };
+      contract.check({ method, path, status, headers: answered, text });
+      return { status, headers: answered, text, body: JSON.parse(text) as Body };
     },
     async tokenOf(actorId, { accountId = demo.account_id, issuedAtMs = Date.now() } = {}) {
       const tokens = await Tokens.open({ database, now: () => issuedAtMs });

@@ -87,7 +87,10 @@ export async function checkCluster(
   listeners: readonly Listener[],
   acknowledged: readonly Sent[],
 ): Promise<string[]> {
-  const node = cluster.nodes.find(({ running }) => running.child.exitCode === null && !running.child.killed)!;
+  // Not `killed`: that is set by any signal, and a node may have been stopped for a while.
+  const node = cluster.nodes.find(
+    ({ running: { child } }) => child.exitCode === null && child.signalCode === null,
+  )!;
   const stored = await node.page(cluster.conversationId);
   const sequences = stored.map(({ sequence }) => sequence);
   const last = sequences.at(-1) ?? 0;

@@ -5,6 +5,7 @@ import WebSocket from 'ws';
 import type { DemoFile } from '../../src/demo.ts';
 import { CLOSE_CODES } from '../../src/protocol/close-codes.ts';
 import { freshDirectory, type Running, startParley } from '../start/parley.ts';
+import { Contract } from './contract.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -22,8 +23,10 @@ export class TestNode {
   readonly demo: DemoFile;
   readonly dataDir: string;
   readonly running: Running;
+  readonly #contract: Contract;
 
-  constructor(running: Running, dataDir: string, demo: DemoFile) {
+  constructor(running: Running, dataDir: string, demo: DemoFile, contract: Contract) {
+    this.#contract = contract;
     this.running = running;
     this.dataDir = dataDir;
     this.demo = demo;
@@ -49,7 +52,7 @@ export class TestNode {
     };
   }
 
-  /** A request with the demo account's admin key, or `token`. */
+  /** A request with the demo account's admin key, or `token`. Rejects where the contract promises another answer. */
   async call(
     method: string,
     path: string,
@@ -62,7 +65,10 @@ export class TestNode {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(20_000),
     });
-    return { status: response.status, body: JSON.parse(await response.text()), headers: response.headers };
+    const { status, headers } = response;
+    const text = await response.text();
+    this.#contract.check({ method, path, status, headers, text });
+    return { status, body: JSON.parse(text), headers };
   }
 
   /** Send Message; the answer as it comes. */
@@ -117,7 +123,7 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
   });
   await running.says(/Parley is ready/);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
-  return new TestNode(running, dataDir, demo);
+  return new TestNode(running, dataDir, demo, await Contract.of(demo.base_url));
 }
 
 export interface ListenOptions {

@@ -4,10 +4,13 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { createLog } from '../../src/log.ts';
 import type { NewMessage } from '../../src/messages/insert-messages.ts';
+import { LockedWrites } from '../../src/messages/locked-write.ts';
+import type { Committed } from '../../src/messages/outgoing.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
-import { type Committed, WritePath } from '../../src/messages/write-path.ts';
+import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { NO_FILES } from './files.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -58,26 +61,32 @@ export async function addConversation(ground: Ground): Promise<string> {
   return conversation.id;
 }
 
-/** A node's write path over the ground, with everything it committed. */
+/** Both lanes of a node's write path over the ground, with everything they committed. */
 export function openWritePath(
   ground: Ground,
   engine: Engine,
   options: { database?: Database; maySend?: () => boolean } = {},
-): { writePath: WritePath; timeline: Timeline; committed: Committed[] } {
+): { writePath: WritePath; lockedWrites: LockedWrites; timeline: Timeline; committed: Committed[] } {
   const database = options.database ?? ground.database;
   const metrics = createMetrics();
   const timeline = new Timeline(database, engine, metrics);
   const committed: Committed[] = [];
-  const writePath = new WritePath({
+  const writes = {
     database,
+    files: NO_FILES,
     engine,
     timeline,
     metrics,
     log,
     maySend: options.maySend ?? (() => true),
-    onCommitted: (batch) => committed.push(batch),
-  });
-  return { writePath, timeline, committed };
+    onCommitted: (batch: Committed) => void committed.push(batch),
+  };
+  return {
+    writePath: new WritePath(writes),
+    lockedWrites: new LockedWrites(writes),
+    timeline,
+    committed,
+  };
 }
 
 export function newMessage(ground: Ground, fields: Partial<NewMessage> = {}): NewMessage {

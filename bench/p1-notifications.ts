@@ -1,0 +1,235 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Tokens } from '../src/access/tokens.ts';
+import { findRole } from '../src/accounts/roles.ts';
+import { createUser } from '../src/accounts/users.ts';
+import { FEED_STATEMENTS } from '../src/notifications/feed.ts';
+import type { List } from '../src/protocol/lists.ts';
+import type { Notification } from '../src/protocol/notification.ts';
+import type { Listening } from './controls/delivery-loop.ts';
+import type { NotificationsStart } from './controls/fastify-notifications.ts';
+import { closedLoop } from './lib/closed-loop.ts';
+import { type Block, type Comparison, comparePairs, type Side } from './lib/pairs.ts';
+import { runPgbench } from './lib/pgbench.ts';
+import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
+import { type Product, startProduct } from './lib/product.ts';
+import { ServerProcess } from './lib/server-process.ts';
+import { comparisonRow, type Findings, type Row, type Session, schedule, type Work } from './lib/work.ts';
+
+/**
+ * List Notifications over REST: authenticated, limited, validated, a page of 20 from Postgres, against pgbench
+ * with the same query on the same server, and against Fastify and pg doing the same work.
+ */
+export const P1: Work = { name: 'p1', title: 'notifications', run };
+
+async function run(session: Session): Promise<Findings> {
+  const { disposer, full } = session;
+  const { parley } = await startPostgres(disposer, ['parley']);
+  const product = await startProduct(disposer, {
+    databaseUrl: parley.url,
+    env: { PARLEY_RATE_LIMIT: `${RATE_LIMIT.requests}/${RATE_LIMIT.seconds}` },
+  });
+  const readers = await seedReaders(product, parley);
+  const fastify = await openFastify(session, product, parley, readers);
+  await requireSamePage(product, fastify.port, readers[0]!);
+
+  const ours = (connections: number) => side('parley', product.process, product.port, readers, connections);
+  const pgbench = pgbenchSide(parley);
+  const rows: Row[] = [];
+  const comparisons: Record<string, Comparison> = {};
+  const timing = schedule(full, { pairs: 2, blockMs: 2_000 });
+  const compare = async (work: string, left: Side, control: Side, atLeast?: number) => {
+    session.say(work);
+    const onBlock = (name: string, { figure }: Block) => session.say(`  ${name}: ${Math.round(figure)}/s`);
+    const comparison = await comparePairs({ ours: left, control, onBlock, ...timing });
+    comparisons[work] = comparison;
+    rows.push(comparisonRow(work, { comparison, unit: '/s', atLeast }));
+  };
+  await compare('P1 notifications, 64 connections', ours(64), pgbench, 0.7);
+  await compare(
+    'P1 notifications, against Fastify',
+    ours(64),
+    side('fastify', fastify.process, fastify.port, readers, 64),
+    2,
+  );
+  if (full) await compare('P1 notifications, 16 connections', ours(16), pgbench);
+  return {
+    rows,
+    comparisons,
+    facts: {
+      feeds: READERS,
+      'notifications in each': FEED,
+      page: PAGE,
+      'bytes of an answer': await bytesOf(product.port, readers[0]!),
+      'rate limit': `${RATE_LIMIT.requests} in ${RATE_LIMIT.seconds} s, counted and never reached`,
+      pgbench: `${PGBENCH.clients} clients, ${PGBENCH.threads} threads, prepared`,
+    },
+  };
+}
+
+const PAGE = 20;
+const READERS = 64;
+/** Notifications in each feed: ten pages. */
+const FEED = 200;
+const RATE_LIMIT = { requests: 100_000_000, seconds: 60 };
+const PATH = `/v1/messaging/notifications?limit=${PAGE}`;
+const PREVIEW =
+  'The build for the release candidate is green again; I will tag it after lunch unless you object.';
+
+/** Somebody with a feed, and what a request for it says. */
+interface FeedReader {
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function side(
+  name: string,
+  server: ServerProcess,
+  port: number,
+  readers: readonly FeedReader[],
+  connections: number,
+): Side {
+  return {
+    name,
+    run: async (durationMs) => {
+      const cpuBefore = server.cpuSeconds();
+      const report = await closedLoop({
+        port,
+        connections,
+        durationMs,
+        headers: (connection) => readers[connection % READERS]!.headers,
+        path: () => PATH,
+      });
+      const cpuSeconds = server.cpuSeconds() - cpuBefore;
+      return {
+        figure: report.perSecond,
+        notes: {
+          p50_ms: report.p50Ms,
+          p99_ms: report.p99Ms,
+          server_cpu_us_per_request: Math.round((cpuSeconds * 1e6) / report.answered),
+        },
+      };
+    },
+  };
+}
+
+/** People of the demo account with full feeds, and as many for pgbench, whose ids it can count up. */
+async function seedReaders({ demo }: Product, { database }: BenchDatabase): Promise<readonly FeedReader[]> {
+  const accountId = demo.account_id;
+  const tokens = await Tokens.open({ database });
+  const readers: FeedReader[] = [];
+  await database.transaction(async (tx) => {
+    const { id: roleId } = await findRole(tx, accountId, 'viewer');
+    for (let n = 0; n < READERS; n++) {
+      const person = { accountId, name: `Reader ${n}`, email: `reader-${n}@example.com`, roleId };
+      const { id } = (await createUser(tx, person)).user;
+      readers.push({ id, headers: {} });
+    }
+  });
+  const ids = [
+    ...readers.map(({ id }) => id),
+    ...Array.from({ length: READERS }, (_, n) => pgbenchReader(n)),
+  ];
+  await database.query(SEED, [ids, accountId, demo.users.ada.id, demo.conversations.group, PREVIEW, FEED]);
+  await database.query({ name: 'bench-analyze', text: 'VACUUM ANALYZE notifications' });
+  return Promise.all(
+    readers.map(async ({ id }) => {
+      const { token } = await tokens.issueAccess({ accountId, actorId: id });
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        'Service-Version': demo.service_version,
+        'Service-Account': accountId,
+      };
+      return { id, headers };
+    }),
+  );
+}
+
+const FIRST_PGBENCH_READER = 100;
+
+function pgbenchReader(n: number): string {
+  return `act_pgbench00000000000000${FIRST_PGBENCH_READER + n}`;
+}
+
+// Feeds grow side by side: a page's rows lie apart, as they do where many people are told of things.
+const SEED = {
+  name: 'bench-seed-notifications',
+  text: `
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, status, sender_id, sender_type,
+      resource_type, resource_id, seen_at, created_at, updated_at)
+    SELECT 'ntf_' || lpad(n::text, 8, '0') || right(r.id, 16), $2, r.id, 'chat.message', 'Ada Lovelace in Demo group',
+      $5, CASE WHEN n > $6::integer - 10 THEN 'unseen' ELSE 'seen' END, $3, 'user', 'entity', $4,
+      CASE WHEN n > $6::integer - 10 THEN NULL ELSE at END, at, at
+    FROM generate_series(1, $6::integer) AS n, unnest($1::text[]) AS r(id),
+      LATERAL (SELECT now() - ($6::integer - n) * interval '1 minute' AS at) AS t
+    ORDER BY n, r.id`,
+};
+
+interface FastifyControl {
+  readonly process: ServerProcess;
+  readonly port: number;
+}
+
+async function openFastify(
+  { disposer }: Session,
+  { demo }: Product,
+  { url }: BenchDatabase,
+  readers: readonly FeedReader[],
+): Promise<FastifyControl> {
+  const server = new ServerProcess({ entry: 'bench/controls/fastify-notifications.ts' });
+  disposer.add('fastify', server, (it) => it.stop());
+  server.tell({
+    databaseUrl: url,
+    accountId: demo.account_id,
+    version: demo.service_version,
+    recipients: Object.fromEntries(readers.map(({ id, headers }) => [headers.Authorization!, id])),
+    rateLimit: RATE_LIMIT,
+  } satisfies NotificationsStart);
+  const { port } = await server.message<Listening>();
+  return { process: server, port };
+}
+
+/** A comparison counts only between servers that answer the same. */
+async function requireSamePage({ port }: Product, fastifyPort: number, reader: FeedReader): Promise<void> {
+  const [ours, theirs] = await Promise.all([readPage(port, reader), readPage(fastifyPort, reader)]);
+  const isWhole = ours.data.length === PAGE && ours.page_info.has_next_page;
+  if (!isWhole || !isDeepStrictEqual(ours.data, theirs.data)) {
+    throw new Error(`pages differ: ${JSON.stringify(ours)} ${JSON.stringify(theirs)}`);
+  }
+}
+
+async function readPage(port: number, { headers }: FeedReader): Promise<List<Notification>> {
+  const response = await fetch(`http://127.0.0.1:${port}${PATH}`, { headers });
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  return response.json() as Promise<List<Notification>>;
+}
+
+async function bytesOf(port: number, reader: FeedReader): Promise<number> {
+  return Buffer.byteLength(JSON.stringify(await readPage(port, reader)));
+}
+
+const PGBENCH = { clients: 16, threads: 2, seed: 7 };
+
+function pgbenchSide({ url }: BenchDatabase): Side {
+  return {
+    name: 'pgbench',
+    run: async (durationMs) => {
+      const { transactionsPerSecond, latencyMs } = await runPgbench({
+        url,
+        durationMs,
+        script: PGBENCH_SCRIPT,
+        ...PGBENCH,
+      });
+      return { figure: transactionsPerSecond, notes: { latency_ms: latencyMs } };
+    },
+  };
+}
+
+/** What the server asks for a first page without filters. pgbench has no null to give: absent filters are written out. */
+const PGBENCH_SCRIPT = `
+\\set reader random(${FIRST_PGBENCH_READER}, ${FIRST_PGBENCH_READER + READERS - 1})
+${FEED_STATEMENTS.newest_first.bare.whole.text
+  .replaceAll('$1', "('act_pgbench00000000000000' || :reader::text)")
+  .replaceAll(/\$[2-6](?!\d)/g, 'NULL')
+  .replaceAll('$7', String(PAGE + 1))
+  .replaceAll('\n', ' ')};
+`;

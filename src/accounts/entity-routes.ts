@@ -1,0 +1,46 @@
+import type { Database } from '../db/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { Entity } from '../protocol/actor.ts';
+import { CreateEntityBody } from '../protocol/entity.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { keyOf } from './account-list.ts';
+import { createEntity, ENTITIES, presentEntity } from './entities.ts';
+
+export function entityRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_entity',
+      method: 'POST',
+      path: '/v1/entities',
+      summary: "Create a pointer to a resource of the account's own application",
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      body: CreateEntityBody,
+      status: 201,
+      response: Entity,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) =>
+          presentEntity(await createEntity(tx, { accountId: call.principal.accountId, ...call.body })),
+        ),
+    }),
+    defineRoute({
+      name: 'list_entities',
+      method: 'GET',
+      path: '/v1/entities',
+      summary: 'List the entities of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      query: SearchQuery({}),
+      status: 200,
+      response: ListOf(Entity),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await ENTITIES.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, presentEntity);
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('entities', ['time', 'text']);

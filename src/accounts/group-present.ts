@@ -1,0 +1,12 @@
+import type { Selectable } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import type { Actor, MessagingGroup } from '../protocol/actor.ts';
+
+/** Specification, messaging_group. `members` is null where they were not asked for. */
+export function presentGroup(
+  row: Selectable<Schema['messaging_groups']>,
+  members: Actor[] | null,
+): MessagingGroup {
+  const { id, name, created_at, updated_at } = row;
+  return { id, object: 'messaging_group', name, members, created_at, updated_at };
+}

@@ -1,0 +1,139 @@
+import type { Database } from '../db/database.ts';
+import { type Queries, within } from '../db/statement.ts';
+import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { API_KEY_INCLUDES, ApiKey, CreateApiKeyBody, NewApiKey } from '../protocol/api-key.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { Body, Include } from '../protocol/schema.ts';
+import { keyOf } from './account-list.ts';
+import { requireGrant } from './grants.ts';
+import { presentApiKey } from './key-present.ts';
+import {
+  API_KEYS,
+  type ApiKeyProfile,
+  createApiKey,
+  findApiKey,
+  requireFutureExpiry,
+  revokeApiKey,
+  rotateApiKey,
+} from './keys.ts';
+import { findRoleById, readRoles } from './roles.ts';
+
+/** Of admin roles alone, whatever other roles hold (specification, Authentication 5). */
+export function apiKeyRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_api_key',
+      method: 'POST',
+      path: '/v1/api-keys',
+      summary: 'Create an API key; its secret is shown this once',
+      since: '1.1.harbor',
+      permission: 'api_keys:create',
+      agents: false,
+      secret: true,
+      query: IncludeQuery,
+      body: CreateApiKeyBody,
+      status: 201,
+      response: NewApiKey,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, body, query } = call;
+          const { accountId } = principal;
+          const { name, expires_at: expiresAt } = body;
+          const role = await findRoleById(tx, accountId, body.role_id);
+          requireGrant(principal, role);
+          if (expiresAt !== undefined) await requireFutureExpiry(tx, expiresAt);
+          const { key, apiKey } = await createApiKey(tx, {
+            accountId,
+            name,
+            roleId: role.id,
+            ...(expiresAt !== undefined && { expiresAt }),
+          });
+          return { ...(await show(within(tx), accountId, apiKey.id, query['include[]'])), key };
+        }),
+    }),
+    defineRoute({
+      name: 'list_api_keys',
+      method: 'GET',
+      path: '/v1/api-keys',
+      summary: 'List the API keys of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'api_keys:read',
+      agents: false,
+      query: SearchQuery({ 'include[]': Include(API_KEY_INCLUDES) }),
+      status: 200,
+      response: ListOf(ApiKey),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await API_KEYS.readPage(database, principal.accountId, page);
+        const shown = await present(database, rows, query['include[]']);
+        return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
+      },
+    }),
+    defineRoute({
+      name: 'revoke_api_key',
+      method: 'POST',
+      path: '/v1/api-keys/:id/actions/revoke',
+      summary: 'Revoke an API key, at once and for good',
+      since: '1.1.harbor',
+      permission: 'api_keys:update',
+      agents: false,
+      query: IncludeQuery,
+      status: 200,
+      response: ApiKey,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, params, query } = call;
+          const { id } = await revokeApiKey(tx, params.id!, principal.accountId);
+          return show(within(tx), principal.accountId, id, query['include[]']);
+        }),
+    }),
+    defineRoute({
+      name: 'rotate_api_key',
+      method: 'POST',
+      path: '/v1/api-keys/:id/actions/rotate',
+      summary:
+        'Put a new API key of the same actor and expiration in the place of this one, which is revoked at once',
+      since: '1.1.harbor',
+      permission: 'api_keys:update',
+      agents: false,
+      secret: true,
+      query: IncludeQuery,
+      status: 201,
+      response: NewApiKey,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, params, query } = call;
+          const { key, apiKey } = await rotateApiKey(tx, principal.accountId, params.id!);
+          return { ...(await show(within(tx), principal.accountId, apiKey.id, query['include[]'])), key };
+        }),
+    }),
+  ];
+}
+
+const LIST = defineList('api_keys', ['time', 'text']);
+const IncludeQuery = Body({ 'include[]': Include(API_KEY_INCLUDES) });
+
+type Included = readonly (typeof API_KEY_INCLUDES)[number][];
+
+async function show(
+  database: Queries,
+  accountId: string,
+  id: string,
+  include: Included | undefined,
+): Promise<ApiKey> {
+  const row = await findApiKey(database, accountId, id);
+  return (await present(database, [row], include)).get(row)!;
+}
+
+async function present(
+  database: Queries,
+  rows: readonly ApiKeyProfile[],
+  include: Included = [],
+): Promise<ReadonlyMap<ApiKeyProfile, ApiKey>> {
+  const roles = await readRoles(
+    database,
+    include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : [],
+  );
+  return new Map(rows.map((row) => [row, presentApiKey(row, roles.get(row.role_id ?? '') ?? null)]));
+}

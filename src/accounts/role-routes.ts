@@ -1,0 +1,59 @@
+import type { Database } from '../db/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { CreateRoleBody, ROLE_INCLUDES, Role } from '../protocol/role.ts';
+import { Body, Include } from '../protocol/schema.ts';
+import { keyOf } from './account-list.ts';
+import { requireGrant } from './grants.ts';
+import { presentRole } from './role-present.ts';
+import { createRole, ROLES } from './roles.ts';
+
+export function roleRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_role',
+      method: 'POST',
+      path: '/v1/roles',
+      summary: 'Create a role, with no more permissions than the caller has',
+      since: '1.1.harbor',
+      permission: 'roles:create',
+      agents: false,
+      query: Body({ 'include[]': Include(ROLE_INCLUDES) }),
+      body: CreateRoleBody,
+      status: 201,
+      response: Role,
+      handle(call) {
+        const { principal, body } = call;
+        requireGrant(principal, { type: 'user', permissions: body.permissions });
+        return inTransaction(database, call, async (tx) => {
+          const role = await createRole(tx, { accountId: principal.accountId, ...body });
+          return presentRole(role, shown(call.query['include[]']));
+        });
+      },
+    }),
+    defineRoute({
+      name: 'list_roles',
+      method: 'GET',
+      path: '/v1/roles',
+      summary: 'List the roles of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'roles:read',
+      agents: false,
+      query: SearchQuery({ 'include[]': Include(ROLE_INCLUDES) }),
+      status: 200,
+      response: ListOf(Role),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await ROLES.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, (row) => presentRole(row, shown(query['include[]'])));
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('roles', ['time', 'text']);
+
+function shown(include: readonly (typeof ROLE_INCLUDES)[number][] = []) {
+  return { permissions: include.includes('permissions') };
+}

@@ -1,0 +1,36 @@
+import type { Tokens } from '../access/tokens.ts';
+import type { Database } from '../db/database.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { Account } from '../protocol/account.ts';
+import { presentAccount } from './account-present.ts';
+import { findAccount } from './accounts.ts';
+import { entityRoutes } from './entity-routes.ts';
+import { groupRoutes } from './group-routes.ts';
+import { apiKeyRoutes } from './key-routes.ts';
+import { roleRoutes } from './role-routes.ts';
+import { tokenRoutes } from './token-routes.ts';
+import { userRoutes } from './user-routes.ts';
+
+/** The account and what it consists of (design.md section 8, Access, groups and entities). Customers: none of it. */
+export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
+  return [
+    defineRoute({
+      name: 'get_account',
+      method: 'GET',
+      path: '/v1/account',
+      summary: 'Get the account',
+      since: '1.1.harbor',
+      permission: 'accounts:read',
+      status: 200,
+      response: Account,
+      handle: async ({ principal }) =>
+        presentAccount(await findAccount(database.kysely, principal.accountId)),
+    }),
+    ...roleRoutes(database),
+    ...userRoutes(database),
+    ...apiKeyRoutes(database),
+    ...tokenRoutes(database, tokens),
+    ...groupRoutes(database),
+    ...entityRoutes(database),
+  ];
+}

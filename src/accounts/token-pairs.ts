@@ -1,0 +1,151 @@
+import { hash } from 'node:crypto';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { nanoid } from 'nanoid';
+import type { TokenSubject, Tokens } from '../access/tokens.ts';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { type Queries, within } from '../db/statement.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/token.ts';
+
+/**
+ * An access token of 15 minutes with the refresh token that gets the next one, the first of a family of its own
+ * (design.md section 7, tokens). Only the refresh token's hash is stored.
+ */
+export function issueTokenPair(tx: Kysely<Schema>, tokens: Issuer, subject: TokenSubject): Promise<Token> {
+  return issue(tx, tokens, subject, nanoid());
+}
+
+/**
+ * Uses a refresh token up and gives the family's next pair to `finish`, in one transaction. A token that was used
+ * before has been copied by somebody: its whole family ends, also where the two uses come at the same moment (one of
+ * them gets a pair, whose refresh token is then dead). Access tokens that were issued live out their minutes.
+ * Rejects with ApiError `invalid_credentials` (unknown, used, of a family that ended, of a deactivated actor) or
+ * `expired_token`.
+ */
+export async function refreshTokenPair<T>(
+  database: Database,
+  tokens: Issuer,
+  refreshToken: string,
+  finish: (tx: Transaction<Schema>, pair: Token) => Promise<T>,
+): Promise<T> {
+  const outcome = await database.transaction(async (tx) => {
+    const use = await takeUse(within(tx), hashOf(refreshToken));
+    // Not thrown here: that a family ends is to be committed.
+    if (use instanceof ApiError) return { refusal: use };
+    return { result: await finish(tx, await issue(tx, tokens, use, use.familyId)) };
+  });
+  if ('refusal' in outcome) throw outcome.refusal;
+  return outcome.result;
+}
+
+/** Deletes those that expired so long ago that nobody is told any more that they have; in batches, with how many they were. */
+export async function purgeRefreshTokens(database: Queries): Promise<number> {
+  let purged = 0;
+  for (;;) {
+    const rows = await database.query(PURGE, [PURGE_BATCH]);
+    purged += rows.length;
+    if (rows.length < PURGE_BATCH) return purged;
+  }
+}
+
+type Issuer = Pick<Tokens, 'issueAccess'>;
+
+const PREFIX = 'refresh_';
+/** 258 random bits: there is nothing to guess from a hash. */
+const SECRET_LENGTH = 43;
+const PURGE_BATCH = 1_000;
+
+async function issue(
+  tx: Kysely<Schema>,
+  tokens: Issuer,
+  { accountId, actorId }: TokenSubject,
+  familyId: string,
+): Promise<Token> {
+  const refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
+  await tx
+    .insertInto('refresh_tokens')
+    .values({
+      hash: hashOf(refreshToken),
+      family_id: familyId,
+      account_id: accountId,
+      actor_id: actorId,
+      expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
+    })
+    .execute();
+  const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId });
+  return { object: 'token', access_token: token, refresh_token: refreshToken, expires_at: expiresAt };
+}
+
+interface Use extends TokenSubject {
+  readonly familyId: string;
+}
+
+interface TokenRow {
+  readonly family_id: string;
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly used: boolean;
+  readonly revoked: boolean;
+  readonly expired: boolean;
+}
+
+async function takeUse(tx: Queries, tokenHash: Buffer): Promise<Use | ApiError> {
+  // Whatever happens to tokens of one actor happens in turn, so that a family ends with all of its tokens, the one
+  // that is being made at the moment among them. Locked before the token is read: what is read then is as it stands.
+  const [actor] = await tx.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
+  const [row] = await tx.query<TokenRow>(READ, [tokenHash]);
+  if (actor === undefined || row === undefined || row.revoked) return invalid();
+  if (row.used) {
+    await tx.query(END_FAMILY, [row.family_id]);
+    return invalid();
+  }
+  if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
+  if (actor.deactivated) return invalid();
+  await tx.query(MARK_USED, [tokenHash]);
+  return { familyId: row.family_id, accountId: row.account_id, actorId: row.actor_id };
+}
+
+const PARAM = { param: 'refresh_token' } as const;
+
+function invalid(): ApiError {
+  return new ApiError('invalid_credentials', 'The refresh token is not valid.', PARAM);
+}
+
+const LOCK_ACTOR = {
+  name: 'lock-actor-of-refresh-token',
+  text: `
+    SELECT deactivated_at IS NOT NULL AS deactivated FROM actors
+    WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`,
+};
+
+const READ = {
+  name: 'read-refresh-token',
+  text: `
+    SELECT family_id, account_id, actor_id, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
+      expires_at <= clock_timestamp() AS expired
+    FROM refresh_tokens WHERE hash = $1`,
+};
+
+const MARK_USED = {
+  name: 'use-refresh-token',
+  text: 'UPDATE refresh_tokens SET used_at = clock_timestamp() WHERE hash = $1',
+};
+
+const END_FAMILY = {
+  name: 'end-refresh-tokens',
+  text: `UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`,
+};
+
+// A week longer than they live: whoever comes with one meanwhile is told that it has expired.
+const PURGE = {
+  name: 'purge-refresh-tokens',
+  text: `
+    DELETE FROM refresh_tokens WHERE hash IN (
+      SELECT hash FROM refresh_tokens WHERE expires_at < clock_timestamp() - interval '7 days' LIMIT $1
+    ) RETURNING 1 AS purged`,
+};
+
+function hashOf(refreshToken: string): Buffer {
+  return hash('sha256', refreshToken, 'buffer');
+}

@@ -1,0 +1,59 @@
+import type { Tokens } from '../access/tokens.ts';
+import type { Database } from '../db/database.ts';
+import { within } from '../db/statement.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/token.ts';
+import { requireGrant } from './grants.ts';
+import { findRoleById } from './roles.ts';
+import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
+import { findUser } from './users.ts';
+
+/** Both answer 201: each time there is a credential that was not there before. */
+export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
+  return [
+    defineRoute({
+      name: 'create_token',
+      method: 'POST',
+      path: '/v1/auth/tokens',
+      summary: 'Issue tokens for a user whose role grants no more than the caller has',
+      since: '1.1.harbor',
+      permission: 'tokens:create',
+      agents: false,
+      secret: true,
+      body: CreateTokenBody,
+      status: 201,
+      response: Token,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, body } = call;
+          const { accountId } = principal;
+          const user = await findUser(within(tx), accountId, body.user_id);
+          if (user.deactivated || user.role_id === null) {
+            throw new ApiError('resource_not_found', 'The account has no such user.', { param: 'user_id' });
+          }
+          requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
+          return issueTokenPair(tx, tokens, { accountId, actorId: user.id });
+        }),
+    }),
+    defineRoute({
+      name: 'refresh_token',
+      method: 'POST',
+      path: '/v1/auth/tokens/refresh',
+      summary: 'Use a refresh token up for new tokens of whom it belongs to',
+      since: '1.1.harbor',
+      permission: null,
+      open: true,
+      customers: true,
+      agents: false,
+      secret: true,
+      body: RefreshTokenBody,
+      status: 201,
+      response: Token,
+      handle: ({ body, remember }) =>
+        refreshTokenPair(database, tokens, body.refresh_token, async (tx, pair) =>
+          remember === undefined ? pair : remember(tx, pair),
+        ),
+    }),
+  ];
+}

@@ -1,0 +1,17 @@
+import type { Role } from '../protocol/role.ts';
+import type { User } from '../protocol/user.ts';
+import type { UserProfile } from './users.ts';
+
+/** `role` is null where it was not asked for. */
+export function presentUser(row: UserProfile, role: Role | null): User {
+  return {
+    id: row.id,
+    object: 'user',
+    name: row.name,
+    email: row.email,
+    status: row.deactivated ? 'deactivated' : 'active',
+    role,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}

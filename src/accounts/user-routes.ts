@@ -1,0 +1,74 @@
+import type { Database } from '../db/database.ts';
+import { type Queries, within } from '../db/statement.ts';
+import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { ListOf } from '../protocol/lists.ts';
+import type { Role } from '../protocol/role.ts';
+import { Body, Include } from '../protocol/schema.ts';
+import { CreateUserBody, USER_INCLUDES, User } from '../protocol/user.ts';
+import { keyOf } from './account-list.ts';
+import { requireGrant } from './grants.ts';
+import { findRoleById, readRoles } from './roles.ts';
+import { presentUser } from './user-present.ts';
+import { createUser, findUser, USERS, type UserProfile } from './users.ts';
+
+export function userRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_user',
+      method: 'POST',
+      path: '/v1/users',
+      summary: 'Create a user, with a role that grants no more than the caller has',
+      since: '1.1.harbor',
+      permission: 'users:create',
+      agents: false,
+      query: Body({ 'include[]': Include(USER_INCLUDES) }),
+      body: CreateUserBody,
+      status: 201,
+      response: User,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, body, query } = call;
+          const { accountId } = principal;
+          const role = await findRoleById(tx, accountId, body.role_id);
+          requireGrant(principal, role);
+          const { name, email } = body;
+          const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
+          const row = await findUser(within(tx), accountId, user.id);
+          const roles = await rolesOf(within(tx), [row], query['include[]']);
+          return presentUser(row, roles.get(role.id) ?? null);
+        }),
+    }),
+    defineRoute({
+      name: 'list_users',
+      method: 'GET',
+      path: '/v1/users',
+      summary: 'List the users of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'users:read',
+      agents: false,
+      query: SearchQuery({ 'include[]': Include(USER_INCLUDES) }),
+      status: 200,
+      response: ListOf(User),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await USERS.readPage(database, principal.accountId, page);
+        const roles = await rolesOf(database, rows, query['include[]']);
+        return toList(rows, page, url, keyOf, (row) =>
+          presentUser(row, roles.get(row.role_id ?? '') ?? null),
+        );
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('users', ['time', 'text']);
+
+/** None where they were not asked for. */
+function rolesOf(
+  database: Queries,
+  rows: readonly UserProfile[],
+  include: readonly (typeof USER_INCLUDES)[number][] = [],
+): Promise<ReadonlyMap<string, Role>> {
+  return readRoles(database, include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : []);
+}

@@ -1,0 +1,140 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { requireGrant } from '../accounts/grants.ts';
+import { findRoleById } from '../accounts/roles.ts';
+import type { Schema } from '../db/schema.ts';
+import type { CreateAgentBody, UpdateAgentBody } from '../protocol/agent-definition.ts';
+import { ApiError } from '../protocol/errors.ts';
+import {
+  type AgentChanges,
+  type AgentRow,
+  deleteAgent,
+  insertAgent,
+  lockAgent,
+  lockAgentsOf,
+  type NewAgent,
+  requireRoom,
+  updateAgent,
+} from './store.ts';
+import type { ToolCatalogue } from './tool-catalogue.ts';
+import { checkEndpointTools, readTools } from './tool-rules.ts';
+import { readTrigger } from './trigger-rules.ts';
+
+/**
+ * What a body of Create Agent asks for, by the rules that need no database (specification, endpoint 4).
+ * Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
+ */
+export function readNewAgent(
+  catalogue: ToolCatalogue,
+  accountId: string,
+  { config, ...body }: CreateAgentBody,
+): NewAgent {
+  const trigger = readTrigger(body.trigger_type, config.trigger_config);
+  checkEndpointTools(catalogue, config);
+  return {
+    accountId,
+    name: body.name,
+    slug: body.slug,
+    description: body.description ?? null,
+    categoryCode: body.category_code,
+    triggerType: body.trigger_type,
+    roleId: body.role_id ?? null,
+    systemPrompt: config.system_prompt ?? null,
+    tier: config.tier ?? null,
+    temperature: config.temperature ?? null,
+    trigger,
+    endpointToolSlugs: config.endpoint_tool_slugs ?? [],
+    endpointToolReview: config.endpoint_tool_review ?? {},
+    tools: readTools(config.tools ?? []),
+  };
+}
+
+/**
+ * Throws ApiError `resource_not_found` (param role_id), `insufficient_permissions` (a role above the
+ * caller's own rights), `resource_exists` (param slug) or `limit_exceeded`.
+ */
+export async function createAgent(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  agent: NewAgent,
+): Promise<AgentRow> {
+  await requireRole(tx, principal, agent.roleId);
+  await lockAgentsOf(tx, agent.accountId);
+  const row = await insertAgent(tx, agent);
+  await requireRoom(tx, agent.accountId);
+  return row;
+}
+
+/**
+ * Each field that is given takes the old one's place, those of `config` one by one; a body without any
+ * changes nothing. Of a system definition only the status can change: it is the account's own. Throws what
+ * `createAgent` does, and `resource_not_found` (param id), `resource_conflict` (a system definition),
+ * `insufficient_permissions` (itself).
+ */
+export async function changeAgent(
+  tx: Transaction<Schema>,
+  catalogue: ToolCatalogue,
+  principal: Principal,
+  id: string,
+  body: UpdateAgentBody,
+): Promise<AgentRow> {
+  const row = await lockAgent(tx, principal.accountId, id);
+  refuseSelf(principal, row);
+  if (Object.keys(body).some((field) => field !== 'status')) requireEditable(row);
+  const changes = readChanges(catalogue, row, body);
+  if (Object.keys(body).length === 0) return row;
+  if (body.role_id !== row.role_id) await requireRole(tx, principal, body.role_id);
+  return updateAgent(tx, row, changes);
+}
+
+/** Answers its last state; whatever it acts with ends. Throws as `changeAgent`. */
+export async function removeAgent(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  id: string,
+): Promise<AgentRow> {
+  const row = await lockAgent(tx, principal.accountId, id);
+  refuseSelf(principal, row);
+  requireEditable(row);
+  await deleteAgent(tx, row);
+  return row;
+}
+
+function readChanges(catalogue: ToolCatalogue, row: AgentRow, body: UpdateAgentBody): AgentChanges {
+  const { config = {}, ...fields } = body;
+  const { trigger_config, tools, endpoint_tool_review: review, ...plain } = config;
+  checkEndpointTools(catalogue, config);
+  return {
+    fields: {
+      ...fields,
+      ...plain,
+      ...(review !== undefined && { endpoint_tool_review: JSON.stringify(review) }),
+    },
+    ...(trigger_config !== undefined && { trigger: readTrigger(row.trigger_type, trigger_config) }),
+    ...(tools !== undefined && { tools: readTools(tools) }),
+  };
+}
+
+async function requireRole(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  roleId: string | null | undefined,
+): Promise<void> {
+  if (roleId === null || roleId === undefined) return;
+  requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
+}
+
+/**
+ * Which of its calls wait for a person's approval is not for it to say (design.md section 7, agents'
+ * limits).
+ */
+function refuseSelf({ actor }: Principal, row: AgentRow): void {
+  if (actor.id !== row.actor_id) return;
+  throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');
+}
+
+/** Specification, agent_definition `definition_type`. */
+function requireEditable({ definition_type }: AgentRow): void {
+  if (definition_type !== 'system') return;
+  throw new ApiError('resource_conflict', 'What the service provides can be neither edited nor deleted.');
+}

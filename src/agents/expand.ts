@@ -1,0 +1,36 @@
+import { readRoles } from '../accounts/roles.ts';
+import type { Queries } from '../db/statement.ts';
+import type { AgentDefinition, AgentDefinitionConfig, AgentInclude } from '../protocol/agent-definition.ts';
+import { presentAgent, presentConfig, presentTool, presentTrigger } from './present.ts';
+import type { AgentRow } from './store.ts';
+import type { ToolCatalogue } from './tool-catalogue.ts';
+
+/**
+ * Each row's resource with what was asked for: one query for the roles, none where they were not. `tools`
+ * stand in `config`: without that they are not seen. Without a catalogue as Create Agent shows it
+ * (specification, endpoint 4): `trigger_config` and each entry's `tool` null.
+ */
+export async function expandAgents(
+  database: Queries,
+  rows: readonly AgentRow[],
+  include: readonly AgentInclude[],
+  catalogue: ToolCatalogue | null,
+): Promise<ReadonlyMap<AgentRow, AgentDefinition>> {
+  const roleIds = include.includes('role') ? [...new Set(rows.flatMap(({ role_id }) => role_id ?? []))] : [];
+  const roles = await readRoles(database, roleIds);
+  const configOf = (row: AgentRow): AgentDefinitionConfig | null => {
+    if (!include.includes('config')) return null;
+    return presentConfig(row, {
+      trigger_config: catalogue && presentTrigger(row),
+      tools: include.includes('tools')
+        ? row.tools.map((attached) => presentTool(attached, catalogue?.builtIn(attached.tool) ?? null))
+        : null,
+    });
+  };
+  return new Map(
+    rows.map((row) => [
+      row,
+      presentAgent(row, { role: roles.get(row.role_id ?? '') ?? null, config: configOf(row) }),
+    ]),
+  );
+}

@@ -1,0 +1,59 @@
+import type { Queries, Statement } from '../db/statement.ts';
+import { AGENT_COLUMNS, type AgentRow } from './store.ts';
+
+/** What a list of agents can be narrowed to. */
+export interface AgentFilters {
+  readonly trigger_type?: string | undefined;
+  readonly status?: string | undefined;
+  readonly category_code?: string | undefined;
+}
+
+/** Which stretch of it: `fetch` agents in this direction, from behind an agent's time and id if given. */
+export interface AgentStretch {
+  readonly direction: 'next' | 'previous';
+  readonly after: readonly (string | number)[] | null;
+  readonly fetch: number;
+  /** Looked for in name, slug and description, case ignored. */
+  readonly search: string | null;
+}
+
+/** Agents of one account: newest first in the direction `next`, else oldest first. */
+export function readAgents(
+  database: Queries,
+  accountId: string,
+  filters: AgentFilters,
+  { direction, after, fetch, search }: AgentStretch,
+): Promise<AgentRow[]> {
+  return database.query<AgentRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
+    accountId,
+    filters.trigger_type ?? null,
+    filters.status ?? null,
+    filters.category_code ?? null,
+    search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
+    fetch,
+    ...(after ?? []),
+  ]);
+}
+
+const STATEMENTS = {
+  next: statements('newest', '<', 'created_at DESC, id DESC'),
+  previous: statements('oldest', '>', 'created_at, id'),
+} as const;
+
+function statements(end: string, comparison: '<' | '>', order: string) {
+  const statement = (name: string, from: string): Statement => ({
+    name: `read-agents-${end}-${name}`,
+    text: `
+    SELECT ${AGENT_COLUMNS.join(', ')} FROM agent_definitions
+    WHERE account_id = $1
+      AND ($2::text IS NULL OR trigger_type = $2)
+      AND ($3::text IS NULL OR status = $3)
+      AND ($4::text IS NULL OR category_code = $4)
+      AND ($5::text IS NULL OR name ILIKE $5 OR slug ILIKE $5 OR description ILIKE $5) ${from}
+    ORDER BY ${order} LIMIT $6`,
+  });
+  return {
+    whole: statement('whole', ''),
+    behind: statement('behind', `AND (created_at, id) ${comparison} ($7::timestamptz, $8)`),
+  };
+}

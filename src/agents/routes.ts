@@ -1,0 +1,139 @@
+import { Type } from 'typebox';
+import type { Database } from '../db/database.ts';
+import { type Queries, within } from '../db/statement.ts';
+import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import {
+  AGENT_INCLUDES,
+  AGENT_LIMITS,
+  AGENT_STATUSES,
+  AgentDefinition,
+  type AgentInclude,
+  CreateAgentBody,
+  TRIGGER_TYPES,
+  UpdateAgentBody,
+} from '../protocol/agent-definition.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { Body, OneOf } from '../protocol/schema.ts';
+import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
+import { expandAgents } from './expand.ts';
+import { readAgents } from './list.ts';
+import { type AgentRow, findAgent } from './store.ts';
+import type { ToolCatalogue } from './tool-catalogue.ts';
+
+export interface AgentRoutesOptions {
+  readonly database: Database;
+  readonly catalogue: ToolCatalogue;
+}
+
+/** Agents as they are defined (specification, endpoint 4; design.md section 8). */
+export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[] {
+  const show = async (db: Queries, row: AgentRow, include: readonly AgentInclude[] = []) =>
+    (await expandAgents(db, [row], include, catalogue)).get(row)!;
+  return [
+    defineRoute({
+      name: 'create_agent',
+      method: 'POST',
+      path: '/v1/ai/agents',
+      summary: 'Create an agent',
+      since: '1.0.harbor',
+      permission: 'agents:create',
+      query: Includes,
+      body: CreateAgentBody,
+      status: 201,
+      response: AgentDefinition,
+      async handle(call) {
+        const agent = readNewAgent(catalogue, call.principal.accountId, call.body);
+        const include = call.query['include[]'] ?? [];
+        return inTransaction(database, call, async (tx) => {
+          const row = await createAgent(tx, call.principal, agent);
+          return (await expandAgents(within(tx), [row], include, null)).get(row)!;
+        });
+      },
+    }),
+    defineRoute({
+      name: 'list_agents',
+      method: 'GET',
+      path: '/v1/ai/agents',
+      summary: 'List the agents of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: SearchQuery({
+        trigger_type: Type.Optional(OneOf(TRIGGER_TYPES)),
+        status: Type.Optional(OneOf(AGENT_STATUSES)),
+        category_code: Type.Optional(
+          Type.String({ minLength: 1, maxLength: AGENT_LIMITS.categoryCharacters }),
+        ),
+        'include[]': IncludeList,
+      }),
+      status: 200,
+      response: ListOf(AgentDefinition),
+      async handle({ principal, query, url }) {
+        const { trigger_type, status, category_code } = query;
+        const filters = { trigger_type, status, category_code };
+        const page = readPage(AGENTS, query, { account: principal.accountId, ...filters });
+        const rows = await readAgents(database, principal.accountId, filters, page);
+        const shown = await expandAgents(database, rows, query['include[]'] ?? [], catalogue);
+        return toList(
+          rows,
+          page,
+          url,
+          (row) => [row.created_at, row.id],
+          (row) => shown.get(row)!,
+        );
+      },
+    }),
+    defineRoute({
+      name: 'get_agent',
+      method: 'GET',
+      path: '/v1/ai/agents/:id',
+      summary: 'Get an agent',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: Includes,
+      status: 200,
+      response: AgentDefinition,
+      async handle({ principal, params, query }) {
+        const row = await findAgent(database.kysely, principal.accountId, params.id!);
+        return show(database, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'update_agent',
+      method: 'PATCH',
+      path: '/v1/ai/agents/:id',
+      summary: 'Change an agent; what starts it stays what it is',
+      since: '1.1.harbor',
+      permission: 'agents:update',
+      query: Includes,
+      body: UpdateAgentBody,
+      status: 200,
+      response: AgentDefinition,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const row = await changeAgent(tx, catalogue, call.principal, call.params.id!, call.body);
+          return show(within(tx), row, call.query['include[]']);
+        }),
+    }),
+    defineRoute({
+      name: 'delete_agent',
+      method: 'DELETE',
+      path: '/v1/ai/agents/:id',
+      summary: 'Delete an agent; what it has written stays',
+      since: '1.1.harbor',
+      permission: 'agents:update',
+      query: Includes,
+      status: 200,
+      response: AgentDefinition,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const row = await removeAgent(tx, call.principal, call.params.id!);
+          return show(within(tx), row, call.query['include[]']);
+        }),
+    }),
+  ];
+}
+
+const AGENTS = defineList('agents', ['time', 'text']);
+const IncludeList = Type.Optional(Type.Array(OneOf(AGENT_INCLUDES)));
+const Includes = Body({ 'include[]': IncludeList });

@@ -1,0 +1,226 @@
+import { type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
+import { createActor } from '../accounts/actors.ts';
+import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import type { AttachedTool, Schema } from '../db/schema.ts';
+import { MOST_AGENTS, type Tier, type TriggerType } from '../protocol/agent-definition.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { newId } from '../protocol/ids.ts';
+import type { ToolSetting } from './tool-rules.ts';
+import type { StoredTrigger } from './trigger-rules.ts';
+
+/** An agent as it stands in Postgres. */
+export type AgentRow = Selectable<Schema['agent_definitions']>;
+
+export const AGENT_COLUMNS = [
+  'id',
+  'account_id',
+  'actor_id',
+  'definition_type',
+  'category_code',
+  'trigger_type',
+  'name',
+  'slug',
+  'description',
+  'status',
+  'role_id',
+  'system_prompt',
+  'tier',
+  'temperature',
+  'trigger_config',
+  'endpoint_tool_slugs',
+  'endpoint_tool_review',
+  'tools',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof AgentRow)[];
+
+export interface NewAgent {
+  readonly accountId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly description?: string | null;
+  readonly categoryCode: string;
+  readonly triggerType: TriggerType;
+  /** Of the same account. */
+  readonly roleId?: string | null;
+  readonly systemPrompt?: string | null;
+  readonly tier?: Tier | null;
+  readonly temperature?: number | null;
+  readonly trigger?: StoredTrigger | null;
+  readonly endpointToolSlugs?: readonly string[];
+  readonly endpointToolReview?: Readonly<Record<string, boolean>>;
+  readonly tools?: readonly ToolSetting[];
+}
+
+/** A definition with the actor it acts as, active at once. Throws `resource_exists` (param slug). */
+export async function insertAgent(tx: Transaction<Schema>, agent: NewAgent): Promise<AgentRow> {
+  const { accountId, name, roleId = null, trigger = null, tools = [] } = agent;
+  const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
+  const now = await readClock(tx);
+  const row = await tx
+    .insertInto('agent_definitions')
+    .values({
+      id: newId('agent'),
+      account_id: accountId,
+      actor_id: actor.id,
+      category_code: agent.categoryCode,
+      trigger_type: agent.triggerType,
+      name,
+      slug: agent.slug,
+      description: agent.description ?? null,
+      role_id: roleId,
+      system_prompt: agent.systemPrompt ?? null,
+      tier: agent.tier ?? null,
+      temperature: agent.temperature ?? null,
+      trigger_config: trigger && JSON.stringify(trigger),
+      endpoint_tool_slugs: [...(agent.endpointToolSlugs ?? [])],
+      endpoint_tool_review: JSON.stringify(agent.endpointToolReview ?? {}),
+      tools: JSON.stringify(attach(tools, [], now)),
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'slug']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  // The transaction is rolled back, and the actor with it.
+  if (row === undefined) {
+    throw new ApiError('resource_exists', 'The account has an agent with this slug.', { param: 'slug' });
+  }
+  return row;
+}
+
+/**
+ * Has the account's agents counted and made one after the other from here to the end of `tx`: two at once
+ * would both find room for one. Sends go on: their rows only lock the account's key.
+ */
+export async function lockAgentsOf(tx: Transaction<Schema>, accountId: string): Promise<void> {
+  await tx
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Under `lockAgentsOf`, the new one being among them. Throws `limit_exceeded` with the quota. */
+export async function requireRoom(tx: Transaction<Schema>, accountId: string): Promise<void> {
+  const { plan, agents } = await tx
+    .selectFrom('accounts')
+    .select('plan')
+    .select(
+      sql<number>`(SELECT count(*) FROM agent_definitions
+        WHERE account_id = accounts.id AND definition_type = 'custom')`.as('agents'),
+    )
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow();
+  const limit = MOST_AGENTS[plan];
+  if (agents <= limit) return;
+  throw new ApiError('limit_exceeded', `The plan ${plan} has room for ${limit} agents.`, {
+    quota: { limit, used: agents - 1, reset_at: null },
+  });
+}
+
+/** An agent of this account, held until the end of `tx`. Throws `resource_not_found` (param id). */
+export async function lockAgent(tx: Transaction<Schema>, accountId: string, id: string): Promise<AgentRow> {
+  const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
+  if (row === undefined) throw agentNotFound();
+  return row;
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function findAgent(db: Kysely<Schema>, accountId: string, id: string): Promise<AgentRow> {
+  const row = await ofAccount(db, accountId, id).executeTakeFirst();
+  if (row === undefined) throw agentNotFound();
+  return row;
+}
+
+/** What can change of an agent; what is left out stays. */
+export interface AgentChanges {
+  readonly fields: Omit<Updateable<Schema['agent_definitions']>, 'trigger_config' | 'tools'>;
+  readonly trigger?: StoredTrigger | null;
+  /** In place of all there are: one that stays the same tool keeps its id. */
+  readonly tools?: readonly ToolSetting[];
+}
+
+/** `row` is locked. Its actor has the same name and role. */
+export async function updateAgent(
+  tx: Transaction<Schema>,
+  row: AgentRow,
+  { fields, trigger, tools }: AgentChanges,
+): Promise<AgentRow> {
+  const now = await readClock(tx, row.updated_at);
+  const updated = await tx
+    .updateTable('agent_definitions')
+    .set({
+      ...fields,
+      ...(trigger !== undefined && { trigger_config: trigger && JSON.stringify(trigger) }),
+      ...(tools !== undefined && { tools: JSON.stringify(attach(tools, row.tools, now)) }),
+      updated_at: now,
+    })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const { name, role_id } = updated;
+  if (name !== row.name || role_id !== row.role_id) {
+    await tx
+      .updateTable('actors')
+      .set({ name, role_id, updated_at: sql<string>`later_than(updated_at)` })
+      .where('id', '=', row.actor_id)
+      .execute();
+    await tellRightsChanged(tx, [row.actor_id]);
+  }
+  return updated;
+}
+
+/**
+ * The definition goes, and its slug is free again; the actor stays for what it has written, and can do no
+ * more.
+ */
+export async function deleteAgent(tx: Transaction<Schema>, row: AgentRow): Promise<void> {
+  await tx.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
+  await tx
+    .updateTable('actors')
+    .set({
+      deactivated_at: sql<string>`clock_timestamp()`,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', row.actor_id)
+    .execute();
+  await tellRightsChanged(tx, [row.actor_id]);
+}
+
+function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {
+  return db
+    .selectFrom('agent_definitions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId);
+}
+
+function agentNotFound(): ApiError {
+  return new ApiError('resource_not_found', 'There is no such agent.', { param: 'id' });
+}
+
+/** The time that a row and what stands in its JSON are written with; behind `earlier`, where there is one. */
+async function readClock(tx: Transaction<Schema>, earlier: string | null = null): Promise<string> {
+  const { now } = await tx
+    .selectNoFrom(sql<string>`coalesce(later_than(${earlier}::timestamptz), clock_timestamp())`.as('now'))
+    .executeTakeFirstOrThrow();
+  return now;
+}
+
+/** In the order of `sort_order`. A tool that was there keeps its id and the time of its making. */
+function attach(
+  settings: readonly ToolSetting[],
+  before: readonly AttachedTool[],
+  now: string,
+): AttachedTool[] {
+  const attached = settings.map((setting): AttachedTool => {
+    const earlier = before.find(({ tool }) => tool === setting.tool);
+    if (earlier === undefined) {
+      return { id: newId('agentTool'), ...setting, created_at: now, updated_at: now };
+    }
+    return { ...earlier, ...setting, updated_at: now };
+  });
+  return attached.sort((a, b) => a.sort_order - b.sort_order);
+}

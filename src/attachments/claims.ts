@@ -1,0 +1,84 @@
+import type { Principal } from '../access/principal.ts';
+import type { Queries } from '../db/statement.ts';
+import type { SendMessageBody } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { ObjectStore } from './storage.ts';
+import { readUploads, type Upload } from './uploads.ts';
+
+type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+
+/** An uploaded file as a message keeps it. */
+export interface ClaimedFile {
+  readonly s3_key: string;
+  readonly filename: string;
+  readonly content_type: string;
+  readonly size_bytes: number;
+  /** Signed now, for the answer and the event of the message itself. Not kept. */
+  readonly download_url: string;
+}
+
+/**
+ * The files among a message's attachments, by their position in it (specification, Attachment object). What
+ * the message says of a file is either its name, which may be a new one, or what is known of it already.
+ * Rejects with ApiError: `resource_not_found` for a key that the account was not given within a day (customers are
+ * given none), `resource_conflict` where the bytes have not come, `validation_failed` where the message contradicts
+ * the upload; else with what the store rejects with.
+ */
+export async function claimUploads(
+  database: Queries,
+  store: ObjectStore,
+  principal: Principal,
+  attachments: readonly AttachmentInput[],
+): Promise<ReadonlyMap<number, ClaimedFile>> {
+  const named = [...attachments.entries()].filter(([, { kind }]) => kind === 'file' || kind === 'image');
+  if (named.length === 0) return NONE;
+  const keys = new Set(named.map(([, { s3_key }]) => s3_key!));
+  const uploads = principal.customer
+    ? new Map<string, Upload>()
+    : await readUploads(database, principal.accountId, [...keys]);
+  for (const [index, input] of named) checkClaim(index, input, uploads.get(input.s3_key!));
+  const claimed = await Promise.all(
+    named.map(async ([index, input]) => [index, await claim(store, index, input, uploads)] as const),
+  );
+  return new Map(claimed);
+}
+
+const NONE: ReadonlyMap<number, ClaimedFile> = new Map();
+
+function checkClaim(index: number, input: AttachmentInput, upload: Upload | undefined): void {
+  const at = `attachments[${index}]`;
+  if (upload === undefined) {
+    throw new ApiError('resource_not_found', `no such resource: ${at}.s3_key`, { param: `${at}.s3_key` });
+  }
+  const { content_type: contentType, size_bytes: sizeBytes } = upload;
+  if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {
+    throw contradiction(`${at}.content_type`, `the file was uploaded as ${contentType}`);
+  }
+  if (input.size_bytes !== undefined && input.size_bytes !== sizeBytes) {
+    throw contradiction(`${at}.size_bytes`, `the file has ${sizeBytes} bytes`);
+  }
+  if (input.kind === 'image' && !/^image\//i.test(contentType)) {
+    throw contradiction(`${at}.content_type`, `${contentType} is no image`);
+  }
+}
+
+async function claim(
+  store: ObjectStore,
+  index: number,
+  input: AttachmentInput,
+  uploads: ReadonlyMap<string, Upload>,
+): Promise<ClaimedFile> {
+  const upload = uploads.get(input.s3_key!)!;
+  const { s3_key, content_type, size_bytes } = upload;
+  if ((await store.sizeOf(s3_key)) !== size_bytes) {
+    const param = `attachments[${index}].s3_key`;
+    throw new ApiError('resource_conflict', 'the file has not been uploaded yet', { param });
+  }
+  const filename = input.filename || upload.filename;
+  const download_url = await store.presignDownload({ key: s3_key, filename, contentType: content_type });
+  return { s3_key, filename, content_type, size_bytes, download_url };
+}
+
+function contradiction(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

@@ -1,0 +1,60 @@
+import type { PublicAnswer, PublicRequest, PublicRoutes, PutRequest } from '../http/public-routes.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { contentDisposition } from './download-name.ts';
+import type { FileStore } from './file-store.ts';
+import { FILES_PATH } from './file-urls.ts';
+
+/** What presigned URLs of a FileStore lead to. The signature is the credential: no header is asked for. */
+export function fileRoutes(files: FileStore, now: () => number = Date.now): PublicRoutes {
+  return {
+    [`${FILES_PATH}*`]: {
+      get: (request) => download(files, request, now()),
+      put: (request) => takeIn(files, request),
+    },
+  };
+}
+
+/** The URL says how the bytes are to be shown, and is signed: nothing is looked up but the file. */
+async function download(
+  files: FileStore,
+  { path, query }: PublicRequest,
+  nowMs: number,
+): Promise<PublicAnswer> {
+  const { key, expiresAtMs, fields } = files.urls.verify('GET', path, query);
+  const file = await files.open(key);
+  if (file === undefined) throw new ApiError('resource_not_found', 'This file is not here any more.');
+  const maxAgeS = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
+  return {
+    status: 200,
+    body: file,
+    contentType: fields.content_type!,
+    headers: {
+      // Never with a character of a name that could end it: download-name.ts.
+      'Content-Disposition': contentDisposition(fields.filename!),
+      'X-Content-Type-Options': 'nosniff',
+      // Somebody else's file in our origin: whatever it turns out to be, it runs nothing.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Cache-Control': `private, max-age=${maxAgeS}, immutable`,
+    },
+  };
+}
+
+/** Answers 204. What the head decides is decided before a byte is read. */
+async function takeIn(files: FileStore, request: PutRequest): Promise<PublicAnswer> {
+  const { key, fields } = files.urls.verify('PUT', request.path, request.query);
+  const sizeBytes = Number(fields.size);
+  const { contentLength, contentType } = request;
+  if (contentLength > sizeBytes) {
+    throw new ApiError('payload_too_large', `The file was announced with ${sizeBytes} bytes.`);
+  }
+  if (contentLength < sizeBytes) {
+    const message = `The file was announced with ${sizeBytes} bytes.`;
+    throw new ApiError('validation_failed', message, { param: 'Content-Length' });
+  }
+  if (contentType !== fields.content_type) {
+    const message = 'The file was announced with another Content-Type.';
+    throw new ApiError('validation_failed', message, { param: 'Content-Type' });
+  }
+  await files.write(key, request.body, sizeBytes);
+  return { status: 204, body: null };
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '../protocol/errors.ts';
+import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/upload.ts';
+import { downloadName, downloadType } from './download-name.ts';
+import type { FileUrls } from './file-urls.ts';
+import { downloadWindow, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
+
+export interface FileStoreOptions {
+  /** Made when the first file comes. Nodes that share a database must share it. */
+  readonly directory: string;
+  readonly urls: FileUrls;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** Bytes of a file, to be read once. */
+export interface FileBytes {
+  readonly size: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+/**
+ * Files on this server's own disk, for those who have no object storage: `<directory>/<key>`, each whole and on
+ * the disk before anybody finds it there, and never written again.
+ */
+export class FileStore implements ObjectStore {
+  readonly maxBytes = UPLOAD_LIMITS.localBytes;
+  readonly urls: FileUrls;
+  readonly #directory: string;
+  /** What is still coming in. */
+  readonly #incoming: string;
+  readonly #now: () => number;
+
+  constructor({ directory, urls, now = Date.now }: FileStoreOptions) {
+    this.#directory = directory;
+    this.#incoming = join(directory, 'incoming');
+    this.urls = urls;
+    this.#now = now;
+  }
+
+  async presignUpload({ key, contentType, sizeBytes }: NewObject) {
+    const expiresAtMs = this.#now() + FILE_URL_S * 1000;
+    const fields = { content_type: contentType, size: String(sizeBytes) };
+    const url = this.urls.sign('PUT', { key, expiresAtMs, fields });
+    return { url, headers: { 'Content-Type': contentType }, expiresAtMs };
+  }
+
+  async presignDownload({ key, filename, contentType }: StoredFile): Promise<string> {
+    const { endsAtMs } = downloadWindow(this.#now());
+    const fields = { content_type: downloadType(contentType), filename: downloadName(filename ?? key) };
+    return this.urls.sign('GET', { key, expiresAtMs: endsAtMs, fields });
+  }
+
+  async sizeOf(key: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.#pathOf(key))).size;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` where the key has its bytes
+   * already, `validation_failed` where these are more or fewer than `sizeBytes`, or what `bytes` throws. What
+   * does not come whole leaves nothing behind.
+   */
+  async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
+    const path = this.#pathOf(key);
+    if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
+    await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
+    const incoming = join(this.#incoming, `${key}-${randomBytes(6).toString('hex')}`);
+    try {
+      const file = await open(incoming, 'wx', 0o600);
+      try {
+        await writeAll(file, bytes, sizeBytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      // Of two who send the same file the first is in: unlike a renaming, this never replaces one.
+      await link(incoming, path);
+      await syncDirectory(this.#directory);
+    } catch (error) {
+      throw codeOf(error) === 'EEXIST' ? alreadyThere() : error;
+    } finally {
+      await rm(incoming, { force: true });
+    }
+  }
+
+  /** Undefined where there is no such file. */
+  async open(key: string): Promise<FileBytes | undefined> {
+    const size = await this.sizeOf(key);
+    if (size === undefined) return undefined;
+    return { size, read: () => createReadStream(this.#pathOf(key), { highWaterMark: PIECE_BYTES }) };
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    for (const key of keys) await rm(this.#pathOf(key), { force: true });
+  }
+
+  /** A node that was killed leaves what it was taking in. */
+  async tidy(): Promise<void> {
+    for (const name of await namesIn(this.#incoming)) {
+      const path = join(this.#incoming, name);
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+      // By the file system's clock and generously: an upload that still moves is minutes old at most.
+      if (Date.now() - mtimeMs > STALE_MS) await rm(path, { force: true });
+    }
+  }
+
+  close(): void {}
+
+  #pathOf(key: string): string {
+    // Only ever keys of newId('upload'): this is the fence behind the signature.
+    if (!KEY.test(key)) throw new TypeError('not a key of an upload');
+    return join(this.#directory, key);
+  }
+}
+
+const KEY = /^upl_[0-9A-Za-z]{24}$/;
+const PIECE_BYTES = 64 * 1024;
+const STALE_MS = 24 * 60 * 60 * 1000;
+
+async function writeAll(file: FileHandle, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
+  let written = 0;
+  for await (const piece of bytes) {
+    written += piece.length;
+    if (written > sizeBytes) throw wrongSize(sizeBytes);
+    await file.writeFile(piece);
+  }
+  if (written !== sizeBytes) throw wrongSize(sizeBytes);
+}
+
+/** A name is on the disk when its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function alreadyThere(): ApiError {
+  return new ApiError('resource_conflict', 'This file has been uploaded.');
+}
+
+function wrongSize(sizeBytes: number): ApiError {
+  return new ApiError('validation_failed', `The file was announced with ${sizeBytes} bytes.`);
+}

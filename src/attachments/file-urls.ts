@@ -1,0 +1,78 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '../protocol/errors.ts';
+
+export interface FileUrlsOptions {
+  /** Shared by all nodes. */
+  readonly secret: string;
+  /** Where callers reach this server, without a trailing slash; asked for at each signing. */
+  readonly baseUrl: () => string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** What a signed URL allows. HEAD is GET. */
+export type FileAction = 'GET' | 'PUT';
+
+/** What a URL was signed with, as its query says it. */
+export interface SignedFile {
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Below this path files are served; their key follows. */
+export const FILES_PATH = '/v1/files/';
+
+/**
+ * Signs and checks the URLs of files that this server keeps itself. The signature is the whole credential:
+ * it covers the action, the key, the expiry and every other parameter.
+ */
+export class FileUrls {
+  readonly #key: Buffer;
+  readonly #baseUrl: () => string;
+  readonly #now: () => number;
+
+  constructor({ secret, baseUrl, now = Date.now }: FileUrlsOptions) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'parley file urls', 32));
+    this.#baseUrl = baseUrl;
+    this.#now = now;
+  }
+
+  /** `fields` stand in the URL as parameters: none may be called `expires` or `signature`. */
+  sign(action: FileAction, { key, expiresAtMs, fields }: SignedFile): string {
+    const query = new URLSearchParams({ ...fields, expires: String(Math.floor(expiresAtMs / 1000)) });
+    query.set('signature', this.#signatureOf(action, key, query));
+    return `${this.#baseUrl()}${FILES_PATH}${key}?${query}`;
+  }
+
+  /**
+   * Throws ApiError `insufficient_permissions` for what we did not sign so, whatever part of it was changed;
+   * `resource_gone` for what has expired.
+   */
+  verify(action: FileAction, path: string, queryText: string): SignedFile {
+    const key = path.slice(FILES_PATH.length);
+    const query = new URLSearchParams(queryText);
+    const given = Buffer.from(query.get('signature') ?? '');
+    query.delete('signature');
+    const right = Buffer.from(this.#signatureOf(action, key, query));
+    if (given.length !== right.length || !timingSafeEqual(given, right)) {
+      throw new ApiError('insufficient_permissions', 'This URL was not signed so.');
+    }
+    const { expires, ...fields } = Object.fromEntries(query);
+    const expiresAtMs = Number(expires) * 1000;
+    if (this.#now() >= expiresAtMs) throw new ApiError('resource_gone', 'This URL has expired.');
+    return { key, expiresAtMs, fields };
+  }
+
+  /** Of the decoded parameters: proxies may encode them anew. */
+  #signatureOf(action: FileAction, key: string, query: URLSearchParams): string {
+    const text = JSON.stringify([action, key, [...query].sort(byName)]);
+    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  }
+}
+
+/** Stable: parameters of one name keep their order. */
+function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

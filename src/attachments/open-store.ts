@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import type { Database } from '../db/database.ts';
+import { sharedSecret } from '../db/shared-secret.ts';
+import { FileStore } from './file-store.ts';
+import { FileUrls } from './file-urls.ts';
+import type { S3StoreOptions } from './s3-store.ts';
+import type { ObjectStore } from './storage.ts';
+
+export interface OpenStoreOptions {
+  readonly database: Database;
+  /** Null: files are kept below `dataDir`. */
+  readonly s3: S3StoreOptions | null;
+  readonly dataDir: string;
+  /** Where callers reach this server, without a trailing slash. */
+  readonly baseUrl: () => string;
+}
+
+/** Where this deployment keeps its files; `files` is present where it serves them itself. */
+export async function openObjectStore({
+  database,
+  s3,
+  dataDir,
+  baseUrl,
+}: OpenStoreOptions): Promise<{ readonly store: ObjectStore; readonly files: FileStore | undefined }> {
+  if (s3 !== null) {
+    const { S3Store } = await import('./s3-store.ts');
+    return { store: new S3Store(s3), files: undefined };
+  }
+  const secret = await sharedSecret(database, 'file_secret');
+  const files = new FileStore({
+    directory: join(dataDir, 'uploads'),
+    urls: new FileUrls({ secret, baseUrl }),
+  });
+  return { store: files, files };
+}

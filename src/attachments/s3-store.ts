@@ -1,0 +1,180 @@
+/** Loaded only where object storage is configured: the SDK is the largest of our dependencies, and nobody else needs it. */
+
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../protocol/errors.ts';
+import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/upload.ts';
+import { contentDisposition, downloadName, downloadType } from './download-name.ts';
+import { downloadWindow, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
+
+export interface S3StoreOptions {
+  readonly bucket: string;
+  readonly region: string;
+  /** Null: AWS itself. With one, the bucket is addressed by path. */
+  readonly endpoint: string | null;
+  /** Null: from the machine's role. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** Files in S3, or in what speaks its protocol. Bytes go between it and clients, never through this server. */
+export class S3Store implements ObjectStore {
+  readonly maxBytes = UPLOAD_LIMITS.s3Bytes;
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #now: () => number;
+  readonly #signer: S3RequestPresigner;
+  /** Where the bucket's objects are; a key follows. */
+  #base: Promise<URL> | undefined;
+  /** The pages of a busy conversation show the same pictures again and again. */
+  readonly #downloads = new LRUCache<string, Promise<string>>({ max: MOST_DOWNLOADS });
+
+  constructor({ bucket, region, endpoint, credentials, now = Date.now }: S3StoreOptions) {
+    this.#bucket = bucket;
+    this.#now = now;
+    this.#client = new S3Client({
+      region,
+      ...(endpoint !== null && { endpoint, forcePathStyle: true }),
+      // A copy: the SDK writes into them.
+      ...(credentials !== null && { credentials: { ...credentials } }),
+      // Checksums of bytes that the SDK does not see would be those of nothing.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      maxAttempts: 2,
+      requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000 },
+    });
+    this.#signer = new S3RequestPresigner({ ...this.#client.config, region });
+  }
+
+  async presignUpload({ key, contentType, sizeBytes }: NewObject) {
+    const nowMs = this.#now();
+    const command = new PutObjectCommand({
+      Bucket: this.#bucket,
+      Key: key,
+      ContentType: contentType,
+      ContentLength: sizeBytes,
+      IfNoneMatch: '*',
+    });
+    const url = await answered(
+      getSignedUrl(this.#client, command, {
+        expiresIn: FILE_URL_S,
+        signingDate: new Date(nowMs),
+        // Of its own accord the signer leaves the type out, and with it what the file may be taken for.
+        signableHeaders: new Set(['host', 'content-type', 'content-length', 'if-none-match']),
+      }),
+    );
+    return {
+      url,
+      headers: { 'Content-Type': contentType, 'If-None-Match': '*' },
+      expiresAtMs: nowMs + FILE_URL_S * 1000,
+    };
+  }
+
+  presignDownload({ key, filename, contentType }: StoredFile): Promise<string> {
+    const { beginsAtMs } = downloadWindow(this.#now());
+    const disposition = contentDisposition(downloadName(filename ?? key));
+    const type = downloadType(contentType);
+    const cached = `${beginsAtMs} ${key} ${type} ${disposition}`;
+    let url = this.#downloads.get(cached);
+    if (url === undefined) {
+      url = this.#signDownload(key, type, disposition, beginsAtMs);
+      this.#downloads.set(cached, url);
+      url.catch(() => this.#downloads.delete(cached));
+    }
+    return url;
+  }
+
+  async sizeOf(key: string): Promise<number | undefined> {
+    try {
+      const head = new HeadObjectCommand({ Bucket: this.#bucket, Key: key });
+      return (await this.#client.send(head)).ContentLength;
+    } catch (error) {
+      if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404) return undefined;
+      throw asUnavailable(error);
+    }
+  }
+
+  /** One by one: the request for many at once is what the look-alikes of S3 most often lack. */
+  async remove(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      await answered(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
+    }
+  }
+
+  /** A PUT that breaks off leaves nothing there. */
+  async tidy(): Promise<void> {}
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  /** Without the SDK's way through a whole command, which takes ten times as long: a page may show 2,000 files. */
+  async #signDownload(key: string, type: string, disposition: string, beginsAtMs: number): Promise<string> {
+    const base = await this.#findBase();
+    const request = {
+      method: 'GET',
+      protocol: base.protocol,
+      hostname: base.hostname,
+      ...(base.port !== '' && { port: Number(base.port) }),
+      path: `${base.pathname}${key}`,
+      headers: {},
+      query: {
+        'response-content-type': type,
+        'response-content-disposition': disposition,
+        'response-cache-control': `private, max-age=${FILE_URL_S}, immutable`,
+      },
+    };
+    const options = { expiresIn: FILE_URL_S, signingDate: new Date(beginsAtMs) };
+    const { query = {} } = await answered(this.#signer.presign(request, options));
+    const pairs = Object.entries(query).map(
+      ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
+    );
+    return `${base.href}${key}?${pairs.join('&')}`;
+  }
+
+  /** By the SDK's own rules for regions and endpoints. */
+  #findBase(): Promise<URL> {
+    this.#base ??= answered(
+      getSignedUrl(this.#client, new GetObjectCommand({ Bucket: this.#bucket, Key: 'x' })),
+    ).then((url) => new URL('.', url));
+    this.#base.catch(() => {
+      this.#base = undefined;
+    });
+    return this.#base;
+  }
+}
+
+const MOST_DOWNLOADS = 10_000;
+
+async function answered<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
+
+/**
+ * Of what this server itself depends on, so `service_unavailable`: it said no, it could not be reached, or no
+ * credentials for it can be had. Anything else is a mistake of ours, and stays what it is.
+ */
+function asUnavailable(cause: unknown): unknown {
+  const isAway =
+    cause instanceof S3ServiceException ||
+    (cause instanceof Error &&
+      (AWAY.has(cause.name) || ('code' in cause && /^E[A-Z_]+$/.test(String(cause.code)))));
+  if (!isAway) return cause;
+  const message = 'The object storage is temporarily unavailable.';
+  return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
+}
+
+const AWAY: ReadonlySet<string> = new Set(['TimeoutError', 'CredentialsProviderError']);

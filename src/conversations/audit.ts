@@ -1,0 +1,90 @@
+import type { Kysely } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import type { Queries, Statement } from '../db/statement.ts';
+import { type ActorFields, presentActor } from '../protocol/actor.ts';
+import type { AuditAction, AuditEvent } from '../protocol/audit-event.ts';
+import { newId } from '../protocol/ids.ts';
+
+export interface Audited {
+  readonly accountId: string;
+  readonly conversationId: string;
+  /** Who did it; null: nobody in particular. */
+  readonly actorId: string | null;
+  readonly action: AuditAction;
+  /** JSON; no bodies of messages. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Keeps what was done in the transaction that did it (design.md section 8, audit). */
+export async function audit(tx: Kysely<Schema>, { accountId, details = {}, ...of }: Audited): Promise<void> {
+  await tx
+    .insertInto('audit_events')
+    .values({
+      id: newId('auditEvent'),
+      account_id: accountId,
+      conversation_id: of.conversationId,
+      actor_id: of.actorId,
+      action: of.action,
+      details: JSON.stringify(details),
+    })
+    .execute();
+}
+
+/** A row of the audit with who it was. */
+export interface AuditRow {
+  readonly id: string;
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly created_at: string;
+  readonly actor: ActorFields | null;
+}
+
+export interface AuditStretch {
+  readonly order: 'newest_first' | 'oldest_first';
+  readonly after: readonly (string | number)[] | null;
+  readonly limit: number;
+}
+
+/** What was done to a conversation, in the order of the stretch. */
+export function readAudit(
+  database: Queries,
+  conversationId: string,
+  { order, after, limit }: AuditStretch,
+): Promise<AuditRow[]> {
+  const statement = STATEMENTS[order][after === null ? 'whole' : 'behind'];
+  return database.query<AuditRow>(statement, [conversationId, limit, ...(after ?? [])]);
+}
+
+export function presentAuditEvent({ id, action, actor, details, created_at }: AuditRow): AuditEvent {
+  return {
+    id,
+    object: 'audit_event',
+    action,
+    actor: actor && presentActor(actor),
+    details: { ...details },
+    created_at,
+  };
+}
+
+const STATEMENTS = {
+  newest_first: statementsOf('newest', '<', 'e.created_at DESC, e.id DESC'),
+  oldest_first: statementsOf('oldest', '>', 'e.created_at, e.id'),
+} as const;
+
+function statementsOf(end: string, comparison: '<' | '>', order: string) {
+  const statement = (name: string, from: string): Statement => ({
+    name: `read-audit-${end}-${name}`,
+    text: `
+    SELECT e.id, e.action, e.details, e.created_at,
+      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
+        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
+      ) END AS actor
+    FROM audit_events e LEFT JOIN actors a ON a.id = e.actor_id
+    WHERE e.conversation_id = $1 ${from}
+    ORDER BY ${order} LIMIT $2`,
+  });
+  return {
+    whole: statement('whole', ''),
+    behind: statement('behind', `AND (e.created_at, e.id) ${comparison} ($3::timestamptz, $4)`),
+  };
+}

@@ -1,0 +1,201 @@
+import type { Queries } from '../db/statement.ts';
+import type { DomainEvent } from '../engine/publish.ts';
+import type { Change } from './changed.ts';
+import { conversationRows, expandConversations } from './expand.ts';
+import { presentParticipants, type ShownParticipant } from './participant-present.ts';
+
+/** `conversation.updated`, for team subscribers: what is each reader's own is left out (realtime.md section 3). */
+export async function conversationEvents(
+  database: Queries,
+  changes: readonly Pick<Change, 'id'>[],
+): Promise<DomainEvent[]> {
+  const rows = await conversationRows(
+    database,
+    changes.map(({ id }) => id),
+  );
+  const shown = await expandConversations(database, NOBODY, rows, []);
+  return rows.map((row) => {
+    const { status: _, unread: __, ...data } = shown.get(row.id)!;
+    return {
+      event: 'conversation.updated',
+      stream: row.id,
+      conversationId: row.id,
+      sequence: 0,
+      resource: row.id,
+      at: row.updated_at,
+      team: data,
+      customer: undefined,
+    };
+  });
+}
+
+/**
+ * `participant.added`, `participant.updated` and `participant.removed`, for team subscribers. What is not so
+ * any more is left out: the change that made it so has an event of its own.
+ */
+export async function participantEvents(
+  database: Queries,
+  changes: readonly Pick<Change, 'id' | 'event'>[],
+): Promise<DomainEvent[]> {
+  const rows = await database.query<StreamedParticipant>(READ_PARTICIPANTS, [changes.map(({ id }) => id)]);
+  const shown = await presentParticipants(database, rows);
+  const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
+  return rows.flatMap((row, index) => {
+    const event = eventOf.get(row.id)!;
+    if (event === 'participant.added' && !isMember(row)) return [];
+    if (event === 'participant.removed' && isMember(row)) return [];
+    return {
+      event,
+      stream: row.conversation_id,
+      conversationId: row.conversation_id,
+      sequence: 0,
+      resource: row.id,
+      at: row.updated_at,
+      team: shown[index],
+      customer: undefined,
+    };
+  });
+}
+
+/**
+ * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to
+ * that actor; of one that it cannot read any more only which one it was.
+ */
+export async function feedEvents(
+  database: Queries,
+  changes: readonly Pick<Change, 'id' | 'event' | 'stream'>[],
+): Promise<DomainEvent[]> {
+  const events: DomainEvent[] = [];
+  for (const { id, event, stream } of changes) {
+    const [row] = await database.query<Membership>(READ_MEMBERSHIP, [id, stream]);
+    if (row === undefined || isMember(row) !== (event === 'conversation.added')) continue;
+    const data = isMember(row)
+      ? await readAs(database, { customer: row.customer, actor: { id: stream } }, id)
+      : { id, object: 'conversation' };
+    events.push({
+      event,
+      stream,
+      conversationId: null,
+      sequence: 0,
+      resource: id,
+      at: row.updated_at,
+      team: row.customer ? undefined : data,
+      customer: row.customer ? data : undefined,
+    });
+  }
+  return events;
+}
+
+/** What subscribers of these conversations may have missed from a transaction on, as the events that told it. */
+export async function changedConversations(
+  database: Queries,
+  conversationIds: readonly string[],
+  sinceXid: string,
+): Promise<DomainEvent[]> {
+  const values = [conversationIds, sinceXid];
+  const conversations = await database.query<{ id: string }>(READ_CHANGED_CONVERSATIONS, values);
+  const participants = await database.query<ChangedParticipant>(READ_CHANGED_PARTICIPANTS, values);
+  const changes = participants.map(({ id, membership, is_new }) => {
+    if (!isMember({ membership })) return { id, event: 'participant.removed' } as const;
+    return { id, event: is_new ? 'participant.added' : 'participant.updated' } as const;
+  });
+  return [
+    ...(await conversationEvents(database, conversations)),
+    ...(await participantEvents(database, changes)),
+  ];
+}
+
+/** The same for actors' own feeds: the conversations that they came into or lost. */
+export async function changedMemberships(
+  database: Queries,
+  actorIds: readonly string[],
+  sinceXid: string,
+): Promise<DomainEvent[]> {
+  const rows = await database.query<ChangedMembership>(READ_CHANGED_MEMBERSHIPS, [actorIds, sinceXid]);
+  return feedEvents(
+    database,
+    rows.map(({ id, stream, membership }) => {
+      const event = isMember({ membership }) ? 'conversation.added' : 'conversation.removed';
+      return { id, stream, event } as const;
+    }),
+  );
+}
+
+/** Has no membership and has read nothing: what it is shown of a conversation is what all of the team share. */
+const NOBODY = { customer: false, actor: { id: '' } };
+
+interface StreamedParticipant extends ShownParticipant {
+  readonly conversation_id: string;
+  readonly updated_at: string;
+}
+
+interface Membership {
+  readonly membership: ShownParticipant['membership'];
+  readonly updated_at: string;
+  readonly customer: boolean;
+}
+
+interface ChangedParticipant {
+  readonly id: string;
+  readonly membership: ShownParticipant['membership'];
+  readonly is_new: boolean;
+}
+
+interface ChangedMembership {
+  /** Of the conversation. */
+  readonly id: string;
+  readonly stream: string;
+  readonly membership: ShownParticipant['membership'];
+}
+
+function isMember({ membership }: Pick<ShownParticipant, 'membership'>): boolean {
+  return membership === 'active' || membership === 'hidden';
+}
+
+async function readAs(
+  database: Queries,
+  viewer: Parameters<typeof expandConversations>[1],
+  id: string,
+): Promise<object> {
+  const rows = await conversationRows(database, [id]);
+  return (await expandConversations(database, viewer, rows, [])).get(id)!;
+}
+
+const READ_PARTICIPANTS = {
+  name: 'read-participants-for-events',
+  text: `
+    SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
+      agent_trigger_keywords, updated_at
+    FROM participants WHERE id = ANY($1)`,
+};
+
+const READ_MEMBERSHIP = {
+  name: 'read-membership-for-events',
+  text: `
+    SELECT p.membership, p.updated_at, a.customer
+    FROM participants p JOIN actors a ON a.id = p.actor_id
+    WHERE p.conversation_id = $1 AND p.actor_id = $2`,
+};
+
+const READ_CHANGED_CONVERSATIONS = {
+  name: 'read-changed-conversations',
+  text: `
+    SELECT id FROM conversations
+    WHERE id = ANY($1) AND changed_in >= $2::xid8 AND updated_at > created_at`,
+};
+
+const READ_CHANGED_PARTICIPANTS = {
+  name: 'read-changed-participants',
+  text: `
+    SELECT id, membership, updated_at = created_at AS is_new FROM participants
+    WHERE conversation_id = ANY($1) AND changed_in >= $2::xid8
+    ORDER BY conversation_id, updated_at, id`,
+};
+
+const READ_CHANGED_MEMBERSHIPS = {
+  name: 'read-changed-memberships',
+  text: `
+    SELECT conversation_id AS id, actor_id AS stream, membership FROM participants
+    WHERE actor_id = ANY($1) AND changed_in >= $2::xid8
+    ORDER BY actor_id, updated_at, id`,
+};

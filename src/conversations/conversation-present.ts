@@ -1,0 +1,62 @@
+import type { Actor, Entity, MessagingGroup } from '../protocol/actor.ts';
+import type { ChatMessage } from '../protocol/chat-message.ts';
+import type { Conversation } from '../protocol/conversation.ts';
+import type { Participant } from '../protocol/participant.ts';
+import type { ConversationRow } from './create.ts';
+
+/** What of a conversation is each reader's own. */
+export interface OwnView {
+  /** Null where the reader is no participant. */
+  readonly membership: 'active' | 'hidden' | null;
+  readonly unread: number;
+  readonly lastMessageAt: string | null;
+}
+
+/** The sub-objects that a caller asked for; what is absent is shown as null. */
+export interface ConversationExpansions {
+  readonly assignee?: Actor | null;
+  readonly group?: MessagingGroup | null;
+  readonly participants?: readonly Participant[];
+  readonly topic?: Entity | null;
+  readonly lastMessage?: ChatMessage | null;
+}
+
+/** A row as the team sees it (specification, conversation). */
+export function presentConversation(
+  row: ConversationRow,
+  own: OwnView,
+  expansions: ConversationExpansions = {},
+): Conversation {
+  const { participants } = expansions;
+  return {
+    id: row.id,
+    object: 'conversation',
+    type: row.type,
+    audience: row.audience,
+    title: row.title,
+    workflow_status: row.workflow_status,
+    group: expansions.group ?? null,
+    status: own.membership === 'hidden' ? 'hidden' : row.status,
+    legal_hold: row.legal_hold,
+    assignee: expansions.assignee ?? null,
+    participants: participants === undefined ? null : [...participants],
+    topic: expansions.topic ?? null,
+    unread: own.unread,
+    last_message_at: own.lastMessageAt,
+    last_message: expansions.lastMessage ?? null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** The same as a customer sees it (design.md section 7, customers): how the team works on it is not told. */
+export function conversationForCustomer(conversation: Conversation): Conversation {
+  return {
+    ...conversation,
+    workflow_status: null,
+    legal_hold: 'released',
+    assignee: null,
+    group: null,
+    topic: null,
+  };
+}

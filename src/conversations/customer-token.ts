@@ -1,0 +1,36 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import type { TokenSubject } from '../access/tokens.ts';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { requireWriter } from './access.ts';
+import { audit } from './audit.ts';
+import { findMember } from './participants.ts';
+import { lockConversation } from './standing.ts';
+
+/**
+ * Whom a customer's token is for (design.md section 8, customer-token), and that it was asked for is kept. Throws
+ * `resource_not_found` (param participant_id) for any participant that is no customer.
+ */
+export async function requireCustomer(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversationId: string,
+  participantId: string,
+): Promise<TokenSubject> {
+  const { own } = await lockConversation(tx, principal, conversationId);
+  requireWriter(own);
+  const { type, actor_id: actorId } = await findMember(tx, conversationId, participantId);
+  if (type !== 'customer' || actorId === null) {
+    throw new ApiError('resource_not_found', 'There is no such participant.', { param: 'participant_id' });
+  }
+  const { accountId } = principal;
+  await audit(tx, {
+    accountId,
+    conversationId,
+    actorId: principal.actor.id,
+    action: 'customer_token.issued',
+    details: { participant_id: participantId, actor_id: actorId },
+  });
+  return { accountId, actorId };
+}

@@ -1,0 +1,236 @@
+import { readEntities, refKey } from '../accounts/entities.ts';
+import { readGroups } from '../accounts/groups.ts';
+import type { Queries } from '../db/statement.ts';
+import type { Actor, Entity } from '../protocol/actor.ts';
+import type { ChatMessage } from '../protocol/chat-message.ts';
+import type { Conversation, ConversationInclude } from '../protocol/conversation.ts';
+import type { Participant } from '../protocol/participant.ts';
+import { conversationForCustomer, type OwnView, presentConversation } from './conversation-present.ts';
+import type { ConversationRow } from './create.ts';
+import { forCustomer, presentMessage } from './message-present.ts';
+import { type MessageRow, messageColumns, readActors } from './message-rows.ts';
+import { presentParticipant, presentParticipants, type ShownParticipant } from './participant-present.ts';
+
+/** Who looks at conversations, as far as it changes what they show. A Principal is one. */
+export interface ConversationViewer {
+  readonly customer: boolean;
+  readonly actor: Pick<Actor, 'id'>;
+}
+
+export interface ExpandOptions {
+  /** Companions show who a participant is; the specified endpoints leave it null. */
+  readonly participantActors?: boolean;
+}
+
+/**
+ * Each row's resource (rows of one account) by its id, as this viewer sees it, with the sub-objects that
+ * were asked for and nothing else: one query a kind of sub-object, whatever the number of rows. What the viewer
+ * may read is the caller's to check.
+ */
+export async function expandConversations(
+  database: Queries,
+  viewer: ConversationViewer,
+  rows: readonly ConversationRow[],
+  include: readonly ConversationInclude[],
+  { participantActors = false }: ExpandOptions = {},
+): Promise<ReadonlyMap<string, Conversation>> {
+  if (rows.length === 0) return new Map();
+  const wanted = new Set(include);
+  if (viewer.customer) for (const name of HIDDEN_FROM_CUSTOMERS) wanted.delete(name);
+  const idsOf = (name: ConversationInclude, pick: (row: ConversationRow) => string | null) =>
+    wanted.has(name) ? rows.flatMap((row) => pick(row) ?? []) : [];
+
+  const own = await readOwn(database, viewer, rows);
+  const [assignees, groups, topics, participants, lastMessages] = await Promise.all([
+    readActors(
+      database,
+      idsOf('assignee', (row) => row.assignee_id),
+    ),
+    readGroups(
+      database,
+      idsOf('group', (row) => row.group_id),
+    ),
+    wanted.has('topic') ? readTopics(database, rows) : NO_TOPICS,
+    readParticipants(
+      database,
+      viewer,
+      idsOf('participants', (row) => row.id),
+      participantActors,
+    ),
+    readMessages(database, viewer, wanted.has('last_message') ? [...own.values()] : []),
+  ]);
+  return new Map(
+    rows.map((row) => {
+      const { view, lastMessageId } = own.get(row.id)!;
+      const conversation = presentConversation(row, view, {
+        assignee: assignees.get(row.assignee_id ?? '') ?? null,
+        group: groups.get(row.group_id ?? '') ?? null,
+        topic: topics.get(topicKey(row) ?? '') ?? null,
+        ...(wanted.has('participants') && { participants: participants.get(row.id) ?? [] }),
+        lastMessage: lastMessages.get(lastMessageId ?? '') ?? null,
+      });
+      return [row.id, viewer.customer ? conversationForCustomer(conversation) : conversation];
+    }),
+  );
+}
+
+/** Conversations by their ids, in no order; absent ones are left out. */
+export function conversationRows(database: Queries, ids: readonly string[]): Promise<ConversationRow[]> {
+  return database.query<ConversationRow>(READ_CONVERSATIONS, [ids]);
+}
+
+/** `c.id, c.account_id, …` for a table or alias. */
+export function conversationColumns(alias: string): string {
+  return CONVERSATION_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+const HIDDEN_FROM_CUSTOMERS = ['assignee', 'group', 'topic'] as const satisfies ConversationInclude[];
+
+const CONVERSATION_COLUMNS = [
+  'id',
+  'account_id',
+  'type',
+  'audience',
+  'title',
+  'workflow_status',
+  'group_id',
+  'status',
+  'legal_hold',
+  'assignee_id',
+  'topic_type',
+  'topic_id',
+  'lane_behind',
+  'direct_key',
+  'created_at',
+  'updated_at',
+  'changed_in',
+] as const satisfies readonly (keyof ConversationRow)[];
+
+interface Own {
+  readonly view: OwnView;
+  readonly lastMessageId: string | null;
+}
+
+interface OwnRow {
+  readonly conversation_id: string;
+  readonly membership: OwnView['membership'];
+  readonly unread: number;
+  readonly last_message_at: string | null;
+  readonly last_message_id: string | null;
+}
+
+async function readOwn(
+  database: Queries,
+  viewer: ConversationViewer,
+  rows: readonly ConversationRow[],
+): Promise<ReadonlyMap<string, Own>> {
+  const ids = rows.map((row) => row.id);
+  const found = await database.query<OwnRow>(READ_OWN, [ids, viewer.actor.id, viewer.customer]);
+  return new Map(
+    found.map((row) => {
+      const { membership, unread, last_message_at: lastMessageAt } = row;
+      return [
+        row.conversation_id,
+        { view: { membership, unread, lastMessageAt }, lastMessageId: row.last_message_id },
+      ];
+    }),
+  );
+}
+
+const NO_TOPICS: ReadonlyMap<string, Entity> = new Map();
+
+function readTopics(database: Queries, rows: readonly ConversationRow[]) {
+  const refs = rows.flatMap(({ topic_type: type, topic_id: id }) =>
+    type === null || id === null ? [] : [{ type, id }],
+  );
+  return readEntities(database, rows[0]!.account_id, refs);
+}
+
+function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string | undefined {
+  return type === null || id === null ? undefined : refKey({ type, id });
+}
+
+/** Members by conversation, in the order in which they came; to a customer there is nobody but itself. */
+async function readParticipants(
+  database: Queries,
+  viewer: ConversationViewer,
+  conversationIds: readonly string[],
+  withActors: boolean,
+): Promise<ReadonlyMap<string, Participant[]>> {
+  const participants = new Map<string, Participant[]>();
+  if (conversationIds.length === 0) return participants;
+  const rows = await database.query<ShownParticipant & { conversation_id: string }>(READ_PARTICIPANTS, [
+    conversationIds,
+    viewer.customer ? viewer.actor.id : null,
+  ]);
+  const shown = withActors
+    ? await presentParticipants(database, rows)
+    : rows.map((row) => presentParticipant(row, null));
+  for (const [index, { conversation_id: id }] of rows.entries()) {
+    const ofConversation = participants.get(id) ?? [];
+    ofConversation.push(shown[index]!);
+    participants.set(id, ofConversation);
+  }
+  return participants;
+}
+
+async function readMessages(
+  database: Queries,
+  viewer: ConversationViewer,
+  own: readonly Own[],
+): Promise<ReadonlyMap<string, ChatMessage>> {
+  const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<MessageRow>(READ_LAST_MESSAGES, [ids]);
+  return new Map(
+    rows.map((row) => {
+      const message = presentMessage(row);
+      return [row.id, viewer.customer ? forCustomer(message) : message];
+    }),
+  );
+}
+
+const READ_CONVERSATIONS = {
+  name: 'read-conversations',
+  text: `SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`,
+};
+
+// What waited outside the timeline counts from when it entered. Who is no participant has no read position,
+// hence nothing unread. OFFSET 0: as in list.ts.
+const READ_OWN = {
+  name: 'read-own-views-of-conversations',
+  text: `
+    SELECT c.id AS conversation_id, p.membership, last.id AS last_message_id, last.at AS last_message_at,
+      CASE WHEN p.id IS NULL THEN 0 ELSE (
+        SELECT count(*) FROM messages m
+        WHERE m.conversation_id = c.id AND m.sequence > p.read_sequence AND m.status = 'sent'
+          AND m.author_id IS DISTINCT FROM $2 AND (NOT $3::boolean OR m.visibility <> 'internal')
+      ) END AS unread
+    FROM unnest($1::text[]) AS c(id)
+    LEFT JOIN LATERAL (
+      SELECT id, membership, read_sequence FROM participants
+      WHERE conversation_id = c.id AND actor_id = $2 AND membership IN ('active', 'hidden') OFFSET 0
+    ) p ON true
+    LEFT JOIN LATERAL (
+      SELECT m.id, coalesce((m.outcome ->> 'at')::timestamptz, m.created_at) AS at FROM messages m
+      WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent'
+        AND (NOT $3::boolean OR m.visibility <> 'internal')
+      ORDER BY m.sequence DESC LIMIT 1
+    ) last ON true`,
+};
+
+const READ_PARTICIPANTS = {
+  name: 'read-participants-of-conversations',
+  text: `
+    SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
+      agent_trigger_keywords
+    FROM participants
+    WHERE conversation_id = ANY($1) AND membership IN ('active', 'hidden')
+      AND ($2::text IS NULL OR actor_id = $2)
+    ORDER BY conversation_id, created_at, id`,
+};
+
+const READ_LAST_MESSAGES = {
+  name: 'read-last-messages',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
+};

@@ -1,0 +1,17 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+
+/**
+ * Whether the conversation is under legal hold, which stays so until the transaction ends: what deletes,
+ * edits or purges its messages asks here first (design.md section 7, legal hold). Throws where there is no such
+ * conversation.
+ */
+export async function lockAgainstHold(tx: Transaction<Schema>, conversationId: string): Promise<boolean> {
+  const { legal_hold } = await tx
+    .selectFrom('conversations')
+    .select('legal_hold')
+    .where('id', '=', conversationId)
+    .forShare()
+    .executeTakeFirstOrThrow();
+  return legal_hold === 'held';
+}

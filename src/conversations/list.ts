@@ -1,0 +1,97 @@
+import { type Principal, seesWholeAccount } from '../access/principal.ts';
+import type { Queries, Statement } from '../db/statement.ts';
+import type { ConversationRow } from './create.ts';
+import { conversationColumns } from './expand.ts';
+
+/** What the list can be narrowed to (design.md section 8); without `status`: all but what the caller has hidden. */
+export interface ConversationFilters {
+  readonly status?: string | undefined;
+  readonly type?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly workflowStatus?: string | undefined;
+  readonly assigneeId?: string | undefined;
+  /** Looked for in the title, case ignored. */
+  readonly q?: string | null;
+}
+
+/** Which stretch of the list: from its newer or its older end, behind a conversation's time and id if given. */
+export interface ConversationStretch {
+  readonly order: 'newest_first' | 'oldest_first';
+  readonly after: readonly (string | number)[] | null;
+  readonly limit: number;
+}
+
+/** The conversations that the caller may read, in the order of the stretch. */
+export async function readConversations(
+  database: Queries,
+  principal: Principal,
+  filters: ConversationFilters,
+  { order, after, limit }: ConversationStretch,
+): Promise<ConversationRow[]> {
+  const { workflowStatus, assigneeId } = filters;
+  // To a customer these are null everywhere: nothing has the value asked for.
+  if (principal.customer && (workflowStatus !== undefined || assigneeId !== undefined)) return [];
+  const whose = seesWholeAccount(principal) ? 'whole_account' : 'own';
+  return database.query<ConversationRow>(STATEMENTS[whose][order][after === null ? 'whole' : 'behind'], [
+    principal.accountId,
+    principal.actor.id,
+    filters.status ?? null,
+    filters.type ?? null,
+    filters.audience ?? null,
+    workflowStatus ?? null,
+    assigneeId ?? null,
+    filters.q ? `%${escapeLike(filters.q)}%` : null,
+    limit,
+    ...(after ?? []),
+  ]);
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+/**
+ * Where the rows come from: people's from their own participations, others' from the account's index in order.
+ * OFFSET 0 has the other table looked up row by row: left to choose, the planner over small tables goes through
+ * all of one's participations for each conversation, and keeps that plan while they grow.
+ */
+const SOURCES = {
+  own: `participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c
+    WHERE c.account_id = $1 AND p.actor_id = $2 AND p.membership IN ('active', 'hidden')`,
+  whole_account: `conversations c LEFT JOIN LATERAL (
+      SELECT membership FROM participants
+      WHERE conversation_id = c.id AND actor_id = $2 AND membership IN ('active', 'hidden') OFFSET 0
+    ) p ON true
+    WHERE c.account_id = $1`,
+} as const;
+
+// Filters that were not given are null: one statement for all of them keeps its plan.
+const CONDITIONS = `
+      AND CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
+        ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END
+      AND ($4::text IS NULL OR c.type = $4)
+      AND ($5::text IS NULL OR c.audience = $5)
+      AND ($6::text IS NULL OR c.workflow_status = $6)
+      AND ($7::text IS NULL OR c.assignee_id = $7)
+      AND ($8::text IS NULL OR c.title ILIKE $8)`;
+
+const STATEMENTS = { own: statementsOf('own'), whole_account: statementsOf('whole_account') } as const;
+
+function statementsOf(whose: keyof typeof SOURCES) {
+  const inOrder = (end: string, comparison: '<' | '>', order: string) => {
+    const statement = (name: string, from: string): Statement => ({
+      name: `list-conversations-${whose}-${end}-${name}`,
+      text: `
+    SELECT ${conversationColumns('c')} FROM ${SOURCES[whose]} ${CONDITIONS} ${from}
+    ORDER BY ${order} LIMIT $9`,
+    });
+    return {
+      whole: statement('whole', ''),
+      behind: statement('behind', `AND (c.created_at, c.id) ${comparison} ($10::timestamptz, $11)`),
+    };
+  };
+  return {
+    newest_first: inOrder('newest', '<', 'c.created_at DESC, c.id DESC'),
+    oldest_first: inOrder('oldest', '>', 'c.created_at, c.id'),
+  };
+}

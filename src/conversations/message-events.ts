@@ -1,0 +1,108 @@
+import type { Downloads } from '../attachments/storage.ts';
+import type { Queries } from '../db/statement.ts';
+import type { DomainEvent } from '../engine/publish.ts';
+import type { Audience } from '../protocol/conversation.ts';
+import type { MessageOutcome } from '../protocol/message-outcome.ts';
+import type { Change } from './changed.ts';
+import { messageEvent, presentMessage } from './message-present.ts';
+import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
+
+/** What became of a draft or a scheduled message, as its row keeps it; null while that is open. */
+export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
+
+/** The events that tell the team of what is, or was, outside the timeline; customers never get them (realtime.md section 3). */
+export type OutsideEvent = 'draft.created' | 'draft.updated' | 'scheduled.updated';
+
+/** `message.updated` of sent messages: edits, tombstones, finished streams. Customers get those that they may see. */
+export async function messageUpdates(
+  database: Queries,
+  files: Downloads,
+  changes: readonly Change[],
+): Promise<readonly DomainEvent[]> {
+  const rows = await database.query<MessageRow & { audience: Audience }>(READ_SENT, [idsOf(changes)]);
+  const messages = await withParts(database, files, rows);
+  return messages.map((message, index) => messageEvent('message.updated', message, rows[index]!.audience));
+}
+
+/** `draft.created`, `draft.updated` and `scheduled.updated`: changes of one of these events. */
+export async function outsideUpdates(
+  database: Queries,
+  files: Downloads,
+  changes: readonly Change[],
+): Promise<readonly DomainEvent[]> {
+  const [first] = changes;
+  if (first === undefined) return [];
+  const rows = await database.query<OutsideRow>(READ_OUTSIDE, [idsOf(changes)]);
+  return outsideEvents(database, files, rows, () => first.event as OutsideEvent);
+}
+
+/**
+ * What changed in these conversations outside their timelines since the transaction `since` (an xid8 as
+ * decimal text): for readers that may have missed it. Oldest changes first.
+ */
+export async function changedOutside(
+  database: Queries,
+  files: Downloads,
+  conversationIds: readonly string[],
+  since: string,
+): Promise<readonly DomainEvent[]> {
+  const rows = await database.query<OutsideRow>(READ_CHANGED_OUTSIDE, [conversationIds, since]);
+  return outsideEvents(database, files, rows, outsideUpdateOf);
+}
+
+/** The event of a change to a row that began outside the timeline. */
+export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): OutsideEvent {
+  return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
+}
+
+type OutsideRow = MessageRow & { readonly outcome: Outcome };
+
+async function outsideEvents(
+  database: Queries,
+  files: Downloads,
+  rows: readonly OutsideRow[],
+  eventOf: (row: MessageRow) => OutsideEvent,
+): Promise<DomainEvent[]> {
+  const messages = await withParts(database, files, rows);
+  return messages.map(({ row, sender, attachments }, index) => ({
+    event: eventOf(row),
+    stream: row.conversation_id,
+    conversationId: row.conversation_id,
+    sequence: row.sequence ?? 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: { ...presentMessage(row, { sender, attachments }), outcome: rows[index]!.outcome },
+    customer: undefined,
+  }));
+}
+
+function idsOf(changes: readonly Change[]): string[] {
+  return [...new Set(changes.map(({ id }) => id))];
+}
+
+const READ_SENT = {
+  name: 'read-updated-messages',
+  text: `
+    SELECT ${messageColumns('m')}, c.audience
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id
+    WHERE m.id = ANY($1) AND m.status = 'sent'
+    ORDER BY m.conversation_id, m.sequence`,
+};
+
+const READ_OUTSIDE = {
+  name: 'read-messages-outside',
+  text: `
+    SELECT ${messageColumns('m')}, m.outcome FROM messages m
+    WHERE m.id = ANY($1) AND m.status <> 'void' ORDER BY m.updated_at`,
+};
+
+// The first condition is the index's own; an approved draft and a delivered schedule are changes of theirs too.
+const READ_CHANGED_OUTSIDE = {
+  name: 'read-changed-outside',
+  text: `
+    SELECT ${messageColumns('m')}, m.outcome FROM messages m
+    WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
+      AND (m.updated_at > m.created_at OR m.sequence IS NULL)
+      AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
+    ORDER BY m.updated_at`,
+};

@@ -1,0 +1,45 @@
+import type { Queries } from '../db/statement.ts';
+import type { Actor } from '../protocol/actor.ts';
+import type { Participant } from '../protocol/participant.ts';
+import type { ParticipantRow } from './create.ts';
+import { readActors } from './message-rows.ts';
+
+/** What of a participant's row is shown. */
+export type ShownParticipant = Pick<
+  ParticipantRow,
+  | 'id'
+  | 'actor_id'
+  | 'type'
+  | 'role'
+  | 'membership'
+  | 'notifications'
+  | 'agent_trigger_policy'
+  | 'agent_trigger_keywords'
+>;
+
+/** A row as readers see it (specification, conversation_participant); the specified endpoints leave `actor` null. */
+export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
+  return {
+    id: row.id,
+    object: 'conversation_participant',
+    type: row.type,
+    role: row.role,
+    membership: row.membership,
+    notifications: row.notifications,
+    actor,
+    agent_trigger_policy: row.agent_trigger_policy,
+    agent_trigger_keywords: [...row.agent_trigger_keywords],
+  };
+}
+
+/** The same with their actors, as the companions show them, in the order of the rows: one query. */
+export async function presentParticipants(
+  database: Queries,
+  rows: readonly ShownParticipant[],
+): Promise<Participant[]> {
+  const actors = await readActors(
+    database,
+    rows.flatMap((row) => row.actor_id ?? []),
+  );
+  return rows.map((row) => presentParticipant(row, actors.get(row.actor_id ?? '') ?? null));
+}

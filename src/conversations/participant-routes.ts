@@ -1,0 +1,167 @@
+import type { Transaction } from 'kysely';
+import type { Tokens } from '../access/tokens.ts';
+import { issueTokenPair } from '../accounts/token-pairs.ts';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import type { Engine } from '../engine/engine.ts';
+import { publish } from '../engine/publish.ts';
+import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { Conversation, CustomerTokenBody, MarkReadBody } from '../protocol/conversation.ts';
+import { Participant, ParticipantInput, UpdateParticipantBody } from '../protocol/participant.ts';
+import { Token } from '../protocol/token.ts';
+import type { ParticipantRow } from './create.ts';
+import { requireCustomer } from './customer-token.ts';
+import { type MarkedRead, markRead, setHidden } from './own-state.ts';
+import { presentParticipants } from './participant-present.ts';
+import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
+import { ConversationQuery, show } from './routes.ts';
+
+export interface ParticipantRoutesOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly tokens: Pick<Tokens, 'issueAccess'>;
+}
+
+/** Who is in a conversation, and what each member does for itself. */
+export function participantRoutes({ database, engine, tokens }: ParticipantRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'add_participant',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/participants',
+      summary: 'Add a user, an agent or a customer to a conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      body: ParticipantInput,
+      status: 201,
+      response: Participant,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, params, body } = call;
+          return showParticipant(tx, await joinConversation(tx, principal, params.id!, body));
+        }),
+    }),
+    defineRoute({
+      name: 'update_participant',
+      method: 'PATCH',
+      path: '/v1/messaging/conversations/:id/participants/:participant_id',
+      summary: "Change a participant's role or trigger, or mute a conversation for oneself",
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      body: UpdateParticipantBody,
+      status: 200,
+      response: Participant,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, body } = call;
+          const { id, participant_id } = call.params;
+          return showParticipant(tx, await changeParticipant(tx, principal, id!, participant_id!, body));
+        }),
+    }),
+    defineRoute({
+      name: 'remove_participant',
+      method: 'DELETE',
+      path: '/v1/messaging/conversations/:id/participants/:participant_id',
+      summary: 'Remove a participant, or leave the conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      status: 200,
+      response: Participant,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { id, participant_id } = call.params;
+          return showParticipant(tx, await leaveConversation(tx, call.principal, id!, participant_id!));
+        }),
+    }),
+    defineRoute({
+      name: 'mark_conversation_read',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/mark-read',
+      summary: "Move the caller's read position forward",
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: ConversationQuery,
+      body: MarkReadBody,
+      status: 200,
+      response: Conversation,
+      async handle(call) {
+        const { principal, params, query, body } = call;
+        let marked: MarkedRead | undefined;
+        const reply = await inTransaction(database, call, async (tx) => {
+          marked = await markRead(tx, principal, params.id!, body.sequence);
+          return show(within(tx), principal, marked.conversation, query['include[]']);
+        });
+        if (marked?.movedAt !== undefined) {
+          tellRead(engine, params.id!, { actor_id: principal.actor.id, ...body }, marked.movedAt);
+        }
+        return reply;
+      },
+    }),
+    ...(['hide', 'unhide'] as const).map((move) =>
+      defineRoute({
+        name: `${move}_conversation`,
+        method: 'POST',
+        path: `/v1/messaging/conversations/:id/actions/${move}`,
+        summary:
+          move === 'hide'
+            ? "Hide a conversation from the caller's list"
+            : "Show a hidden conversation in the caller's list again",
+        since: '1.1.harbor',
+        permission: 'messaging:read',
+        query: ConversationQuery,
+        status: 200,
+        response: Conversation,
+        handle: (call) =>
+          inTransaction(database, call, async (tx) => {
+            const row = await setHidden(tx, call.principal, call.params.id!, move);
+            return show(within(tx), call.principal, row, call.query['include[]']);
+          }),
+      }),
+    ),
+    defineRoute({
+      name: 'create_customer_token',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/customer-token',
+      summary: 'Make an access token with which the customer reads and answers its case',
+      since: '1.1.harbor',
+      permission: 'tokens:create',
+      agents: false,
+      body: CustomerTokenBody,
+      status: 201,
+      response: Token,
+      secret: true,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, params, body } = call;
+          const subject = await requireCustomer(tx, principal, params.id!, body.participant_id);
+          return issueTokenPair(tx, tokens, subject);
+        }),
+    }),
+  ];
+}
+
+async function showParticipant(tx: Transaction<Schema>, row: ParticipantRow): Promise<Participant> {
+  const [shown] = await presentParticipants(within(tx), [row]);
+  return shown!;
+}
+
+/** Ephemeral: who misses it sees the position move with the next one (realtime.md section 3). */
+function tellRead(
+  engine: Engine,
+  conversationId: string,
+  data: { readonly actor_id: string; readonly sequence: number },
+  at: string,
+): void {
+  publish(engine, {
+    event: 'read',
+    stream: conversationId,
+    conversationId,
+    sequence: 0,
+    resource: data.actor_id,
+    at,
+    team: data,
+    customer: undefined,
+  }).catch(() => {});
+}

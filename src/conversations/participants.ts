@@ -1,0 +1,279 @@
+import { type Kysely, sql, type Transaction, type Updateable } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { MEMBERSHIP_MOVES } from '../protocol/membership.ts';
+import type { ParticipantInput, UpdateParticipantBody } from '../protocol/participant.ts';
+import { after } from '../protocol/transitions.ts';
+import { requireManager, requireOwner } from './access.ts';
+import { tellAdded } from './added.ts';
+import { audit } from './audit.ts';
+import { tellChanged } from './changed.ts';
+import { addParticipant, type ConversationRow, type ParticipantRow } from './create.ts';
+import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
+import { lockConversation } from './standing.ts';
+import { writeSystemEvent } from './system-event.ts';
+
+/**
+ * Add Participant (design.md section 8). Who was a member before comes back as the same participant. Throws
+ * ApiError, `resource_exists` (param actor_id) for who is one now.
+ */
+export async function joinConversation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversationId: string,
+  body: ParticipantInput,
+): Promise<ParticipantRow> {
+  const { conversation, own } = await lockConversation(tx, principal, conversationId);
+  requireManager(principal, own);
+  refuseDirect(conversation);
+  if (body.role === 'owner' || body.role === 'admin') requireOwner(principal, own);
+  const { account_id: accountId, audience } = conversation;
+  const [entry] = await readRoster(tx, { accountId, audience }, [body]);
+  const participant = await join(tx, conversation, entry!);
+
+  const { id } = conversation;
+  const { actorId } = entry!;
+  await tellRightsChanged(tx, [id]);
+  await tellChanged(tx, [
+    { event: 'participant.added', id: participant.id, stream: id },
+    { event: 'conversation.added', id, stream: actorId },
+  ]);
+  await tellAdded(tx, { participantId: participant.id, by: principal.actor.id });
+  await note(tx, principal, participant, 'participant.added', { role: participant.role });
+  const says = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
+  await say(tx, principal, conversation, says);
+  return participant;
+}
+
+/**
+ * Update Participant (design.md section 8): roles are the owners' business, an agent's trigger that of owners and
+ * admins, muting one's own. What is so already changes nothing. Throws ApiError.
+ */
+export async function changeParticipant(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversationId: string,
+  participantId: string,
+  body: UpdateParticipantBody,
+): Promise<ParticipantRow> {
+  const { conversation, own } = await lockConversation(tx, principal, conversationId);
+  const participant = await findMember(tx, conversationId, participantId);
+  const set: Updateable<Schema['participants']> = {};
+  const { role, notifications } = body;
+  if (role !== undefined && role !== participant.role) {
+    requireOwner(principal, own);
+    await checkRole(tx, conversation, participant, role);
+    set.role = role;
+  }
+  if (notifications !== undefined && notifications !== participant.notifications) {
+    if (participant.actor_id !== principal.actor.id) {
+      throw new ApiError('insufficient_permissions', 'Everybody mutes for themselves alone.');
+    }
+    set.notifications = notifications;
+  }
+  const { agent_trigger_policy: policy, agent_trigger_keywords: keywords } = body;
+  if (policy !== undefined || keywords !== undefined) {
+    if (participant.type !== 'agent') {
+      const param = policy === undefined ? 'agent_trigger_keywords' : 'agent_trigger_policy';
+      throw invalid(param, 'Only agents are triggered.');
+    }
+    Object.assign(set, triggerChange(participant, body));
+    if (set.agent_trigger_policy !== undefined) requireManager(principal, own);
+  }
+  if (Object.keys(set).length === 0) return participant;
+
+  const changed = await writeParticipant(tx, participantId, set);
+  await tellRightsChanged(tx, [conversationId]);
+  await tellChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
+  // Muting is nobody else's business.
+  const { notifications: _, ...details } = set;
+  if (Object.keys(details).length > 0) await note(tx, principal, changed, 'participant.changed', details);
+  return changed;
+}
+
+/**
+ * Remove Participant (design.md section 8): oneself leaves, another one is removed, by whom its role does not
+ * outrank. Its sockets lose the conversation with the commit. Throws ApiError.
+ */
+export async function leaveConversation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversationId: string,
+  participantId: string,
+): Promise<ParticipantRow> {
+  const { conversation, own } = await lockConversation(tx, principal, conversationId);
+  const participant = await findMember(tx, conversationId, participantId);
+  refuseDirect(conversation);
+  const { actor_id: actorId } = participant;
+  if (actorId === null)
+    throw new ApiError('resource_conflict', 'What the service posts as cannot be removed.');
+  const isOwn = participant.id === own?.id;
+  if (!isOwn) {
+    requireManager(principal, own);
+    if (participant.role === 'owner' || participant.role === 'admin') requireOwner(principal, own);
+  }
+  await requireAnotherOwner(tx, conversation, participant);
+  const move = isOwn ? 'leave' : 'remove';
+  const membership = after(MEMBERSHIP_MOVES, move, participant.membership);
+  const gone = await writeParticipant(tx, participantId, { membership });
+
+  await tellRightsChanged(tx, [conversationId]);
+  await tellChanged(tx, [
+    { event: 'participant.removed', id: participantId, stream: conversationId },
+    { event: 'conversation.removed', id: conversationId, stream: actorId },
+  ]);
+  await note(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
+  await say(tx, principal, conversation, isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`);
+  return gone;
+}
+
+/** The participant, as long as it is a member. Throws `resource_not_found` (param participant_id). */
+export async function findMember(
+  tx: Kysely<Schema>,
+  conversationId: string,
+  participantId: string,
+): Promise<ParticipantRow> {
+  const participant = await tx
+    .selectFrom('participants')
+    .selectAll()
+    .where('id', '=', participantId)
+    .where('conversation_id', '=', conversationId)
+    .where('membership', 'in', ['active', 'hidden'])
+    .executeTakeFirst();
+  if (participant !== undefined) return participant;
+  throw new ApiError('resource_not_found', 'There is no such participant.', { param: 'participant_id' });
+}
+
+/** Changes a row that clients are streamed. */
+export function writeParticipant(
+  tx: Transaction<Schema>,
+  participantId: string,
+  set: Updateable<Schema['participants']>,
+): Promise<ParticipantRow> {
+  return tx
+    .updateTable('participants')
+    .set({
+      ...set,
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', participantId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** A new row, or the one of before with what is asked now. */
+async function join(
+  tx: Transaction<Schema>,
+  conversation: ConversationRow,
+  entry: RosterEntry,
+): Promise<ParticipantRow> {
+  const before = await tx
+    .selectFrom('participants')
+    .select(['id', 'membership'])
+    .where('conversation_id', '=', conversation.id)
+    .where('actor_id', '=', entry.actorId)
+    .executeTakeFirst();
+  if (before === undefined) return addParticipant(tx, conversation, entry);
+  if (before.membership === 'active' || before.membership === 'hidden') {
+    throw new ApiError('resource_exists', 'Is a participant already.', { param: 'actor_id' });
+  }
+  return writeParticipant(tx, before.id, {
+    membership: after(MEMBERSHIP_MOVES, 'join', before.membership),
+    role: entry.role ?? 'member',
+    agent_trigger_policy: entry.triggerPolicy ?? null,
+    agent_trigger_keywords: [...(entry.triggerKeywords ?? [])],
+  });
+}
+
+/** What is absent stays; keywords go with a policy that has none. */
+function triggerChange(
+  participant: ParticipantRow,
+  { agent_trigger_policy, agent_trigger_keywords }: UpdateParticipantBody,
+): Updateable<Schema['participants']> {
+  const policy = agent_trigger_policy ?? participant.agent_trigger_policy ?? 'mention';
+  const kept = policy === 'always' ? [] : participant.agent_trigger_keywords;
+  const keywords = agent_trigger_keywords ?? kept;
+  checkTrigger(policy, keywords);
+  const isSame =
+    policy === participant.agent_trigger_policy &&
+    keywords.length === participant.agent_trigger_keywords.length &&
+    keywords.every((keyword, index) => keyword === participant.agent_trigger_keywords[index]);
+  return isSame ? {} : { agent_trigger_policy: policy, agent_trigger_keywords: [...keywords] };
+}
+
+async function checkRole(
+  tx: Transaction<Schema>,
+  conversation: ConversationRow,
+  participant: ParticipantRow,
+  role: ParticipantRow['role'],
+): Promise<void> {
+  if (participant.type === 'customer' && (role === 'owner' || role === 'admin')) {
+    throw invalid('role', 'Customers manage nothing.');
+  }
+  if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
+}
+
+/** A group that people are in keeps an owner: the last one hands it over first. */
+async function requireAnotherOwner(
+  tx: Transaction<Schema>,
+  { id, type }: ConversationRow,
+  participant: ParticipantRow,
+): Promise<void> {
+  if (type !== 'group' || participant.role !== 'owner') return;
+  const others = await tx
+    .selectFrom('participants')
+    .select(['role', 'type'])
+    .where('conversation_id', '=', id)
+    .where('id', '<>', participant.id)
+    .where('membership', 'in', ['active', 'hidden'])
+    .execute();
+  if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
+  throw new ApiError('resource_conflict', 'The last owner makes somebody else an owner first.');
+}
+
+function refuseDirect({ type }: ConversationRow): void {
+  if (type !== 'direct_message') return;
+  throw new ApiError('resource_conflict', 'A direct message is between its two users.');
+}
+
+function note(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  participant: ParticipantRow,
+  action: 'participant.added' | 'participant.changed' | 'participant.left' | 'participant.removed',
+  details: object,
+): Promise<void> {
+  return audit(tx, {
+    accountId: participant.account_id,
+    conversationId: participant.conversation_id,
+    actorId: actor.id,
+    action,
+    details: { participant_id: participant.id, actor_id: participant.actor_id, ...details },
+  });
+}
+
+function say(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  { id, account_id }: ConversationRow,
+  says: string,
+): Promise<void> {
+  const body = `${actor.name ?? 'Someone'} ${says}.`;
+  return writeSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
+}
+
+async function nameOf(tx: Transaction<Schema>, actorId: string): Promise<string> {
+  const actor = await tx
+    .selectFrom('actors')
+    .select('name')
+    .where('id', '=', actorId)
+    .executeTakeFirstOrThrow();
+  return actor.name ?? 'someone';
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

@@ -1,0 +1,155 @@
+import type { Transaction } from 'kysely';
+import { createCustomer } from '../accounts/actors.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Audience } from '../protocol/conversation.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { ParticipantInput } from '../protocol/participant.ts';
+import type { NewParticipant } from './create.ts';
+
+/** A participant to be, whose actor is known to fit. */
+export interface RosterEntry extends NewParticipant {
+  readonly actorId: string;
+}
+
+/**
+ * The participants that a body names, each with an actor of the account that is what the body says; a
+ * customer who is named by name and email is made here (design.md section 8). `prefixOf` makes the params:
+ * `participants[0].`, or nothing where the body is one participant. Throws the first problem.
+ */
+export async function readRoster(
+  tx: Transaction<Schema>,
+  { accountId, audience }: { readonly accountId: string; readonly audience: Audience },
+  inputs: readonly ParticipantInput[],
+  prefixOf: (index: number) => string = () => '',
+): Promise<RosterEntry[]> {
+  const actors = await readCandidates(
+    tx,
+    accountId,
+    inputs.flatMap((input) => input.actor_id ?? []),
+  );
+  const entries: RosterEntry[] = [];
+  for (const [index, input] of inputs.entries()) {
+    const prefix = prefixOf(index);
+    checkInput(input, audience, prefix);
+    const actorId = input.actor_id ?? (await newCustomer(tx, accountId, input));
+    if (input.actor_id !== undefined) checkActor(actors.get(actorId), input, prefix);
+    if (entries.some((entry) => entry.actorId === actorId)) {
+      throw invalid(`${prefix}actor_id`, 'Is among the participants already.');
+    }
+    entries.push({
+      type: input.type,
+      actorId,
+      ...(input.role !== undefined && { role: input.role }),
+      ...(input.type === 'agent' && triggerOf(input)),
+    });
+  }
+  return entries;
+}
+
+/** The members of a roster as participants, in its order; who was deactivated meanwhile is left out. */
+export async function readGroupRoster(tx: Transaction<Schema>, groupId: string): Promise<RosterEntry[]> {
+  const members = await tx
+    .selectFrom('group_members')
+    .innerJoin('actors', 'actors.id', 'group_members.actor_id')
+    .select(['actors.id', 'actors.type'])
+    .where('group_members.group_id', '=', groupId)
+    .where('actors.type', 'in', ['user', 'agent'])
+    .where('actors.customer', '=', false)
+    .where('actors.deactivated_at', 'is', null)
+    .orderBy('group_members.position')
+    .execute();
+  return members.map(({ id, type }) => ({ type: type === 'agent' ? 'agent' : 'user', actorId: id }));
+}
+
+/**
+ * What an agent reacts to (specification, conversation_participant): keywords belong to the policies `keyword`,
+ * which cannot be without, and `mention`. Throws `missing_field` or `validation_failed`.
+ */
+export function checkTrigger(
+  policy: NonNullable<NewParticipant['triggerPolicy']>,
+  keywords: readonly string[] | undefined,
+  prefix = '',
+): void {
+  const param = `${prefix}agent_trigger_keywords`;
+  if (policy === 'keyword' && !keywords?.length) {
+    throw new ApiError('missing_field', 'The policy keyword needs keywords.', { param });
+  }
+  if (policy === 'always' && keywords !== undefined && keywords.length > 0) {
+    throw invalid(param, 'The policy always has no keywords.');
+  }
+}
+
+interface Candidate {
+  readonly type: string;
+  readonly customer: boolean;
+  readonly deactivated_at: string | null;
+}
+
+async function readCandidates(
+  tx: Transaction<Schema>,
+  accountId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Candidate>> {
+  if (ids.length === 0) return new Map();
+  const actors = await tx
+    .selectFrom('actors')
+    .select(['id', 'type', 'customer', 'deactivated_at'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', [...ids])
+    .execute();
+  return new Map(actors.map((actor) => [actor.id, actor]));
+}
+
+/** What the body alone and the audience decide. */
+function checkInput(input: ParticipantInput, audience: Audience, prefix: string): void {
+  if (input.type === 'agent') {
+    checkTrigger(input.agent_trigger_policy ?? 'mention', input.agent_trigger_keywords, prefix);
+  }
+  if (input.type !== 'customer') return;
+  if (audience !== 'customer') throw invalid(`${prefix}type`, 'Only a customer conversation has customers.');
+  if (input.actor_id === undefined) {
+    if (input.name === undefined) throw missing(`${prefix}actor_id`);
+    return;
+  }
+  for (const field of ['name', 'email'] as const) {
+    if (input[field] !== undefined) throw invalid(`${prefix}${field}`, 'The customer is named by actor_id.');
+  }
+}
+
+function checkActor(actor: Candidate | undefined, { type }: ParticipantInput, prefix: string): void {
+  const param = `${prefix}actor_id`;
+  if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
+  const fits =
+    type === 'agent'
+      ? actor.type === 'agent'
+      : actor.type === 'user' && actor.customer === (type === 'customer');
+  if (!fits) throw invalid(`${prefix}type`, 'The actor is of another type.');
+  if (actor.deactivated_at !== null) throw invalid(param, 'The actor is deactivated.');
+}
+
+async function newCustomer(
+  tx: Transaction<Schema>,
+  accountId: string,
+  input: ParticipantInput,
+): Promise<string> {
+  if (input.type !== 'customer' || input.name === undefined)
+    throw new TypeError('the schema asks for an actor');
+  const { name, email } = input;
+  const { id } = await createCustomer(tx, { accountId, name, ...(email !== undefined && { email }) });
+  return id;
+}
+
+function triggerOf(input: ParticipantInput & { readonly type: 'agent' }) {
+  return {
+    triggerPolicy: input.agent_trigger_policy ?? 'mention',
+    triggerKeywords: input.agent_trigger_keywords ?? [],
+  } as const;
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_field', 'This field is required.', { param });
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

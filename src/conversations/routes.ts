@@ -1,0 +1,207 @@
+import { Type } from 'typebox';
+import type { Principal } from '../access/principal.ts';
+import type { Database } from '../db/database.ts';
+import { type Queries, within } from '../db/statement.ts';
+import {
+  defineList,
+  PageQuery,
+  type PageRequest,
+  readPage,
+  SearchQuery,
+  toList,
+} from '../http/pagination.ts';
+import { Answer, defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { AuditEvent } from '../protocol/audit-event.ts';
+import {
+  AUDIENCES,
+  CONVERSATION_INCLUDES,
+  CONVERSATION_STATUSES,
+  CONVERSATION_TYPES,
+  Conversation,
+  type ConversationInclude,
+  CreateConversationBody,
+  LEGAL_HOLD_INCLUDES,
+  SetLegalHoldBody,
+  UpdateConversationBody,
+  WORKFLOW_STATUSES,
+} from '../protocol/conversation.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { Body, Id, Include, OneOf } from '../protocol/schema.ts';
+import { readableConversation } from './access.ts';
+import { presentAuditEvent, readAudit } from './audit.ts';
+import type { ConversationRow } from './create.ts';
+import type { ConversationDirectory } from './directory.ts';
+import { conversationRows, expandConversations } from './expand.ts';
+import { readConversations } from './list.ts';
+import { startConversation } from './start.ts';
+import { setLegalHold, updateConversation } from './update.ts';
+
+export interface ConversationRoutesOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+}
+
+export function conversationRoutes({ database, directory }: ConversationRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'create_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations',
+      summary: 'Begin a direct message, a group or a customer case',
+      since: '1.1.harbor',
+      permission: 'messaging:create',
+      query: ConversationQuery,
+      body: CreateConversationBody,
+      status: 201,
+      mayExist: true,
+      response: Conversation,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, query } = call;
+          const { conversation, isNew } = await startConversation(tx, principal, call.body);
+          const shown = await show(within(tx), principal, conversation, query['include[]']);
+          return new Answer(isNew ? 201 : 200, shown);
+        }),
+    }),
+    defineRoute({
+      name: 'list_conversations',
+      method: 'GET',
+      path: '/v1/messaging/conversations',
+      summary: 'List the conversations that the caller may read, newest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: SearchQuery({
+        status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
+        type: Type.Optional(OneOf(CONVERSATION_TYPES)),
+        audience: Type.Optional(OneOf(AUDIENCES)),
+        workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
+        assignee_id: Type.Optional(Id),
+        'include[]': Include(CONVERSATION_INCLUDES),
+      }),
+      status: 200,
+      response: ListOf(Conversation),
+      async handle({ principal, query, url }) {
+        const filters = {
+          status: query.status,
+          type: query.type,
+          audience: query.audience,
+          workflowStatus: query.workflow_status,
+          assigneeId: query.assignee_id,
+        };
+        const page = readPage(CONVERSATIONS, query, { actor: principal.actor.id, ...filters });
+        const rows = await readConversations(
+          database,
+          principal,
+          { ...filters, q: page.search },
+          stretchOf(page),
+        );
+        const shown = await expandConversations(database, principal, rows, query['include[]'] ?? [], ACTORS);
+        return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
+      },
+    }),
+    defineRoute({
+      name: 'get_conversation',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id',
+      summary: 'Read a conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: ConversationQuery,
+      status: 200,
+      response: Conversation,
+      async handle({ principal, params, query }) {
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const [row] = await conversationRows(database, [id]);
+        return show(database, principal, row!, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'update_conversation',
+      method: 'PATCH',
+      path: '/v1/messaging/conversations/:id',
+      summary: 'Rename, assign, move, anchor or archive a conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      query: ConversationQuery,
+      body: UpdateConversationBody,
+      status: 200,
+      response: Conversation,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, params, query, body } = call;
+          const row = await updateConversation(tx, principal, params.id!, body);
+          return show(within(tx), principal, row, query['include[]']);
+        }),
+    }),
+    defineRoute({
+      name: 'list_conversation_audit',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/audit',
+      summary: 'List what was done to a conversation and by whom, newest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(AuditEvent),
+      async handle({ principal, params, query, url }) {
+        const page = readPage(AUDIT, query, { conversation: params.id });
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const rows = await readAudit(database, id, stretchOf(page));
+        return toList(rows, page, url, keyOf, presentAuditEvent);
+      },
+    }),
+    defineRoute({
+      name: 'set_legal_hold',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/set-legal-hold',
+      summary: 'Put a conversation under legal hold, or release it',
+      since: '1.0.harbor',
+      permission: 'messaging:update',
+      query: Body({ 'include[]': Include(LEGAL_HOLD_INCLUDES) }),
+      body: SetLegalHoldBody,
+      status: 200,
+      response: Conversation,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const { principal, params, query, body } = call;
+          const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
+          // The topic is there whenever there is one, and participants' actors never are (specification, endpoint 2).
+          const include = ['topic', ...(query['include[]'] ?? [])] as const;
+          const shown = await expandConversations(within(tx), principal, [row], include);
+          return shown.get(row.id)!;
+        }),
+    }),
+  ];
+}
+
+export const ConversationQuery = Body({ 'include[]': Include(CONVERSATION_INCLUDES) });
+
+/** A conversation as the companions answer it. */
+export async function show(
+  database: Queries,
+  principal: Principal,
+  row: ConversationRow,
+  include: readonly ConversationInclude[] = [],
+): Promise<Conversation> {
+  const shown = await expandConversations(database, principal, [row], include, ACTORS);
+  return shown.get(row.id)!;
+}
+
+const ACTORS = { participantActors: true };
+
+const CONVERSATIONS = defineList('conversations', ['time', 'text']);
+const AUDIT = defineList('audit events', ['time', 'text']);
+
+function stretchOf(page: PageRequest) {
+  return {
+    order: page.direction === 'next' ? ('newest_first' as const) : ('oldest_first' as const),
+    after: page.after,
+    limit: page.fetch,
+  };
+}
+
+function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {
+  return [created_at, id];
+}

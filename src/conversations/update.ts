@@ -1,0 +1,213 @@
+import { sql, type Transaction, type Updateable } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import type { Schema } from '../db/schema.ts';
+import type { AuditAction } from '../protocol/audit-event.ts';
+import type { Conversation, UpdateConversationBody, WorkflowStatus } from '../protocol/conversation.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { type LaneMove, MOVES_BY_HAND } from '../protocol/workflow.ts';
+import { requireManager, requireWriter } from './access.ts';
+import { audit } from './audit.ts';
+import { tellChanged } from './changed.ts';
+import type { ConversationRow } from './create.ts';
+import { lockConversation, type Standing } from './standing.ts';
+import { requireTopic } from './start.ts';
+import { writeSystemEvent } from './system-event.ts';
+import { moveLane } from './workflow.ts';
+
+/**
+ * Update Conversation (design.md section 8): sets what the body names and differs, audited and told. What
+ * is so already changes nothing. Throws ApiError.
+ */
+export async function updateConversation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  id: string,
+  body: UpdateConversationBody,
+): Promise<ConversationRow> {
+  const standing = await lockConversation(tx, principal, id);
+  requireWriter(standing.own);
+  const changes = await changesOf(tx, principal, standing, body);
+  const { conversation } = standing;
+  if (changes.length > 0) await write(tx, principal, conversation, changes);
+  if (body.workflow_status !== undefined) {
+    await moveByHand(tx, principal, conversation, body.workflow_status);
+  }
+  return readRow(tx, id);
+}
+
+/**
+ * Set Legal Hold (specification, endpoint 2): told and audited when it changes. Whoever reads the
+ * conversation on the team may, but its viewers.
+ */
+export async function setLegalHold(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  id: string,
+  legalHold: Conversation['legal_hold'],
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockConversation(tx, principal, id);
+  requireWriter(own);
+  if (conversation.legal_hold === legalHold) return conversation;
+  const details = { from: conversation.legal_hold, to: legalHold };
+  await write(tx, principal, conversation, [
+    { set: { legal_hold: legalHold }, action: 'conversation.legal_hold_set', details },
+  ]);
+  return readRow(tx, id);
+}
+
+/** One field's change, with what is kept and said of it. */
+interface FieldChange {
+  readonly set: Updateable<Schema['conversations']>;
+  readonly action: AuditAction;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** For the timeline, behind the name of who did it. */
+  readonly says?: string;
+}
+
+async function changesOf(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  { conversation, own }: Standing,
+  { title, assignee_id, topic, status }: UpdateConversationBody,
+): Promise<FieldChange[]> {
+  const changes: FieldChange[] = [];
+  if (title !== undefined && title !== conversation.title) {
+    requireGroupOf(conversation, 'title');
+    requireManager(principal, own);
+    changes.push({
+      set: { title },
+      action: 'conversation.renamed',
+      details: { from: conversation.title, to: title },
+      says:
+        title === null ? 'removed the title of the conversation' : `renamed the conversation to “${title}”`,
+    });
+  }
+  if (assignee_id !== undefined && assignee_id !== conversation.assignee_id) {
+    requireGroupOf(conversation, 'assignee_id');
+    const name = assignee_id === null ? null : await requireAssignee(tx, conversation, assignee_id);
+    changes.push({
+      set: { assignee_id },
+      action: 'conversation.assigned',
+      details: { from: conversation.assignee_id, to: assignee_id },
+      says: assignee_id === null ? 'unassigned the conversation' : `assigned the conversation to ${name}`,
+    });
+  }
+  const [type, id] = [topic?.type ?? null, topic?.id ?? null];
+  if (topic !== undefined && (type !== conversation.topic_type || id !== conversation.topic_id)) {
+    if (topic !== null) await requireTopic(tx, conversation.account_id, topic);
+    changes.push({
+      set: { topic_type: type, topic_id: id },
+      action: 'conversation.topic_changed',
+      details: { to: topic },
+    });
+  }
+  if (status !== undefined && status !== conversation.status) {
+    // The two of a direct message are on a par, whoever began it.
+    if (conversation.type !== 'direct_message') requireManager(principal, own);
+    const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
+    changes.push({ set: { status }, action, details: {} });
+  }
+  return changes;
+}
+
+async function write(
+  tx: Transaction<Schema>,
+  { accountId, actor }: Principal,
+  { id }: ConversationRow,
+  changes: readonly FieldChange[],
+): Promise<void> {
+  await tx
+    .updateTable('conversations')
+    .set({
+      ...Object.assign({}, ...changes.map(({ set }) => set)),
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .execute();
+  await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id }]);
+  // What conversations/directory.ts keeps.
+  if (changes.some(({ set }) => 'title' in set || 'status' in set)) await tellRightsChanged(tx, [id]);
+  for (const { action, details, says } of changes) {
+    await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
+    if (says === undefined) continue;
+    await writeSystemEvent(tx, {
+      account_id: accountId,
+      conversation_id: id,
+      visibility: 'internal',
+      body: `${actor.name ?? 'Someone'} ${says}.`,
+    });
+  }
+}
+
+/** To `new` and `needs_approval`, and out of the latter, nobody moves a case by hand. */
+async function moveByHand(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversation: ConversationRow,
+  lane: WorkflowStatus,
+): Promise<void> {
+  if (conversation.audience !== 'customer') {
+    throw invalid('workflow_status', 'Only a customer conversation has lanes.');
+  }
+  if (lane === conversation.workflow_status) return;
+  const moves: Partial<Record<WorkflowStatus, LaneMove>> = MOVES_BY_HAND;
+  const move = moves[lane];
+  if (move === undefined) {
+    const message = `Nothing is moved to ${lane} by hand.`;
+    throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
+  }
+  await moveLane(tx, conversation, move, principal.actor.id);
+}
+
+function requireGroupOf({ type }: ConversationRow, param: string): void {
+  if (type !== 'group') throw invalid(param, 'Only a group has this.');
+}
+
+/** A person who can read the conversation, or a group; its name. Throws `resource_not_found` or `validation_failed`. */
+async function requireAssignee(
+  tx: Transaction<Schema>,
+  conversation: ConversationRow,
+  actorId: string,
+): Promise<string> {
+  const actor = await tx
+    .selectFrom('actors')
+    .leftJoin('roles', 'roles.id', 'actors.role_id')
+    .leftJoin('participants', (join) =>
+      join
+        .onRef('participants.actor_id', '=', 'actors.id')
+        .on('participants.conversation_id', '=', conversation.id)
+        .on('participants.membership', 'in', ['active', 'hidden']),
+    )
+    .select([
+      'actors.type',
+      'actors.name',
+      'actors.customer',
+      'actors.deactivated_at',
+      'roles.type as role_type',
+      'participants.id as participant_id',
+    ])
+    .where('actors.id', '=', actorId)
+    .where('actors.account_id', '=', conversation.account_id)
+    .executeTakeFirst();
+  const param = 'assignee_id';
+  if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
+  const name = actor.name ?? 'someone';
+  if (actor.type === 'group') return name;
+  if (actor.type !== 'user' || actor.customer || actor.deactivated_at !== null) {
+    throw invalid(param, 'A conversation is assigned to a user or a group.');
+  }
+  if (actor.role_type !== 'admin' && actor.participant_id === null) {
+    throw invalid(param, 'The user cannot read the conversation.');
+  }
+  return name;
+}
+
+function readRow(tx: Transaction<Schema>, id: string): Promise<ConversationRow> {
+  return tx.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

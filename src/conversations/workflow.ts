@@ -1,0 +1,111 @@
+import { sql, type Transaction } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import type { WorkflowStatus } from '../protocol/conversation.ts';
+import { after } from '../protocol/transitions.ts';
+import { type LaneMove, MOVES_BY_HAND, WORKFLOW } from '../protocol/workflow.ts';
+import { audit } from './audit.ts';
+import { tellChanged } from './changed.ts';
+import type { ConversationRow } from './create.ts';
+import { writeSystemEvent } from './system-event.ts';
+
+/**
+ * Moves a case to another lane (design.md section 7, workflow), with its event, its audit and, where it is
+ * resolved or reopened, what the timeline says of it. The caller has locked the row with FOR UPDATE; the lanes
+ * are read again, so that one move after another needs nothing but the row. `by` is who caused it. For
+ * `drafts_decided` the decided draft is written before. A conversation that is no case has no lanes: nothing
+ * happens. Throws ApiError `resource_conflict` (param workflow_status) where the table has no such move.
+ */
+export async function moveLane(
+  tx: Transaction<Schema>,
+  { id, account_id: accountId, audience }: Pick<ConversationRow, 'id' | 'account_id' | 'audience'>,
+  move: LaneMove,
+  by: string | null,
+): Promise<void> {
+  if (audience !== 'customer') return;
+  const before = await readLanes(tx, id);
+  const next = await decide(tx, id, before, move);
+  if (next.shown === before.shown && next.behind === before.behind) return;
+
+  const isVisible = next.shown !== before.shown;
+  await tx
+    .updateTable('conversations')
+    .set({
+      workflow_status: next.shown,
+      lane_behind: next.behind,
+      ...(isVisible && {
+        updated_at: sql<string>`later_than(updated_at)`,
+        changed_in: sql<string>`pg_current_xact_id()`,
+      }),
+    })
+    .where('id', '=', id)
+    .execute();
+  if (isVisible) await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id }]);
+
+  // A draft in between neither resolves nor reopens: customers would see that there is one.
+  const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];
+  if (from === to) return;
+  const isEnd = from === 'resolved' || to === 'resolved';
+  if (isEnd || BY_HAND.has(move)) {
+    const details = { from, to };
+    await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.moved', details });
+  }
+  if (!isEnd) return;
+  await writeSystemEvent(tx, {
+    account_id: accountId,
+    conversation_id: id,
+    visibility: 'system',
+    // The customer reads it: no name of who did it.
+    body: to === 'resolved' ? 'The conversation was resolved.' : 'The conversation was reopened.',
+  });
+}
+
+const BY_HAND: ReadonlySet<LaneMove> = new Set(Object.values(MOVES_BY_HAND));
+
+/** The lane that is shown, and while drafts are open the one behind it. */
+interface Lanes {
+  readonly shown: WorkflowStatus;
+  readonly behind: WorkflowStatus | null;
+}
+
+async function decide(
+  tx: Transaction<Schema>,
+  id: string,
+  { shown, behind }: Lanes,
+  move: LaneMove,
+): Promise<Lanes> {
+  switch (move) {
+    case 'draft_opened':
+      return { shown: after(WORKFLOW, move, shown), behind: behind ?? shown };
+    case 'drafts_decided': {
+      if (shown !== 'needs_approval' || (await hasOpenDraft(tx, id))) return { shown, behind };
+      return { shown: behind ?? WORKFLOW[move].to, behind: null };
+    }
+    case 'customer_wrote':
+    case 'reply_sent':
+      if (behind !== null) return { shown, behind: after(WORKFLOW, move, behind) };
+      return { shown: after(WORKFLOW, move, shown), behind };
+    default:
+      return { shown: after(WORKFLOW, move, shown, 'workflow_status'), behind };
+  }
+}
+
+async function readLanes(tx: Transaction<Schema>, id: string): Promise<Lanes> {
+  const row = await tx
+    .selectFrom('conversations')
+    .select(['workflow_status', 'lane_behind'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const shown = row.workflow_status ?? 'new';
+  return { shown, behind: shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null };
+}
+
+async function hasOpenDraft(tx: Transaction<Schema>, conversationId: string): Promise<boolean> {
+  const draft = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('conversation_id', '=', conversationId)
+    .where('status', '=', 'draft')
+    .limit(1)
+    .executeTakeFirst();
+  return draft !== undefined;
+}

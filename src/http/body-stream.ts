@@ -1,0 +1,85 @@
+import { ApiError } from '../protocol/errors.ts';
+
+/** What brings the bytes, and can be told to wait. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/**
+ * A request's body as it comes, for a reader who does not want it whole in memory. One reader: it ends with the
+ * last byte, or throws ApiError `client_closed_request` where that never comes. A reader slower than the
+ * client makes the client wait; what is in memory then is MOST_WAITING_BYTES and what the kernel had taken in already.
+ */
+export class BodyStream implements AsyncIterable<Buffer> {
+  readonly #flow: Flow;
+  readonly #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #isPaused = false;
+  #state: 'coming' | 'whole' | 'broken' | 'unwanted' = 'coming';
+  #wake: (() => void) | undefined;
+
+  constructor(flow: Flow) {
+    this.#flow = flow;
+  }
+
+  /** `bytes` are the stream's own from now on. */
+  push(bytes: Buffer, last: boolean): void {
+    if (this.#state !== 'coming') return;
+    if (bytes.length > 0) this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (last) this.#state = 'whole';
+    else if (this.#waitingBytes > MOST_WAITING_BYTES) this.#pause();
+    this.#wake?.();
+  }
+
+  /** The client is gone. */
+  break(): void {
+    if (this.#state === 'coming') this.#state = 'broken';
+    this.#wake?.();
+  }
+
+  /** Nobody reads on: what still comes is let go by. */
+  abandon(): void {
+    if (this.#state === 'unwanted') return;
+    this.#state = 'unwanted';
+    this.#waiting.length = 0;
+    this.#resume();
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void> {
+    try {
+      for (;;) {
+        const bytes = this.#waiting.shift();
+        if (bytes !== undefined) {
+          yield bytes;
+          this.#waitingBytes -= bytes.length;
+          if (this.#waitingBytes <= MOST_WAITING_BYTES / 2) this.#resume();
+        } else if (this.#state === 'coming') {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+          this.#wake = undefined;
+        } else break;
+      }
+      if (this.#state !== 'whole') throw new ApiError('client_closed_request', 'The body never came whole.');
+    } finally {
+      this.abandon();
+    }
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#flow.pause();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#flow.resume();
+  }
+}
+
+const MOST_WAITING_BYTES = 256 * 1024;

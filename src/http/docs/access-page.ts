@@ -1,0 +1,63 @@
+import { PERMISSIONS } from '../../protocol/permissions.ts';
+import { CURRENT_VERSION, VERSIONS } from '../../protocol/versions.ts';
+import type { Document } from '../documents.ts';
+import type { Route } from '../route.ts';
+import { code, type Html, html, table } from './html.ts';
+import { pageOf } from './page.ts';
+
+/** What Service-Version may say, and which permission opens what. */
+export function accessPage(routes: readonly Route[]): Document {
+  return pageOf('access', {
+    styles: ['prose.css'],
+    main: html`<h1>Versions and permissions</h1>
+<h2 id="versions">Versions</h2>
+<p>Every request names the version it speaks in <code>Service-Version</code>. An endpoint that came later answers
+<a href="/docs/api/errors#api_version_too_old"><code>api_version_too_old</code></a>.</p>
+${table(
+  ['Version', 'Kind', 'New endpoints'],
+  VERSIONS.map((version) => versionRow(version, routes)),
+)}
+<h2 id="permissions">Permissions</h2>
+<p>A role grants permissions; each endpoint asks for one at most. Admins have them all, and those that
+no other role can be given.</p>
+${permissionsOf(routes).map((permission) => section(permission, routes))}
+<h2 id="customers">Customers and agents</h2>
+<p>Customers have no role: they may call these for what is theirs, and nothing else.</p>
+${listOf(routes.filter(({ customers }) => customers === true))}
+<p>Closed to agents, whatever their roles grant:</p>
+${listOf(routes.filter(({ agents }) => agents === false))}`,
+  });
+}
+
+function versionRow(version: (typeof VERSIONS)[number], routes: readonly Route[]): Html[] {
+  const kind = version.includes('-preview.') ? 'preview' : 'stable';
+  const isCurrent = version === CURRENT_VERSION;
+  return [
+    code(version),
+    html`${isCurrent ? 'stable, current' : kind}`,
+    html`${routes.filter(({ since }) => since === version).length}`,
+  ];
+}
+
+function section(permission: string | null, routes: readonly Route[]): Html {
+  const opened = routes.filter((route) => route.permission === permission);
+  return html`<section class="card">
+<h3>${permission === null ? 'None asked for' : code(permission)}</h3>
+${listOf(opened)}
+</section>`;
+}
+
+/** Those of the table first, in its order; then what only admins have; last what needs none. */
+function permissionsOf(routes: readonly Route[]): (string | null)[] {
+  const asked = routes
+    .map(({ permission }) => permission)
+    .toSorted((a, b) => (a === null ? 1 : b === null ? -1 : 0));
+  return [...new Set<string | null>([...PERMISSIONS, ...asked])];
+}
+
+function listOf(routes: readonly Route[]): Html {
+  if (routes.length === 0) return html`<span class="nothing">no endpoint by itself</span>`;
+  return html`<ul class="plain">
+${routes.map(({ method, path, summary }) => html`<li><code>${method} ${path}</code> <small>${summary}</small></li>`)}
+</ul>`;
+}

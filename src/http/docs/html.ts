@@ -1,0 +1,49 @@
+/** Text that is HTML already: `html` lets it pass, everything else it escapes. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = string | number | Html | readonly Html[];
+
+/** Writes HTML: html`<p>${anything}</p>` shows `anything` as text, whatever characters it has. */
+export function html(literals: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(String.raw({ raw: literals }, ...parts.map(render)));
+}
+
+function render(part: Part): string {
+  if (part instanceof Html) return part.text;
+  if (typeof part === 'object') return part.map(({ text }) => text).join('\n');
+  return String(part).replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** A line of prose in which `code` stands between backticks. */
+export function prose(text: string): Html {
+  const parts = text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
+  return new Html(parts.map((part) => part.text).join(''));
+}
+
+/** A table that can be scrolled sideways where the screen is narrow. */
+export function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
+  return html`<div class="wide"><table>
+<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+<tbody>
+${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
+</tbody>
+</table></div>`;
+}
+
+export function code(text: string | number): Html {
+  return html`<code>${text}</code>`;
+}

@@ -1,0 +1,35 @@
+import { type Document, documentRoute } from '../documents.ts';
+import { openApiDocument } from '../openapi.ts';
+import type { PublicRoutes } from '../public-routes.ts';
+import type { Route } from '../route.ts';
+import { accessPage } from './access-page.ts';
+import { ASSETS } from './assets.ts';
+import { errorsPage } from './errors-page.ts';
+import { PAGES } from './page.ts';
+import { referencePage } from './reference-page.ts';
+import { statesPage } from './states-page.ts';
+
+export interface DocsOptions {
+  /** The whole table: everything is made from it. */
+  readonly routes: readonly Route[];
+  readonly docsUrl: string;
+}
+
+/** The API described for machines and for people: /v1/openapi.json and the pages under /docs. */
+export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
+  const reference = documentRoute(() => referencePage(routes));
+  const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
+  return {
+    '/v1/openapi.json': documentRoute(() => json(openApiDocument({ routes, docsUrl }))),
+    [PAGES.reference.path]: reference,
+    [`${PAGES.reference.path}/`]: reference,
+    [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),
+    [PAGES.states.path]: documentRoute(statesPage),
+    [PAGES.access.path]: documentRoute(() => accessPage(routes)),
+    ...Object.fromEntries(assets),
+  };
+}
+
+function json(value: object): Document {
+  return { contentType: 'application/json', body: Buffer.from(JSON.stringify(value)) };
+}

@@ -1,0 +1,160 @@
+import type { ErrorCondition } from '../protocol/errors.ts';
+import { bodyExampleOf, exampleOf, pathExampleOf } from './openapi-examples.ts';
+import { describeRefusals, refusalsOf, statusOf } from './openapi-refusals.ts';
+import type { SchemaComponents, SchemaObject } from './openapi-schemas.ts';
+import { tagOf } from './openapi-tags.ts';
+import type { Route } from './route.ts';
+import { statusLine } from './status-lines.ts';
+
+/** `/v1/things/:id` as OpenAPI writes it: `/v1/things/{id}`. */
+export function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+/** The operation of a route; what has a name in its schemas goes into `schemas`. */
+export function operationOf(route: Route, schemas: SchemaComponents): object {
+  return {
+    operationId: route.name,
+    tags: [tagOf(route.path)],
+    summary: route.summary,
+    description: describe(route),
+    parameters: [
+      ...pathParameters(route),
+      ...queryParameters(route, schemas),
+      reference('parameters', 'ServiceVersion'),
+      ...(route.open === true ? [] : [reference('parameters', 'ServiceAccount')]),
+      ...(route.method === 'POST' ? [reference('parameters', 'IdempotencyKey')] : []),
+    ],
+    ...(route.open === true ? { security: [] } : {}),
+    ...requestBodyOf(route, schemas),
+    responses: { ...successesOf(route, schemas), ...errorsOf(route) },
+  };
+}
+
+export function reference(section: string, name: string): { readonly $ref: string } {
+  return { $ref: `#/components/${section}/${name}` };
+}
+
+/** Who may call it, and what is particular about it: what neither headers nor schemas say. */
+function describe(route: Route): string {
+  const { secret, since, mayExist } = route;
+  const sentences = [
+    ...(route.open === true
+      ? ['No credential is asked for: the body says who is calling.']
+      : callersOf(route)),
+    ...(secret === true ? ['The answer shows a secret, this once.'] : []),
+    ...(mayExist === true ? ['What is there already is answered with 200.'] : []),
+    `Since version \`${since}\`.`,
+  ];
+  return sentences.join(' ');
+}
+
+function callersOf({ permission, customers, agents }: Route): string[] {
+  return [
+    permission === null ? 'Any valid credential will do.' : `Permission: \`${permission}\`.`,
+    customers === true ? 'Customers may call it for what is theirs.' : 'Closed to customers.',
+    ...(agents === false ? ['Closed to agents.'] : []),
+  ];
+}
+
+function pathParameters({ path }: Route): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: `The ${name === 'id' ? 'id of the resource' : name.replaceAll('_', ' ')}.`,
+    schema: { type: 'string' },
+    example: pathExampleOf(path, name),
+  }));
+}
+
+function queryParameters({ query }: Route, schemas: SchemaComponents): object[] {
+  if (query === undefined) return [];
+  const { properties = {}, required = [] } = query as SchemaObject;
+  return Object.entries(properties)
+    .filter(([, schema]) => !('deprecated' in schema))
+    .map(([name, schema]) => ({
+      name,
+      in: 'query',
+      ...(required.includes(name) ? { required: true } : {}),
+      description: QUERY_TEXTS[name] ?? `Filters by ${name.replace('[]', '').replaceAll('_', ' ')}.`,
+      // `include[]=sender&include[]=author`
+      ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
+      schema: schemas.convert(schema),
+    }));
+}
+
+const QUERY_TEXTS: Readonly<Record<string, string | undefined>> = {
+  cursor: 'Taken as it is from a `next_page_url` or `previous_page_url`; absent for the first page.',
+  limit: 'Most resources on a page.',
+  q: 'Free text to search for, case ignored.',
+  search: 'Another name of `q`.',
+  'include[]': 'Sub-objects to expand; the others are null.',
+  after_sequence: 'Only messages behind this number, oldest first.',
+  before_sequence: 'Only messages before this number, newest first.',
+};
+
+function requestBodyOf({ body, response }: Route, schemas: SchemaComponents): object {
+  if (body === undefined) return {};
+  const schema = schemas.convert(body as SchemaObject);
+  const isRequired = (schema.required ?? []).length > 0;
+  const { const: made } = (response as SchemaObject).properties?.object ?? {};
+  const example = bodyExampleOf(schema, schemas.find, String(made));
+  return { requestBody: { required: isRequired, content: { 'application/json': { schema, example } } } };
+}
+
+function successesOf(route: Route, schemas: SchemaComponents): Record<string, object> {
+  const schema = schemas.convert(route.response as SchemaObject);
+  const example = exampleOf(schema, schemas.find);
+  const content = { 'application/json': { schema, example } };
+  const answer = (description: string) => ({
+    description,
+    headers: headersOf(['RequestId', ...RATE_HEADERS, ...(route.method === 'POST' ? ['Replayed'] : [])]),
+    content,
+  });
+  return {
+    ...(route.mayExist === true ? { 200: answer('It was there already.') } : {}),
+    [route.status]: answer(route.status === 201 ? 'It was made.' : 'Done.'),
+  };
+}
+
+/** A response for each status that a refusal can have, with an example for each of its conditions. */
+function errorsOf(route: Route): Record<string, object> {
+  const byStatus = Object.groupBy(refusalsOf(route), statusOf) as Record<string, ErrorCondition[]>;
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, conditions]) => {
+      const examples = conditions.map((condition) => [condition, reference('examples', condition)]);
+      const response = {
+        description: `${statusLine(Number(status))}: ${describeRefusals(conditions)}.`,
+        headers: headersOf([
+          'RequestId',
+          ...(status === '429' ? RATE_HEADERS : []),
+          ...(status === '429' || status === '503' ? ['RetryAfter'] : []),
+        ]),
+        content: {
+          'application/json': {
+            schema: reference('schemas', 'error'),
+            examples: Object.fromEntries(examples),
+          },
+        },
+      };
+      return [status, response];
+    }),
+  );
+}
+
+const RATE_HEADERS = ['RateLimitLimit', 'RateLimitRemaining', 'RateLimitReset'];
+
+function headersOf(names: readonly string[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [HEADER_NAMES[name], reference('headers', name)]));
+}
+
+/** The name on the wire of each header component. */
+export const HEADER_NAMES: Readonly<Record<string, string>> = {
+  RequestId: 'Request-Id',
+  RateLimitLimit: 'RateLimit-Limit',
+  RateLimitRemaining: 'RateLimit-Remaining',
+  RateLimitReset: 'RateLimit-Reset',
+  RetryAfter: 'Retry-After',
+  Replayed: 'Idempotent-Replayed',
+};

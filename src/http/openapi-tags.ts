@@ -1,0 +1,74 @@
+/** The chapters of the document, in the order in which a newcomer reads them; `paths` says what belongs there. */
+interface Chapter {
+  readonly name: string;
+  readonly description: string;
+  readonly paths: RegExp;
+}
+
+/** The first that fits: what is more particular comes before what contains it. */
+const CHAPTERS: readonly Chapter[] = [
+  {
+    name: 'Messages',
+    description: 'What is said in conversations: sent at once, scheduled, or proposed as a draft.',
+    paths: /^\/v1\/messaging\/(?:messages|conversations\/:id\/messages)/,
+  },
+  {
+    name: 'Participants',
+    description: 'Who is in a conversation, and in which role.',
+    paths: /^\/v1\/messaging\/conversations\/:id\/participants/,
+  },
+  {
+    name: 'Conversations',
+    description: 'Direct messages, groups, and support cases with customers.',
+    paths: /^\/v1\/messaging\/conversations/,
+  },
+  {
+    name: 'Attachments',
+    description: 'Files for messages, uploaded beside the API.',
+    paths: /^\/v1\/messaging\/attachments/,
+  },
+  {
+    name: 'Notifications',
+    description: "The caller's own feed.",
+    paths: /^\/v1\/messaging\/notifications/,
+  },
+  {
+    name: 'Groups and entities',
+    description: 'Rosters that conversations start from, and resources that they are about.',
+    paths: /^\/v1\/(?:messaging\/groups|entities)/,
+  },
+  {
+    name: 'Agents',
+    description: 'Automated agents, their tools, and their runs.',
+    paths: /^\/v1\/ai\//,
+  },
+  {
+    name: 'Access',
+    description: 'The account, its roles, users, API keys and tokens.',
+    paths: /^\/v1\/(?:account|roles|users|api-keys|auth)(?:\/|$)/,
+  },
+  {
+    name: 'Realtime',
+    description: 'What live sockets need of REST.',
+    paths: /^\/v1\/realtime/,
+  },
+  {
+    name: 'Settings',
+    description: 'What else an account sets up.',
+    paths: /^/,
+  },
+];
+
+/** The chapter of a route, by its path with `:name` for parameters. */
+export function tagOf(path: string): string {
+  return CHAPTERS.find(({ paths }) => paths.test(path))!.name;
+}
+
+/** The chapters that some of these paths are in, as OpenAPI declares them. */
+export function tagsOf(paths: readonly string[]): { readonly name: string; readonly description: string }[] {
+  const used = new Set(paths.map(tagOf));
+  return CHAPTERS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({
+    name,
+    description,
+  }));
+}

@@ -1,0 +1,153 @@
+import type { Principal } from '../access/principal.ts';
+import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
+import { type ClaimedFile, claimUploads } from '../attachments/claims.ts';
+import type { ObjectStore } from '../attachments/storage.ts';
+import type { ConversationFacts } from '../conversations/directory.ts';
+import { visibleToCustomers } from '../conversations/message-present.ts';
+import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
+import type { Queries } from '../db/statement.ts';
+import type { SendMessageBody } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { newId } from '../protocol/ids.ts';
+import type { NewAttachment } from './insert-messages.ts';
+import type { Outgoing } from './outgoing.ts';
+import { checkCustomerSend, checkSend, goesToCustomer } from './rules.ts';
+
+/** A message out of a validated body, checked against all that it names. Throws ApiError. */
+export async function compose(
+  database: Queries,
+  store: ObjectStore,
+  principal: Principal,
+  facts: ConversationFacts,
+  body: SendMessageBody,
+): Promise<Outgoing> {
+  if (principal.customer) checkCustomerSend(body);
+  checkSend(body, facts);
+  if (refersToOthers(body)) await checkReferences(database, principal, facts, body);
+  const files = body.attachments?.length
+    ? await claimUploads(database, store, principal, body.attachments)
+    : undefined;
+  const external = goesToCustomer(body);
+  const sender = external && !principal.customer ? facts.persona : principal.actor;
+  return {
+    message: {
+      id: newId('message'),
+      account_id: facts.accountId,
+      conversation_id: facts.id,
+      kind: principal.actor.type === 'agent' ? 'agent' : 'chat',
+      visibility: external ? 'external' : 'internal',
+      channel: body.channel ?? 'message',
+      body: body.body || null,
+      subject: body.subject ?? null,
+      cc: body.cc ?? null,
+      mentions: body.mentions?.length ? [...new Set(body.mentions)] : null,
+      sender_id: sender?.id ?? null,
+      author_id: principal.actor.id,
+      reply_to_id: body.reply_to_message_id ?? null,
+      resource_type: body.link_resource_type ?? null,
+      resource_id: body.link_resource_id ?? null,
+      streaming_state: null,
+      client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
+      attachments: (body.attachments ?? []).map((input, index) =>
+        newAttachment(input, index, files?.get(index)),
+      ),
+    },
+    sender,
+    audience: facts.audience,
+  };
+}
+
+function refersToOthers(body: SendMessageBody): boolean {
+  return (
+    body.source_thread_message_id !== undefined ||
+    body.reply_to_message_id !== undefined ||
+    body.link_resource_id !== undefined ||
+    Boolean(body.attachments?.length)
+  );
+}
+
+/** Everything that the body names exists in this account, and the messages in this conversation. */
+async function checkReferences(
+  database: Queries,
+  principal: Principal,
+  facts: ConversationFacts,
+  body: SendMessageBody,
+): Promise<void> {
+  for (const param of ['source_thread_message_id', 'reply_to_message_id'] as const) {
+    const id = body[param];
+    if (id !== undefined) await checkMessage(database, principal, facts, id, param);
+  }
+  const named = namedResources(body);
+  const found = await readEntities(
+    database,
+    facts.accountId,
+    named.map(({ ref }) => ref),
+  );
+  for (const { ref, param } of named) {
+    if (!found.has(refKey(ref))) throw notFound(param);
+  }
+}
+
+/** Sent, to be seen by the caller, and not deleted. */
+async function checkMessage(
+  database: Queries,
+  principal: Principal,
+  facts: ConversationFacts,
+  id: string,
+  param: string,
+): Promise<void> {
+  const [original] = await database.query<MessageRow>(READ_MESSAGE, [id, facts.id]);
+  const visible =
+    original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
+  if (!visible) throw notFound(param);
+  if (original.deleted_at !== null) {
+    throw new ApiError('resource_gone', 'the message referred to is deleted', { param });
+  }
+}
+
+/** What the body points to among the account's resources, and the field that does. */
+function namedResources(body: SendMessageBody): { ref: EntityRef; param: string }[] {
+  const named: { ref: EntityRef; param: string }[] = [];
+  if (body.link_resource_type !== undefined && body.link_resource_id !== undefined) {
+    const ref = { type: body.link_resource_type, id: body.link_resource_id };
+    named.push({ ref, param: 'link_resource_id' });
+  }
+  for (const [index, attachment] of (body.attachments ?? []).entries()) {
+    if (attachment.kind !== 'resource') continue;
+    const ref = { type: attachment.resource_type!, id: attachment.resource_id! };
+    named.push({ ref, param: `attachments[${index}].resource_id` });
+  }
+  return named;
+}
+
+type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+
+function newAttachment(
+  input: AttachmentInput,
+  position: number,
+  file: ClaimedFile | undefined,
+): NewAttachment {
+  const isResource = input.kind === 'resource';
+  return {
+    id: newId('attachment'),
+    position,
+    kind: input.kind,
+    s3_key: file?.s3_key ?? null,
+    filename: file?.filename ?? null,
+    content_type: file?.content_type ?? null,
+    size_bytes: file?.size_bytes ?? null,
+    url: input.kind === 'link' ? input.url! : null,
+    resource_type: isResource ? input.resource_type! : null,
+    resource_id: isResource ? input.resource_id! : null,
+    ...(file !== undefined && { download_url: file.download_url }),
+  };
+}
+
+function notFound(param: string): ApiError {
+  return new ApiError('resource_not_found', `no such resource: ${param}`, { param });
+}
+
+const READ_MESSAGE = {
+  name: 'read-message',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
+};

@@ -1,0 +1,145 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { audit } from '../conversations/audit.ts';
+import { tellChanged } from '../conversations/changed.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { moveLane } from '../conversations/workflow.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import type { ApproveDraftBody } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { MESSAGE_MOVES } from '../protocol/message-states.ts';
+import { after } from '../protocol/transitions.ts';
+import type { Answering } from './answering.ts';
+import { followExternal, lockConversation, requireActive } from './external.ts';
+import type { NewMessage } from './insert-messages.ts';
+import { insertWaiting } from './insert-waiting.ts';
+import type { LockedWrites } from './locked-write.ts';
+import { conclude } from './outcome.ts';
+import { lockMessage } from './store.ts';
+
+export interface NewDraft {
+  readonly message: NewMessage;
+  /** The thread message that it answers; an older open draft that answers the same is superseded. */
+  readonly sourceThreadMessageId: string | null;
+}
+
+/**
+ * A customer reply that waits for a person's approval (specification, Send Message mode draft). The caller has
+ * locked the conversation; `by` is who proposes it.
+ */
+export async function openDraft(
+  tx: Transaction<Schema>,
+  { message, sourceThreadMessageId }: NewDraft,
+  by: string,
+): Promise<MessageRow> {
+  if (sourceThreadMessageId !== null) await supersede(tx, message.conversation_id, sourceThreadMessageId);
+  const status = after(MESSAGE_MOVES, 'draft', 'none');
+  // A draft has no client_message_id that could be known already.
+  const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
+  await tellChanged(tx, [{ event: 'draft.created', id: row.id, stream: row.conversation_id }]);
+  await moveLane(tx, caseOf(row), 'draft_opened', by);
+  return row;
+}
+
+/** Discards an open draft (specification, endpoint 3). Throws ApiError `resource_conflict` where it is none. */
+export async function rejectDraft(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  draft: MessageRow,
+): Promise<MessageRow> {
+  await lockConversation(tx, draft.conversation_id);
+  const rejected = await conclude(tx, await lockMessage(tx, draft), 'reject');
+  await moveLane(tx, caseOf(draft), 'drafts_decided', actor.id);
+  await auditDraft(tx, actor.id, draft, 'draft.rejected');
+  return rejected;
+}
+
+/**
+ * Sends an open draft, once whoever approves it at the same moment, and answers the sent message. What the
+ * approver says to have seen (`if_version`, `if_last_sequence`) must still be so (design.md section 7, approve).
+ * Throws ApiError `resource_conflict`.
+ */
+export async function approveDraft(
+  lockedWrites: LockedWrites,
+  { actor }: Principal,
+  draft: MessageRow,
+  seen: ApproveDraftBody,
+  answer: Answering,
+): Promise<object> {
+  let reply: object | undefined;
+  const { row } = await lockedWrites.enter(
+    draft.conversation_id,
+    async (tx, conversation) => {
+      const current = await lockMessage(tx, draft);
+      after(MESSAGE_MOVES, 'approve', current.status);
+      requireActive(conversation);
+      await requireSeen(tx, current, seen);
+      return { kind: 'waiting', id: draft.id, status: 'draft', senderId: current.sender_id };
+    },
+    async (tx, written) => {
+      const { id, conversation_id: stream } = written.row;
+      await tellChanged(tx, [{ event: 'draft.updated', id, stream }]);
+      await followExternal(tx, written, 'reply_sent', actor.id);
+      await moveLane(tx, caseOf(written.row), 'drafts_decided', actor.id);
+      await auditDraft(tx, actor.id, written.row, 'draft.approved');
+      reply = await answer(written.row, tx);
+    },
+  );
+  return reply ?? answer(row);
+}
+
+async function supersede(tx: Transaction<Schema>, conversationId: string, sourceId: string): Promise<void> {
+  const older = await tx
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', conversationId)
+    .where('status', '=', 'draft')
+    .where('source_thread_message_id', '=', sourceId)
+    .forUpdate()
+    .execute();
+  for (const draft of older) await conclude(tx, draft, 'supersede');
+}
+
+async function requireSeen(
+  tx: Transaction<Schema>,
+  { conversation_id, updated_at }: MessageRow,
+  { if_version, if_last_sequence }: ApproveDraftBody,
+): Promise<void> {
+  if (if_version !== undefined && if_version !== updated_at) {
+    throw changedMeanwhile('if_version', 'The draft was changed since that version.');
+  }
+  if (if_last_sequence === undefined) return;
+  const [newer] = await within(tx).query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
+  if (newer !== undefined) {
+    throw changedMeanwhile('if_last_sequence', 'The customer has written since that message.');
+  }
+}
+
+function changedMeanwhile(param: keyof ApproveDraftBody, message: string): ApiError {
+  return new ApiError('resource_conflict', message, { param });
+}
+
+function auditDraft(
+  tx: Transaction<Schema>,
+  actorId: string,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
+  action: 'draft.approved' | 'draft.rejected',
+): Promise<void> {
+  return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id } });
+}
+
+/** Drafts are in customer conversations alone. */
+function caseOf({ conversation_id: id, account_id }: MessageRow) {
+  return { id, account_id, audience: 'customer' as const };
+}
+
+// All that customers write takes its number under the lock that the reader holds.
+const READ_CUSTOMER_SINCE = {
+  name: 'read-customer-message-since',
+  text: `
+    SELECT m.id FROM messages m LEFT JOIN actors a ON a.id = m.author_id
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.status = 'sent'
+      AND m.visibility = 'external' AND (a.customer OR m.kind = 'email')
+    LIMIT 1`,
+};

@@ -1,0 +1,96 @@
+import { Type } from 'typebox';
+import type { Downloads } from '../attachments/storage.ts';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { Database } from '../db/database.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/chat-message.ts';
+import { MessageOutcome } from '../protocol/message-outcome.ts';
+import { Body, OneOf } from '../protocol/schema.ts';
+import { answering } from './answering.ts';
+import { deleteMessage, editMessage } from './edits.ts';
+import { showMessage } from './expand.ts';
+import { readOutcome } from './outcome.ts';
+import { readableMessage } from './readable.ts';
+
+export interface EditRoutesOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly directory: ConversationDirectory;
+}
+
+export function editRoutes({ database, files, directory }: EditRoutesOptions): Route[] {
+  const sources = { database, directory };
+  return [
+    defineRoute({
+      name: 'get_message',
+      method: 'GET',
+      path: '/v1/messaging/messages/:id',
+      summary: 'Get a message',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: IncludeQuery,
+      status: 200,
+      response: ChatMessage,
+      async handle({ principal, params, query }) {
+        const { row } = await readableMessage(sources, principal, params.id!);
+        return showMessage(database, files, principal, row, query['include[]'] ?? []);
+      },
+    }),
+    defineRoute({
+      name: 'update_message',
+      method: 'PATCH',
+      path: '/v1/messaging/messages/:id',
+      summary: 'Edit a message of your own, or an open reply draft',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      query: IncludeQuery,
+      body: EditMessageBody,
+      status: 200,
+      response: ChatMessage,
+      async handle(call) {
+        const { principal, params, query, body } = call;
+        const { row, facts } = await readableMessage(sources, principal, params.id!);
+        const answer = answering(database, files, call, query['include[]']);
+        return database.transaction(async (tx) =>
+          answer(await editMessage(tx, { principal, facts, row }, body), tx),
+        );
+      },
+    }),
+    defineRoute({
+      name: 'delete_message',
+      method: 'DELETE',
+      path: '/v1/messaging/messages/:id',
+      summary: 'Delete a message; its tombstone stays in the timeline',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      query: IncludeQuery,
+      status: 200,
+      response: ChatMessage,
+      async handle(call) {
+        const { principal, params, query } = call;
+        const { row, facts } = await readableMessage(sources, principal, params.id!);
+        const answer = answering(database, files, call, query['include[]']);
+        return database.transaction(async (tx) =>
+          answer(await deleteMessage(tx, { principal, facts, row }), tx),
+        );
+      },
+    }),
+    defineRoute({
+      name: 'get_message_outcome',
+      method: 'GET',
+      path: '/v1/messaging/messages/:id/outcome',
+      summary: 'Get what became of a reply draft or a scheduled message',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      status: 200,
+      response: MessageOutcome,
+      async handle({ principal, params }) {
+        const { row } = await readableMessage(sources, principal, params.id!);
+        return readOutcome(database, row);
+      },
+    }),
+  ];
+}
+
+const IncludeQuery = Body({ 'include[]': Type.Optional(Type.Array(OneOf(MESSAGE_INCLUDES))) });

@@ -1,0 +1,86 @@
+import { type Principal, seesWholeAccount } from '../access/principal.ts';
+import { requireSender } from '../conversations/access.ts';
+import type { ConversationFacts } from '../conversations/directory.ts';
+import type { MessageRow } from '../conversations/message-rows.ts';
+import type { EditMessageBody } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+
+/**
+ * Whether the caller may edit this message so (design.md section 7: edit in the wrong state): authors what they
+ * have sent or scheduled, an open draft whoever may send here. Throws ApiError `insufficient_permissions`,
+ * `resource_gone`, `resource_conflict`, or what the fields refuse.
+ */
+export function checkEdit(
+  principal: Principal,
+  facts: ConversationFacts,
+  row: MessageRow,
+  body: EditMessageBody,
+): void {
+  requireSender(principal, facts);
+  requirePresent(row);
+  if (row.status !== 'draft' && row.author_id !== principal.actor.id) {
+    throw new ApiError('insufficient_permissions', 'only its author edits a message');
+  }
+  if (row.status !== 'sent' && row.status !== 'draft' && row.status !== 'scheduled') {
+    throw new ApiError('resource_conflict', `a message that is ${row.status} cannot be edited`);
+  }
+  requireFinished(row);
+  checkFields(row, body);
+}
+
+/**
+ * Whether the caller may delete this message: its author, whoever runs the conversation, and admins and keys
+ * of the account. What was never sent is not deleted but rejected or canceled. Throws like checkEdit.
+ */
+export function checkDelete(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  requireSender(principal, facts);
+  requirePresent(row);
+  requireAuthority(principal, facts, row);
+  if (row.status !== 'sent') {
+    throw new ApiError('resource_conflict', `a message that is ${row.status} cannot be deleted`);
+  }
+  requireFinished(row);
+}
+
+/** Who may take back what somebody else has sent or scheduled: ApiError `insufficient_permissions` for the others. */
+export function requireAuthority(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  const role = facts.members.get(principal.actor.id)?.role;
+  const runsConversation = role === 'owner' || role === 'admin' || seesWholeAccount(principal);
+  if (runsConversation || row.author_id === principal.actor.id) return;
+  throw new ApiError('insufficient_permissions', 'this message is not yours');
+}
+
+function requirePresent({ deleted_at }: MessageRow): void {
+  if (deleted_at !== null) throw new ApiError('resource_gone', 'the message is deleted', { param: 'id' });
+}
+
+function requireFinished({ streaming_state }: MessageRow): void {
+  if (streaming_state !== 'streaming') return;
+  throw new ApiError('resource_conflict', 'the message is still being written');
+}
+
+function checkFields(row: MessageRow, { body, subject, cc, scheduled_at }: EditMessageBody): void {
+  const hasOtherContent = row.has_attachments || row.resource_id !== null;
+  if (body === '' && !hasOtherContent) {
+    throw new ApiError('missing_field', 'body is required', { param: 'body' });
+  }
+  checkMailField(row, 'subject', subject, subject !== '');
+  checkMailField(row, 'cc', cc, cc?.length !== 0);
+  if (scheduled_at === undefined || row.status === 'scheduled') return;
+  if (row.status === 'draft') throw invalid('scheduled_at', 'a draft is sent when it is approved');
+  throw new ApiError('resource_conflict', 'the message is sent', { param: 'scheduled_at' });
+}
+
+/** As with Send Message: a subject and recipients in copy belong to replies to customers, until they are sent. */
+function checkMailField(row: MessageRow, param: 'subject' | 'cc', value: unknown, says: boolean): void {
+  if (value === undefined) return;
+  if (row.visibility !== 'external') {
+    if (says) throw invalid(param, 'only a reply to a customer has this');
+  } else if (row.status === 'sent') {
+    throw new ApiError('resource_conflict', 'the message is sent', { param });
+  }
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

@@ -1,0 +1,157 @@
+import { sql, type Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { audit } from '../conversations/audit.ts';
+import { tellChanged } from '../conversations/changed.ts';
+import type { ConversationFacts } from '../conversations/directory.ts';
+import { lockAgainstHold } from '../conversations/legal-hold.ts';
+import { outsideUpdateOf } from '../conversations/message-events.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import type { Schema } from '../db/schema.ts';
+import type { EditMessageBody } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
+import { lockConversation } from './external.ts';
+import { cancelScheduled, reschedule } from './scheduled.ts';
+import { lockMessage } from './store.ts';
+
+/** A message that the caller may read, and what it asks to be done in its name. */
+export interface EditRequest {
+  readonly principal: Principal;
+  readonly facts: ConversationFacts;
+  readonly row: MessageRow;
+}
+
+/**
+ * What is absent in the body stays, "" and [] clear; an edit that changes nothing leaves no trace. While the
+ * conversation is held, what was there before is kept (design.md section 7, legal hold). Throws ApiError.
+ */
+export async function editMessage(
+  tx: Transaction<Schema>,
+  { principal, facts, row }: EditRequest,
+  body: EditMessageBody,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  let current = await lockMessage(tx, row);
+  checkEdit(principal, facts, current, body);
+  const content = changedContent(current, body);
+  if (content !== undefined) {
+    if (held) await keepRevision(tx, principal, current);
+    current = await update(tx, current, { ...content, edited_at: sql<string>`clock_timestamp()` });
+    const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
+    await tellChanged(tx, [{ event, id: current.id, stream: current.conversation_id }]);
+  }
+  const { scheduled_at: at } = body;
+  return at === undefined || at === current.scheduled_at ? current : reschedule(tx, current, at);
+}
+
+/** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
+export async function deleteMessage(
+  tx: Transaction<Schema>,
+  { principal, facts, row }: EditRequest,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  const current = await lockMessage(tx, row);
+  checkDelete(principal, facts, current);
+  if (held) throw new ApiError('resource_conflict', 'the conversation is under legal hold');
+  await tx
+    .deleteFrom('attachments')
+    .where('conversation_id', '=', current.conversation_id)
+    .where('message_id', '=', current.id)
+    .execute();
+  const tombstone = await update(tx, current, {
+    ...NO_CONTENT,
+    deleted_at: sql<string>`clock_timestamp()`,
+  });
+  await auditOf(tx, principal, current, 'message.deleted', {});
+  await tellChanged(tx, [{ event: 'message.updated', id: current.id, stream: current.conversation_id }]);
+  return tombstone;
+}
+
+/** Takes back what waits for its time. Throws ApiError. */
+export async function cancelMessage(
+  tx: Transaction<Schema>,
+  { principal, facts, row }: EditRequest,
+): Promise<MessageRow> {
+  requireAuthority(principal, facts, row);
+  // Before the message, as a delivery does.
+  await lockConversation(tx, row.conversation_id);
+  const canceled = await cancelScheduled(tx, await lockMessage(tx, row));
+  await auditOf(tx, principal, row, 'message.canceled', {});
+  return canceled;
+}
+
+type Content = Partial<Pick<MessageRow, 'body' | 'subject' | 'cc'>>;
+
+const NO_CONTENT = {
+  body: null,
+  subject: null,
+  cc: null,
+  mentions: null,
+  resource_type: null,
+  resource_id: null,
+  has_attachments: false,
+} as const;
+
+/** Undefined: it says all this already. */
+function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody): Content | undefined {
+  const content: Content = {
+    ...(body !== undefined && { body: body || null }),
+    ...(subject !== undefined && { subject: subject || null }),
+    ...(cc !== undefined && { cc: cc.length === 0 ? null : cc }),
+  };
+  const changes = (Object.keys(content) as (keyof Content)[]).some(
+    (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),
+  );
+  return changes ? content : undefined;
+}
+
+async function keepRevision(tx: Transaction<Schema>, principal: Principal, row: MessageRow): Promise<void> {
+  const { revision } = await tx
+    .insertInto('message_revisions')
+    .values({
+      message_id: row.id,
+      conversation_id: row.conversation_id,
+      revision: sql<number>`(SELECT coalesce(max(revision), 0) + 1 FROM message_revisions WHERE message_id = ${row.id})`,
+      body: row.body,
+      subject: row.subject,
+      cc: row.cc === null ? null : [...row.cc],
+      replaced_by: principal.actor.id,
+    })
+    .returning('revision')
+    .executeTakeFirstOrThrow();
+  await auditOf(tx, principal, row, 'message.edited', { revision });
+}
+
+function update(
+  tx: Transaction<Schema>,
+  { id, conversation_id }: MessageRow,
+  change: object,
+): Promise<MessageRow> {
+  return tx
+    .updateTable('messages')
+    .set({
+      ...change,
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+function auditOf(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
+  action: 'message.edited' | 'message.deleted' | 'message.canceled',
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return audit(tx, {
+    accountId,
+    conversationId,
+    actorId: actor.id,
+    action,
+    details: { message_id: id, ...details },
+  });
+}

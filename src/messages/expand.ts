@@ -1,0 +1,83 @@
+import type { Principal } from '../access/principal.ts';
+import type { Downloads } from '../attachments/storage.ts';
+import { conversationRows, expandConversations } from '../conversations/expand.ts';
+import { expandMessages } from '../conversations/message-expand.ts';
+import { forCustomer, presentMessage, visibleToCustomers } from '../conversations/message-present.ts';
+import type { MessageRow } from '../conversations/message-rows.ts';
+import type { Queries } from '../db/statement.ts';
+import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
+import type { Conversation } from '../protocol/conversation.ts';
+import { READ_BY_ID } from './insert-messages.ts';
+
+/**
+ * Each row's resource with whatever `include[]` of the companions named (design.md section 8): what
+ * expandMessages knows, and the sub-objects that hold messages themselves, one query a kind. Within them
+ * nothing is expanded further. `agent_run` is null: no run has written a message.
+ */
+export async function showMessages(
+  database: Queries,
+  files: Downloads,
+  principal: Principal,
+  rows: readonly MessageRow[],
+  include: readonly MessageInclude[],
+): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
+  const shown = await expandMessages(database, files, principal, rows, include);
+  const withConversation = include.includes('conversation');
+  const withReplyTo = include.includes('reply_to');
+  if (!withConversation && !withReplyTo) return shown;
+  const [conversations, originals] = await Promise.all([
+    readConversations(database, principal, withConversation ? rows : []),
+    readOriginals(database, principal, withReplyTo ? rows : []),
+  ]);
+  return new Map(
+    [...shown].map(([row, message]) => [
+      row,
+      {
+        ...message,
+        conversation: conversations.get(row.conversation_id) ?? null,
+        reply_to: originals.get(row.reply_to_id ?? '') ?? null,
+      },
+    ]),
+  );
+}
+
+/** One row's. */
+export async function showMessage(
+  database: Queries,
+  files: Downloads,
+  principal: Principal,
+  row: MessageRow,
+  include: readonly MessageInclude[],
+): Promise<ChatMessage> {
+  const shown = await showMessages(database, files, principal, [row], include);
+  return shown.get(row)!;
+}
+
+async function readConversations(
+  database: Queries,
+  principal: Principal,
+  rows: readonly MessageRow[],
+): Promise<ReadonlyMap<string, Conversation>> {
+  if (rows.length === 0) return new Map();
+  const ids = [...new Set(rows.map((row) => row.conversation_id))];
+  return expandConversations(database, principal, await conversationRows(database, ids), []);
+}
+
+/** The messages replied to, as the caller may see them. */
+async function readOriginals(
+  database: Queries,
+  { customer }: Principal,
+  rows: readonly MessageRow[],
+): Promise<ReadonlyMap<string, ChatMessage>> {
+  const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
+  if (ids.length === 0) return new Map();
+  const originals = await database.query<MessageRow>(READ_BY_ID, [ids]);
+  // A customer reads no other conversations than cases.
+  const visible = originals.filter((row) => !customer || visibleToCustomers(row, 'customer'));
+  return new Map(
+    visible.map((row) => {
+      const message = presentMessage(row);
+      return [row.id, customer ? forCustomer(message) : message];
+    }),
+  );
+}

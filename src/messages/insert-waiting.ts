@@ -1,0 +1,57 @@
+import { sql, type Transaction } from 'kysely';
+import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import type { Schema } from '../db/schema.ts';
+import type { NewMessage } from './insert-messages.ts';
+
+/** What makes a message wait outside the timeline. */
+export type Waiting =
+  | { readonly status: 'draft'; readonly sourceThreadMessageId: string | null }
+  | {
+      readonly status: 'scheduled';
+      /** RFC 3339. */
+      readonly scheduledAt: string;
+    };
+
+/**
+ * A message that is no part of the timeline yet, with its attachments: it has no number. Undefined where its
+ * author has one of the same client_message_id in the conversation.
+ */
+export async function insertWaiting(
+  tx: Transaction<Schema>,
+  { attachments, ...message }: NewMessage,
+  waiting: Waiting,
+): Promise<MessageRow | undefined> {
+  const row = await tx
+    .insertInto('messages')
+    .values({
+      ...message,
+      cc: mutable(message.cc),
+      mentions: mutable(message.mentions),
+      status: waiting.status,
+      scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
+      source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
+      has_attachments: attachments.length > 0,
+      // One time for both: a row counts as changed from when they differ.
+      created_at: sql<string>`now()`,
+      updated_at: sql<string>`now()`,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirst();
+  if (row === undefined || attachments.length === 0) return row;
+  const { id: message_id, conversation_id, created_at } = row;
+  await tx
+    .insertInto('attachments')
+    .values(
+      attachments.map(({ download_url: _, ...columns }) => ({
+        ...columns,
+        ...{ message_id, conversation_id, created_at },
+      })),
+    )
+    .execute();
+  return row;
+}
+
+function mutable(list: readonly string[] | null): string[] | null {
+  return list === null ? null : [...list];
+}

@@ -1,0 +1,116 @@
+import { Type } from 'typebox';
+import type { Principal } from '../access/principal.ts';
+import type { Downloads } from '../attachments/storage.ts';
+import { readableConversation } from '../conversations/access.ts';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { MessageRow } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import { defineList, PageQuery, type PageRequest, readPage, toList } from '../http/pagination.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { ChatMessage, MESSAGE_INCLUDES, MESSAGE_STATUSES } from '../protocol/chat-message.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { OneOf } from '../protocol/schema.ts';
+import { showMessages } from './expand.ts';
+import { readTimeline } from './list.ts';
+import { readOutside } from './store.ts';
+import type { Timeline } from './timeline.ts';
+
+export interface ListRoutesOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly directory: ConversationDirectory;
+  readonly timeline: Timeline;
+}
+
+export function listRoutes({ database, files, directory, timeline }: ListRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'list_messages',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/messages',
+      summary: 'List the messages of a conversation, newest first; from a number on, oldest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: PageQuery({
+        status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
+        after_sequence: Type.Optional(SequenceBound),
+        before_sequence: Type.Optional(SequenceBound),
+        'include[]': Type.Optional(Type.Array(OneOf(MESSAGE_INCLUDES))),
+      }),
+      status: 200,
+      response: ListOf(ChatMessage),
+      async handle({ principal, params, query, url }) {
+        const { status = 'sent', after_sequence, before_sequence } = query;
+        checkBounds(query);
+        const isSent = status === 'sent';
+        const filters = { conversation: params.id, status, after_sequence, before_sequence };
+        const page = readPage(isSent ? TIMELINE : OUTSIDE, query, filters);
+        const { id: conversationId } = await readableConversation(directory, principal, params.id!);
+        if (!isSent) requireTeam(principal);
+        const rows = isSent
+          ? await readTimeline(database, timeline, {
+              conversationId,
+              ...stretchOf(page, after_sequence, before_sequence),
+              limit: page.fetch,
+              forCustomer: principal.customer,
+            })
+          : await readOutside(database, { conversationId, status, ...outsideOf(page) });
+        const shown = await showMessages(database, files, principal, rows, query['include[]'] ?? []);
+        return toList(rows, page, url, isSent ? byNumber : byTime, (row) => shown.get(row)!);
+      },
+    }),
+  ];
+}
+
+/** 0 stands before the first message. */
+const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+const TIMELINE = defineList('messages', ['integer']);
+const byNumber = (row: MessageRow) => [row.sequence!];
+
+/** What is not sent has no number: it is listed by when it was made. */
+const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);
+const byTime = (row: MessageRow) => [row.created_at, row.id];
+
+interface Bounds {
+  readonly status?: string | undefined;
+  readonly after_sequence?: number | undefined;
+  readonly before_sequence?: number | undefined;
+}
+
+function checkBounds({ status = 'sent', after_sequence, before_sequence }: Bounds): void {
+  if (after_sequence !== undefined && before_sequence !== undefined) {
+    throw exclusive('before_sequence', 'Ask for one of after_sequence and before_sequence.');
+  }
+  if (status === 'sent' || (after_sequence ?? before_sequence) === undefined) return;
+  const param = after_sequence === undefined ? 'before_sequence' : 'after_sequence';
+  throw exclusive(param, 'Only sent messages have a sequence.');
+}
+
+/** The list is newest first, but from a number on oldest first; a previous page is read against it. */
+function stretchOf(page: PageRequest, after: number | undefined, before: number | undefined) {
+  const isUp = (after !== undefined) === (page.direction === 'next');
+  const edge = page.after === null ? undefined : Number(page.after[0]);
+  return {
+    order: isUp ? ('oldest_first' as const) : ('newest_first' as const),
+    after: Math.max(after ?? 0, isUp && edge !== undefined ? edge : 0),
+    before: Math.min(before ?? Infinity, !isUp && edge !== undefined ? edge : Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function outsideOf({ direction, after, fetch: limit }: PageRequest) {
+  const order = direction === 'next' ? ('newest_first' as const) : ('oldest_first' as const);
+  return { order, after: after as readonly [string, string] | null, limit };
+}
+
+/** What waits outside the timeline is the team's business (realtime.md section 3). */
+function requireTeam({ customer }: Principal): void {
+  if (!customer) return;
+  throw new ApiError('insufficient_permissions', 'Customers may list sent messages only.');
+}
+
+function exclusive(param: string, message: string): ApiError {
+  return new ApiError('parameters_exclusive', message, { param });
+}

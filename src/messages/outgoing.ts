@@ -1,0 +1,74 @@
+import { type MessageRow, presentAttachment } from '../conversations/message-rows.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+import { EngineUnavailableError } from '../engine/engine.ts';
+import type { Actor } from '../protocol/actor.ts';
+import type { Attachment } from '../protocol/attachment.ts';
+import type { Audience } from '../protocol/conversation.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { NewMessage } from './insert-messages.ts';
+
+/** A message on its way, with what its event needs and the sender knows already. */
+export interface Outgoing {
+  readonly message: NewMessage;
+  readonly sender: Actor | null;
+  /** Of its conversation. */
+  readonly audience: Audience;
+}
+
+export interface Acknowledged {
+  readonly row: MessageRow;
+  /** It was there already, under the same client_message_id: `row` is the original. */
+  readonly resent: boolean;
+}
+
+/** What one statement made true; `outboxId` is its row, to be removed when everybody has been told. */
+export interface Committed {
+  readonly outboxId: number;
+  readonly messages: readonly CommittedMessage[];
+}
+
+export interface CommittedMessage {
+  readonly row: MessageRow;
+  readonly sender: Actor | null;
+  readonly attachments: readonly Attachment[];
+  readonly audience: Audience;
+}
+
+/** What was written, as the insert's answer completes it. */
+export function asCommitted(
+  { message, sender, audience }: Outgoing,
+  sequence: number,
+  at: string,
+): CommittedMessage {
+  const { attachments, ...columns } = message;
+  return {
+    row: {
+      ...columns,
+      sequence,
+      status: 'sent',
+      has_attachments: attachments.length > 0,
+      scheduled_at: null,
+      edited_at: null,
+      deleted_at: null,
+      created_at: at,
+      updated_at: at,
+    },
+    sender,
+    attachments: attachments.map(({ url, download_url, ...attachment }) =>
+      presentAttachment({ ...attachment, url: download_url ?? url, message_id: columns.id, created_at: at }),
+    ),
+    audience,
+  };
+}
+
+export function unavailable(message: string, cause?: unknown): ApiError {
+  return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
+}
+
+/** What Postgres or the counters say when they are away, for the caller. */
+export function asUnavailable(error: unknown): unknown {
+  if (error instanceof EngineUnavailableError || isUnavailable(error)) {
+    return unavailable('messages cannot be taken at the moment', error);
+  }
+  return error;
+}

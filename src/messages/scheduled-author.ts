@@ -1,0 +1,81 @@
+import type { Transaction } from 'kysely';
+import type { ConversationRow } from '../conversations/create.ts';
+import type { MessageRow } from '../conversations/message-rows.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import type { ActorType } from '../protocol/actor.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { Participant } from '../protocol/participant.ts';
+import type { Permission } from '../protocol/permissions.ts';
+import { requireActive } from './external.ts';
+
+/**
+ * What is asked of whoever sends a message, asked again when a scheduled one is due (design.md section 7,
+ * scheduled_at): nobody is there with a credential, so Postgres says how its author stands now. Throws what
+ * the send would be refused with. `conversation` is locked. Whom the message mentions or answers may have gone
+ * meanwhile: that stops nobody.
+ */
+export async function requireAuthor(
+  tx: Transaction<Schema>,
+  message: Pick<MessageRow, 'author_id' | 'visibility'>,
+  conversation: Pick<ConversationRow, 'id' | 'status'>,
+): Promise<{ readonly customer: boolean }> {
+  const [author] = await within(tx).query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
+  if (author === undefined || author.has_left) {
+    throw new ApiError(
+      'invalid_credentials',
+      'The author was deactivated, or its key is not valid any more.',
+    );
+  }
+  if (!author.subscribed) {
+    throw new ApiError('payment_required', "The account's subscription is not active.");
+  }
+  if (!author.customer) {
+    requireGranted(author, 'messaging:create');
+    const isReply = message.visibility === 'external';
+    if (isReply && author.type === 'agent') requireGranted(author, 'messaging:send_external');
+  }
+  if (author.participant_role === null && !author.admin && author.type !== 'api_key') {
+    throw new ApiError('resource_not_found', 'The author is no participant of the conversation any more.');
+  }
+  if (author.participant_role === 'viewer') {
+    throw new ApiError('insufficient_permissions', 'Viewers of a conversation cannot send to it.');
+  }
+  requireActive(conversation);
+  return author;
+}
+
+interface AuthorRow {
+  readonly type: ActorType;
+  readonly customer: boolean;
+  /** Deactivated; of a key: none of its secrets is valid. */
+  readonly has_left: boolean;
+  readonly subscribed: boolean;
+  readonly admin: boolean;
+  readonly permissions: readonly string[];
+  /** Null: no active participant. */
+  readonly participant_role: Participant['role'] | null;
+}
+
+function requireGranted({ admin, permissions }: AuthorRow, permission: Permission): void {
+  if (admin || permissions.includes(permission)) return;
+  throw new ApiError('insufficient_permissions', `The author's role does not grant ${permission} any more.`);
+}
+
+const READ_AUTHOR = {
+  name: 'read-scheduled-author',
+  text: `
+    SELECT a.type, a.customer, c.subscription = 'active' AS subscribed,
+      coalesce(r.type = 'admin', false) AS admin, coalesce(r.permissions, '{}') AS permissions,
+      p.role AS participant_role,
+      a.deactivated_at IS NOT NULL OR a.type = 'api_key' AND NOT EXISTS (
+        SELECT FROM api_keys k WHERE k.account_id = a.account_id AND k.actor_id = a.id AND k.revoked_at IS NULL
+          AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+      ) AS has_left
+    FROM actors a
+    JOIN accounts c ON c.id = a.account_id
+    LEFT JOIN roles r ON r.id = a.role_id
+    LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
+      AND p.membership IN ('active', 'hidden')
+    WHERE a.id = $1`,
+};

@@ -1,0 +1,229 @@
+import type { Transaction } from 'kysely';
+import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
+import { insertOutbox } from '../db/outbox.ts';
+import { hasLiveJob } from '../db/queue.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { ApiError, ERRORS } from '../protocol/errors.ts';
+import { followExternal } from './external.ts';
+import type { LockedWrites } from './locked-write.ts';
+import { conclude } from './outcome.ts';
+import { asUnavailable, type CommittedMessage } from './outgoing.ts';
+import {
+  addDelivery,
+  cancelScheduled,
+  NOT_SENT,
+  type NotSent,
+  type ScheduledJob,
+  tellSchedule,
+} from './scheduled.ts';
+import { requireAuthor } from './scheduled-author.ts';
+
+export interface ScheduledDeliveryOptions {
+  readonly database: Database;
+  readonly lockedWrites: Pick<LockedWrites, 'enter'>;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** The pause behind the nth refusal, in milliseconds. Default a second, twice as long each time. */
+  readonly backoffMs?: (attempts: number) => number;
+}
+
+/** Refusals that end a message (design.md section 7, scheduled_at). */
+const MAX_ATTEMPTS = 5;
+
+/** What is away is asked for again after this long, however often: that is no refusal. */
+const RETRY_MS = 1_000;
+
+/** A message whose time is this long past, in milliseconds, should have had its job by now. */
+const LOST_AFTER_MS = 3_000;
+const MAX_LOST = 100;
+
+/**
+ * Delivers scheduled messages when they are due (design.md section 5 and section 7, scheduled_at). That each
+ * is sent once, whatever the queue does and however many nodes try, comes from the row: under the
+ * conversation's lock only what is still scheduled, and due, enters the timeline. The queue's jobs are
+ * no more than reminders, and may be lost, late or double.
+ */
+export class ScheduledDelivery {
+  readonly #options: Required<ScheduledDeliveryOptions>;
+
+  constructor(options: ScheduledDeliveryOptions) {
+    this.#options = { backoffMs: (attempts) => 1_000 * 2 ** (attempts - 1), ...options };
+  }
+
+  /**
+   * Sends the message if it is due and may still be sent; else what follows from that is committed when this
+   * resolves: another attempt, or its end. Rejects when Postgres is away.
+   */
+  async deliver(job: ScheduledJob): Promise<void> {
+    const { lockedWrites, metrics } = this.#options;
+    let due: DueRow | undefined;
+    let byCustomer = false;
+    try {
+      const { row } = await lockedWrites.enter(
+        job.conversation_id,
+        async (tx, conversation) => {
+          due = await lockDue(tx, job);
+          if (due === undefined) throw new NothingToDo();
+          if (due.is_too_late) throw new TooLate();
+          byCustomer = (await requireAuthor(tx, due, conversation)).customer;
+          return { kind: 'waiting', id: due.id, status: 'scheduled', senderId: due.sender_id };
+        },
+        (tx, written) => followDelivery(tx, written, byCustomer),
+      );
+      metrics.scheduledEnded.inc({ result: 'sent' });
+      metrics.scheduledLateness.observe(secondsBetween(row.scheduled_at!, row.updated_at));
+    } catch (error) {
+      if (error instanceof NothingToDo) return;
+      await this.#notSent(job, due, error);
+    }
+  }
+
+  /**
+   * Has messages delivered whose job was lost, with a node that was killed or in a way unknown: some of them
+   * at a time. Answers how many it found.
+   */
+  async recoverLost(): Promise<number> {
+    const { database } = this.#options;
+    return database.transaction(async (tx) => {
+      const lost = await within(tx).query<{ id: string; conversation_id: string }>(LOCK_LOST, [MAX_LOST]);
+      for (const row of lost) await addDelivery(tx, row);
+      return lost.length;
+    });
+  }
+
+  async #notSent(job: ScheduledJob, due: DueRow | undefined, error: unknown): Promise<void> {
+    const { database, log } = this.#options;
+    const known = asUnavailable(error);
+    if (known instanceof ApiError && ERRORS[known.condition].transient) {
+      await database.transaction((tx) => addLater(tx, job, RETRY_MS));
+      return;
+    }
+    // Before the row was seen nothing was refused: the queue tries again.
+    if (due === undefined) throw error;
+    if (error instanceof TooLate) {
+      await this.#cancelLate(job, due);
+      return;
+    }
+    if (!(known instanceof ApiError)) log.error({ err: error, ...job }, 'a scheduled message failed');
+    await this.#refused(job, due, known instanceof ApiError ? known.condition : 'internal_error');
+  }
+
+  async #cancelLate(job: ScheduledJob, seen: DueRow): Promise<void> {
+    const { database, metrics } = this.#options;
+    const canceled = await database.transaction(async (tx) => {
+      const row = await lockUnchanged(tx, job, seen);
+      if (row === undefined) return undefined;
+      await tellAuthor(tx, job);
+      return cancelScheduled(tx, row, 'too_late');
+    });
+    if (canceled !== undefined) metrics.scheduledEnded.inc({ result: canceled.status });
+  }
+
+  async #refused(job: ScheduledJob, seen: DueRow, reason: string): Promise<void> {
+    const { database, metrics, backoffMs } = this.#options;
+    const attempts = seen.attempts + 1;
+    const failed = await database.transaction(async (tx) => {
+      const row = await lockUnchanged(tx, job, seen);
+      if (row === undefined) return undefined;
+      await tx
+        .updateTable('messages')
+        .set({ attempts })
+        .where('id', '=', row.id)
+        .where('conversation_id', '=', row.conversation_id)
+        .execute();
+      if (attempts < MAX_ATTEMPTS) {
+        await addLater(tx, job, backoffMs(attempts));
+        return undefined;
+      }
+      await tellAuthor(tx, job);
+      return conclude(tx, row, 'fail', reason);
+    });
+    if (failed !== undefined) metrics.scheduledEnded.inc({ result: failed.status });
+  }
+}
+
+interface DueRow extends MessageRow {
+  readonly attempts: number;
+  readonly is_too_late: boolean;
+}
+
+/** It was canceled, put off or sent meanwhile: whoever did that has seen to the rest. */
+class NothingToDo extends Error {}
+
+/** After so long nobody expects it any more. */
+class TooLate extends Error {}
+
+async function followDelivery(
+  tx: Transaction<Schema>,
+  written: CommittedMessage,
+  byCustomer: boolean,
+): Promise<void> {
+  const { row } = written;
+  await tellSchedule(tx, row);
+  if (row.visibility !== 'external') return;
+  if (byCustomer) await followExternal(tx, written, 'customer_wrote', null);
+  else await followExternal(tx, written, 'reply_sent', row.author_id);
+}
+
+/** The event reaches who looks at the conversation; its author may not, and may have lost it. */
+function tellAuthor(tx: Transaction<Schema>, { message_id }: ScheduledJob): Promise<void> {
+  const payload: NotSent = { message_id };
+  return insertOutbox(tx, NOT_SENT, payload);
+}
+
+async function addLater(tx: Transaction<Schema>, job: ScheduledJob, delayMs: number): Promise<void> {
+  const [later] = await within(tx).query<{ at: string }>(READ_LATER, [delayMs]);
+  await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, later!.at);
+}
+
+async function lockDue(
+  tx: Transaction<Schema>,
+  { message_id, conversation_id }: ScheduledJob,
+): Promise<DueRow | undefined> {
+  const [row] = await within(tx).query<DueRow>(LOCK_DUE, [message_id, conversation_id]);
+  return row;
+}
+
+/** Undefined: somebody else counted the attempt, or the schedule is another one by now. */
+async function lockUnchanged(
+  tx: Transaction<Schema>,
+  job: ScheduledJob,
+  seen: DueRow,
+): Promise<MessageRow | undefined> {
+  const row = await lockDue(tx, job);
+  const isSame = row?.attempts === seen.attempts && row.scheduled_at === seen.scheduled_at;
+  return isSame ? row : undefined;
+}
+
+function secondsBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 1_000;
+}
+
+const LOCK_DUE = {
+  name: 'lock-due-message',
+  text: `
+    SELECT ${messageColumns('m')}, m.attempts,
+      m.scheduled_at < clock_timestamp() - interval '1 day' AS is_too_late
+    FROM messages m
+    WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'scheduled'
+      AND m.scheduled_at <= clock_timestamp()
+    FOR UPDATE`,
+};
+
+const LOCK_LOST = {
+  name: 'lock-lost-messages',
+  text: `
+    SELECT m.id, m.conversation_id FROM messages m
+    WHERE m.status = 'scheduled' AND m.scheduled_at < clock_timestamp() - interval '${LOST_AFTER_MS} ms'
+      AND NOT ${hasLiveJob('m.id')}
+    ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
+};
+
+const READ_LATER = {
+  name: 'read-later',
+  text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
+};

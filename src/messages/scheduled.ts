@@ -1,0 +1,133 @@
+import { sql, type Transaction } from 'kysely';
+import { tellChanged } from '../conversations/changed.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { addJob, removeJob } from '../db/queue.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { MESSAGE_MOVES } from '../protocol/message-states.ts';
+import { after } from '../protocol/transitions.ts';
+import { type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
+import { insertWaiting } from './insert-waiting.ts';
+import { conclude } from './outcome.ts';
+
+/** The task that delivers one scheduled message (scheduled-delivery.ts). */
+export const SEND_SCHEDULED = 'send_scheduled';
+
+/** Its payload. There is one waiting job a message: its key is the message's id. */
+export interface ScheduledJob {
+  readonly message_id: string;
+  readonly conversation_id: string;
+}
+
+/** Topic of the outbox: a schedule ended by itself without being sent; its payload is a NotSent. */
+export const NOT_SENT = 'scheduled.not_sent';
+
+export interface NotSent {
+  readonly message_id: string;
+}
+
+/**
+ * Queues a message that was checked like any other for `scheduledAt` (RFC 3339); it gets its number when it is
+ * delivered. Where its author has one of the same client_message_id already, that one is the answer. Throws
+ * ApiError `validation_failed` for a time that is not within the year to come, by Postgres' clock
+ * (design.md section 7, scheduled_at).
+ */
+export async function scheduleMessage(
+  tx: Transaction<Schema>,
+  message: NewMessage,
+  scheduledAt: string,
+): Promise<MessageRow> {
+  await requireComing(tx, scheduledAt);
+  const status = after(MESSAGE_MOVES, 'schedule', 'none');
+  const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
+  if (row === undefined) return findOriginal(tx, message);
+  await addDelivery(tx, row, scheduledAt);
+  await tellSchedule(tx, row);
+  return row;
+}
+
+/**
+ * Another time for a message that still waits (`row` is locked and as it stands); its attempts begin anew.
+ * Throws ApiError `resource_conflict` where it waits no more, `validation_failed` as scheduleMessage does.
+ */
+export async function reschedule(
+  tx: Transaction<Schema>,
+  row: MessageRow,
+  scheduledAt: string,
+): Promise<MessageRow> {
+  if (row.status !== 'scheduled') {
+    throw new ApiError('resource_conflict', `Cannot reschedule what is ${row.status}.`);
+  }
+  await requireComing(tx, scheduledAt);
+  const moved = await tx
+    .updateTable('messages')
+    .set({
+      scheduled_at: scheduledAt,
+      attempts: 0,
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', row.id)
+    .where('conversation_id', '=', row.conversation_id)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirstOrThrow();
+  await addDelivery(tx, moved, scheduledAt);
+  await tellSchedule(tx, moved);
+  return moved;
+}
+
+/**
+ * It is not sent any more (`row` is locked and as it stands). `reason` is for its outcome: null where somebody
+ * wanted it so. Throws ApiError `resource_conflict` where it waits no more.
+ */
+export async function cancelScheduled(
+  tx: Transaction<Schema>,
+  row: MessageRow,
+  reason: string | null = null,
+): Promise<MessageRow> {
+  const canceled = await conclude(tx, row, 'cancel', reason);
+  await removeJob(tx, row.id);
+  return canceled;
+}
+
+/** Has it delivered at that time (ISO 8601; without: at once), whatever was planned before. */
+export function addDelivery(
+  tx: Transaction<Schema>,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  runAt?: string,
+): Promise<void> {
+  const job: ScheduledJob = { message_id: id, conversation_id };
+  return addJob(tx, SEND_SCHEDULED, job, { key: id, ...(runAt !== undefined && { runAt }) });
+}
+
+/** `scheduled.updated` (realtime.md section 3). */
+export function tellSchedule(
+  tx: Transaction<Schema>,
+  { id, conversation_id: stream }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<void> {
+  return tellChanged(tx, [{ event: 'scheduled.updated', id, stream }]);
+}
+
+async function findOriginal(tx: Transaction<Schema>, message: NewMessage): Promise<MessageRow> {
+  const { conversation_id, author_id, client_message_id } = message;
+  const [original] = await within(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
+    JSON.stringify([{ conversation_id, author_id, client_message_id }]),
+  ]);
+  return original!;
+}
+
+async function requireComing(tx: Transaction<Schema>, scheduledAt: string): Promise<void> {
+  const [found] = await within(tx).query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
+  if (found?.is_coming) return;
+  throw new ApiError('validation_failed', 'scheduled_at must be in the future, within a year.', {
+    param: 'scheduled_at',
+  });
+}
+
+const READ_IS_COMING = {
+  name: 'read-is-coming',
+  text: `
+    SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz <= clock_timestamp() + interval '1 year'
+      AS is_coming`,
+};

@@ -1,0 +1,63 @@
+import type { Transaction } from 'kysely';
+import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../conversations/message-rows.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Queries, Statement } from '../db/statement.ts';
+import type { MessageStatus } from '../protocol/chat-message.ts';
+import { READ_BY_ID } from './insert-messages.ts';
+
+/** A message of any account, in whatever state; undefined where there is none. */
+export async function readMessage(database: Queries, id: string): Promise<MessageRow | undefined> {
+  const [row] = await database.query<MessageRow>(READ_BY_ID, [[id]]);
+  return row?.status === 'void' ? undefined : row;
+}
+
+/** The message as it stands, which nobody else changes until the transaction ends. */
+export function lockMessage(
+  tx: Transaction<Schema>,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<MessageRow> {
+  return tx
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Which messages outside the timeline, from behind which one. */
+export interface OutsidePage {
+  readonly conversationId: string;
+  readonly status: MessageStatus;
+  readonly order: 'newest_first' | 'oldest_first';
+  /** `created_at` and id of the one before the page; null: from that end of the list. */
+  readonly after: readonly [string, string] | null;
+  readonly limit: number;
+}
+
+/** Messages that are not sent, by their `created_at`. */
+export function readOutside(
+  database: Queries,
+  { conversationId, status, order, after, limit }: OutsidePage,
+): Promise<MessageRow[]> {
+  const [at, id] = after ?? FARTHEST[order];
+  return database.query<MessageRow>(READ_OUTSIDE[order], [conversationId, status, at, id, limit]);
+}
+
+const FARTHEST = { newest_first: ['infinity', ''], oldest_first: ['-infinity', ''] } as const;
+
+const READ_OUTSIDE = {
+  newest_first: outsideStatement('newest', '<', 'DESC'),
+  oldest_first: outsideStatement('oldest', '>', 'ASC'),
+} as const;
+
+function outsideStatement(end: string, beyond: '<' | '>', order: 'ASC' | 'DESC'): Statement {
+  return {
+    name: `list-messages-outside-${end}`,
+    text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.sequence IS NULL AND m.conversation_id = $1 AND m.status = $2
+      AND (m.created_at, m.id) ${beyond} ($3::timestamptz, $4)
+    ORDER BY m.created_at ${order}, m.id ${order} LIMIT $5`,
+  };
+}

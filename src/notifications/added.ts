@@ -1,0 +1,59 @@
+import type { Added } from '../conversations/added.ts';
+import type { Queries } from '../db/statement.ts';
+import type { Engine } from '../engine/engine.ts';
+import { publish } from '../engine/publish.ts';
+import type { Actor } from '../protocol/actor.ts';
+import { type NewNotification, senderType } from './notify.ts';
+import { notificationEvent } from './present.ts';
+import { insertNotifications } from './store.ts';
+
+/**
+ * Tells somebody of having been added to a conversation (`chat.added`): the handler of conversations/added.ts,
+ * which may be called again for the same row. Users alone are told, if they are in it still, have not
+ * muted it and did not add themselves (design.md section 7, notifications). Rejects when some node could
+ * not be told.
+ */
+export async function notifyAdded(database: Queries, engine: Engine, added: Added): Promise<void> {
+  const [joining] = await database.query<Joining>(READ_JOINING, [added.participant_id, added.by]);
+  if (joining === undefined) return;
+  const rows = await insertNotifications(database, [addedNotification(added.notification_id, joining)]);
+  await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+}
+
+interface Joining {
+  readonly account_id: string;
+  readonly recipient_id: string;
+  readonly conversation_id: string;
+  readonly title: string | null;
+  /** Who added the recipient, where anybody did. */
+  readonly by_id: string | null;
+  readonly by_type: Actor['type'] | null;
+  readonly by_name: string | null;
+}
+
+function addedNotification(id: string, joining: Joining): NewNotification {
+  const { by_id, by_type, by_name, title } = joining;
+  const where = title ?? 'a conversation';
+  return {
+    id,
+    account_id: joining.account_id,
+    recipient_id: joining.recipient_id,
+    category: 'chat.added',
+    title: by_id === null ? `You were added to ${where}` : `${by_name ?? 'Someone'} added you to ${where}`,
+    body: null,
+    sender_id: by_id,
+    sender_type: senderType(by_type && { type: by_type }),
+    resource_id: joining.conversation_id,
+    message_id: null,
+  };
+}
+
+const READ_JOINING = {
+  name: 'read-joining',
+  text: `
+    SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
+      a.id AS by_id, a.type AS by_type, a.name AS by_name
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
+    WHERE p.id = $1 AND p.type = 'user' AND p.membership IN ('active', 'hidden')
+      AND p.notifications <> 'muted' AND p.actor_id IS DISTINCT FROM $2`,
+};

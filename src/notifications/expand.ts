@@ -1,0 +1,65 @@
+import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from '../accounts/entities.ts';
+import { readActors } from '../conversations/message-rows.ts';
+import type { Queries } from '../db/statement.ts';
+import type { Entity } from '../protocol/actor.ts';
+import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/notification.ts';
+import type { FeedRow } from './feed.ts';
+import { presentNotification } from './present.ts';
+
+export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
+
+/** What makes the resource of each of these rows, with what was asked for: one query a kind of sub-object. */
+export async function expandFeed(
+  database: Queries,
+  accountId: string,
+  rows: readonly FeedRow[],
+  include: readonly NotificationInclude[],
+): Promise<(row: FeedRow) => Notification> {
+  const senderIds = include.includes('sender')
+    ? [...new Set(rows.flatMap((row) => row.sender_id ?? []))]
+    : [];
+  const [senders, resources] = await Promise.all([
+    readActors(database, senderIds),
+    include.includes('resource') ? readResources(database, accountId, rows) : NO_RESOURCES,
+  ]);
+  return (row) => {
+    const sender = row.sender_id ? senders.get(row.sender_id) : undefined;
+    const ref = refOf(row);
+    const resource = ref === undefined ? undefined : resources.get(refKey(ref));
+    return presentNotification(row, { sender: sender ?? null, resource: resource ?? null });
+  };
+}
+
+const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
+
+/**
+ * What notifications link to, by `refKey`. A conversation is shown as an entity too (design.md section 7,
+ * notifications), though nothing else may link to it as one: readEntities does not know it.
+ */
+async function readResources(
+  database: Queries,
+  accountId: string,
+  rows: readonly FeedRow[],
+): Promise<ReadonlyMap<string, Entity>> {
+  const refs = new Map<string, EntityRef>();
+  for (const ref of rows.flatMap((row) => refOf(row) ?? [])) refs.set(refKey(ref), ref);
+  const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
+  const [entities, conversations] = await Promise.all([
+    readEntities(database, accountId, [...refs.values()]),
+    database.query<EntityRow>(READ_CONVERSATIONS, [accountId, entityIds]),
+  ]);
+  const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
+  for (const [key, entity] of entities) found.set(key, entity);
+  return found;
+}
+
+function refOf({ resource_type: type, resource_id: id }: FeedRow): EntityRef | undefined {
+  return type && id ? { type, id } : undefined;
+}
+
+const READ_CONVERSATIONS = {
+  name: 'read-conversations-as-entities',
+  text: `
+    SELECT 'entity' AS type, id, title AS name, NULL AS handle FROM conversations
+    WHERE account_id = $1 AND id = ANY($2)`,
+};

@@ -1,0 +1,60 @@
+import type { Queries } from '../db/statement.ts';
+import type { Engine } from '../engine/engine.ts';
+import { publish } from '../engine/publish.ts';
+import type { NotSent } from '../messages/scheduled.ts';
+import { newId } from '../protocol/ids.ts';
+import { type NewNotification, preview } from './notify.ts';
+import { notificationEvent } from './present.ts';
+import { insertNotifications } from './store.ts';
+
+/**
+ * Tells its author that a scheduled message was not sent (design.md section 7, scheduled_at), as the system
+ * does: `system.broadcast`. The handler of messages/scheduled.ts, which may be called again for the same row.
+ * Rejects when some node could not be told.
+ */
+export async function notifyNotSent(
+  database: Queries,
+  engine: Engine,
+  { message_id }: NotSent,
+): Promise<void> {
+  const [unsent] = await database.query<Unsent>(READ_UNSENT, [message_id]);
+  if (unsent === undefined) return;
+  const rows = await insertNotifications(database, [notification(unsent)]);
+  await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+}
+
+interface Unsent {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly author_id: string;
+  readonly body: string | null;
+  readonly title: string | null;
+}
+
+function notification({ title, body, ...message }: Unsent): NewNotification {
+  return {
+    id: newId('notification'),
+    account_id: message.account_id,
+    recipient_id: message.author_id,
+    category: 'system.broadcast',
+    title: `Your scheduled message${title === null ? '' : ` in ${title}`} was not sent`,
+    body: body === null ? null : preview(body),
+    sender_id: null,
+    sender_type: 'system',
+    resource_id: message.conversation_id,
+    // One a message: nobody has another one of a message of their own.
+    message_id: message.id,
+  };
+}
+
+/** People of the account alone have notifications. */
+const READ_UNSENT = {
+  name: 'read-unsent-message',
+  text: `
+    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title
+    FROM messages m
+    JOIN conversations c ON c.id = m.conversation_id
+    JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
+    WHERE m.id = $1`,
+};

@@ -1,0 +1,20 @@
+import type { Queries } from '../db/statement.ts';
+import type { NotificationSummary } from '../protocol/notification.ts';
+
+/** Counted when asked, never stored: it cannot drift from the feed. */
+export async function readSummary(database: Queries, recipientId: string): Promise<NotificationSummary> {
+  const [counts] = await database.query<Counts>(COUNT, [recipientId]);
+  return { object: 'notification_summary', ...counts! };
+}
+
+type Counts = Pick<NotificationSummary, 'unseen' | 'unread' | 'total'>;
+
+// Of the feed's index alone, which carries the status.
+const COUNT = {
+  name: 'count-feed',
+  text: `
+    SELECT count(*) FILTER (WHERE status = 'unseen') AS unseen,
+      count(*) FILTER (WHERE status IN ('unseen', 'seen')) AS unread,
+      count(*) AS total
+    FROM notifications WHERE recipient_id = $1 AND status <> 'dismissed'`,
+};

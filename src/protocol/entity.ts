@@ -1,0 +1,8 @@
+import { Type } from 'typebox';
+import { Body, Name } from './schema.ts';
+
+/** A resource of the account's own application that conversations and messages can point to. */
+export const CreateEntityBody = Body({
+  name: Name,
+  handle: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
+});

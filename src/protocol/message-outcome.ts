@@ -1,0 +1,18 @@
+import { type Static, Type } from 'typebox';
+import { MESSAGE_STATUSES } from './chat-message.ts';
+import { Nullable, OneOf, Timestamp } from './schema.ts';
+
+/** How a draft or a scheduled message can end. */
+export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
+
+/** What became of a message (design.md section 8); result, reason and at are null while that is open. */
+export const MessageOutcome = Type.Object({
+  object: Type.Literal('message_outcome'),
+  message_id: Type.String(),
+  status: OneOf(MESSAGE_STATUSES),
+  result: Nullable(OneOf(MESSAGE_RESULTS)),
+  /** Why, where there is more to say than the result does: `too_late`. */
+  reason: Nullable(Type.String()),
+  at: Nullable(Timestamp),
+});
+export type MessageOutcome = Static<typeof MessageOutcome>;

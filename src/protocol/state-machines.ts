@@ -1,0 +1,40 @@
+import { MEMBERSHIP_MOVES } from './membership.ts';
+import { MESSAGE_MOVES } from './message-states.ts';
+import { NOTIFICATION_MOVES } from './notification-states.ts';
+import type { Transitions } from './transitions.ts';
+import { WORKFLOW } from './workflow.ts';
+
+/** A field of a resource that only moves as a table says. */
+export interface StateMachine {
+  /** `chat_message.status` */
+  readonly field: string;
+  /** One or two sentences for the documentation. */
+  readonly about: string;
+  readonly moves: Transitions<string>;
+}
+
+/** All of them, for the documentation (specification, States and transitions). */
+export const STATE_MACHINES: readonly StateMachine[] = [
+  {
+    field: 'chat_message.status',
+    about:
+      'Only `sent` messages stand in the timeline and have a sequence. A draft waits for a person, a scheduled message for its time.',
+    moves: MESSAGE_MOVES,
+  },
+  {
+    field: 'conversation.workflow_status',
+    about:
+      'The lane of a customer case, `new` at first. While a reply draft is open the case stays in `needs_approval`, and what happens meanwhile decides where it returns to.',
+    moves: WORKFLOW,
+  },
+  {
+    field: 'conversation_participant.membership',
+    about: 'One is `active` when added. Who hides a conversation is still a member of it.',
+    moves: MEMBERSHIP_MOVES,
+  },
+  {
+    field: 'notification.status',
+    about: 'It only goes on, never back; what has happened already may be said again.',
+    moves: NOTIFICATION_MOVES,
+  },
+];

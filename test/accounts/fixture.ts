@@ -1,0 +1,108 @@
+import { createActor } from '../../src/accounts/actors.ts';
+import { createRole } from '../../src/accounts/roles.ts';
+import { createUser } from '../../src/accounts/users.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import { PERMISSIONS, type Permission } from '../../src/protocol/permissions.ts';
+import { refusalOf, type TestApp } from '../support/app.ts';
+
+export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+export interface Person {
+  readonly id: string;
+  readonly roleId: string;
+  readonly token: string;
+}
+
+/** A new user of the demo account whose role grants exactly this. */
+export async function personWith(app: TestApp, permissions: readonly Permission[]): Promise<Person> {
+  const accountId = app.demo.account_id;
+  const { id, roleId } = await app.database.transaction(async (tx) => {
+    const role = await createRole(tx, { accountId, name: newId('role'), permissions });
+    const email = `${newId('actor')}@example.com`;
+    const { user } = await createUser(tx, { accountId, name: 'Somebody', email, roleId: role.id });
+    return { id: user.id, roleId: role.id };
+  });
+  return { id, roleId, token: await app.tokenOf(id) };
+}
+
+/** An agent of the demo account that holds every permission a role can be given. */
+export async function trustedAgent(app: TestApp): Promise<string> {
+  const accountId = app.demo.account_id;
+  const { id } = await app.database.transaction(async (tx) => {
+    const role = await createRole(tx, { accountId, name: newId('role'), permissions: PERMISSIONS });
+    return createActor(tx, { account_id: accountId, type: 'agent', name: 'Agent', role_id: role.id });
+  });
+  return app.tokenOf(id);
+}
+
+export interface Guarded {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: object;
+  /** Null: admins alone. */
+  readonly permission: Permission | null;
+  readonly agents: boolean;
+}
+
+/** By who asks, what this endpoint answers to those who may not; `agent` is passed by where agents may. */
+export async function gatesOf(
+  app: TestApp,
+  { method, path, body, permission, agents }: Guarded,
+): Promise<Record<string, string>> {
+  const ask = async (token: string, headers: Record<string, string | undefined> = {}) =>
+    refusalOf(await app.call(method, path, { body, token, headers }));
+  const others = await personWith(
+    app,
+    PERMISSIONS.filter((other) => other !== permission),
+  );
+  return {
+    'no credential': await ask('', { Authorization: undefined }),
+    'an old version': await ask(app.demo.api_key, { 'Service-Version': '1.0.harbor' }),
+    'another account': await ask(app.demo.api_key, { 'Service-Account': app.demo.other_account.account_id }),
+    'every other permission': await ask(others.token),
+    'a reader of messages': await ask(
+      permission === 'messaging:read' ? others.token : app.demo.users.vera.access_token,
+    ),
+    'a customer': await ask(app.demo.customer.access_token),
+    ...(agents ? {} : { 'an agent with every permission': await ask(await trustedAgent(app)) }),
+  };
+}
+
+/** What `gatesOf` answers everywhere. */
+export function closed({ agents }: Pick<Guarded, 'agents'>): Record<string, string> {
+  const forbidden = '403 insufficient_permissions null';
+  return {
+    'no credential': '401 invalid_credentials Authorization',
+    'an old version': '400 api_version_too_old Service-Version',
+    'another account': '404 resource_not_found Service-Account',
+    'every other permission': forbidden,
+    'a reader of messages': forbidden,
+    'a customer': forbidden,
+    ...(agents ? {} : { 'an agent with every permission': forbidden }),
+  };
+}
+
+/** The ids of a list from its first page to its last, and back again; `path` with a limit. */
+export async function walk(app: TestApp, path: string): Promise<{ forth: string[]; back: string[] }> {
+  const forth: string[] = [];
+  const back: string[] = [];
+  let page = await read(app, path);
+  for (;;) {
+    forth.push(...page.data.map(({ id }) => id));
+    if (page.page_info.next_page_url === null) break;
+    page = await read(app, page.page_info.next_page_url);
+  }
+  for (;;) {
+    back.unshift(...page.data.map(({ id }) => id));
+    if (page.page_info.previous_page_url === null) break;
+    page = await read(app, page.page_info.previous_page_url);
+  }
+  return { forth, back };
+}
+
+async function read(app: TestApp, path: string): Promise<List<{ id: string }>> {
+  const { status, text, body } = await app.call<List<{ id: string }>>('GET', path);
+  if (status !== 200) throw new Error(text);
+  return body;
+}

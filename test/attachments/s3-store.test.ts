@@ -1,0 +1,126 @@
+/** Files in object storage: bytes go between it and clients, under URLs that Parley signs. */
+
+import t, { type Test } from 'tap';
+import { S3Store } from '../../src/attachments/s3-store.ts';
+import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { UploadUrl } from '../../src/protocol/upload.ts';
+import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { ObjectServer } from './object-server.ts';
+import { fileOf, NOON_MS, newObject, type StoreGround, send, testStore } from './store-contract.ts';
+
+interface S3Ground extends StoreGround {
+  readonly server: ObjectServer;
+}
+
+const AWAY = { name: 'ApiError', message: 'The object storage is temporarily unavailable.' };
+const CREDENTIALS = { accessKeyId: 'AKIAPARLEY', secretAccessKey: 'a secret of the bucket' };
+
+async function open(t: Test): Promise<S3Ground> {
+  const now = () => ground.nowMs;
+  const server = await new ObjectServer({ bucket: 'files', ...CREDENTIALS, now }).listen(t);
+  const store = new S3Store({
+    bucket: 'files',
+    region: 'eu-central-1',
+    endpoint: server.endpoint,
+    credentials: CREDENTIALS,
+    now,
+  });
+  t.teardown(() => store.close());
+  const ground = { store, server, nowMs: NOON_MS };
+  return ground;
+}
+
+testStore(t, open);
+
+t.test('the size, the type and the only-once are under the signature of an upload', async (t) => {
+  const { store, server } = await open(t);
+  const bytes = Buffer.from('signed');
+  const object = newObject(bytes);
+  const upload = await store.presignUpload(object);
+  t.strictSame(upload.headers, { 'Content-Type': 'text/plain', 'If-None-Match': '*' });
+  const url = new URL(upload.url);
+  t.equal(`${url.origin}${url.pathname}`, `${server.endpoint}/files/${object.key}`);
+  t.equal(url.searchParams.get('X-Amz-Expires'), '900');
+  t.notMatch(upload.url, /checksum|x-id=.*crc/i);
+  await send(upload, bytes);
+  t.same(server.served, [`PUT ${object.key} content-length;content-type;host;if-none-match`]);
+  const { 'If-None-Match': _, ...withoutOnce } = upload.headers;
+  t.equal((await send({ ...upload, headers: withoutOnce as Record<string, string> }, bytes)).status, 403);
+});
+
+t.test('AWS itself is addressed by the bucket’s own host', async (t) => {
+  const store = new S3Store({
+    bucket: 'files',
+    region: 'eu-central-1',
+    endpoint: null,
+    credentials: CREDENTIALS,
+    now: () => NOON_MS,
+  });
+  t.teardown(() => store.close());
+  const url = new URL(await store.presignDownload(fileOf(newObject(Buffer.from('x')))));
+  t.equal(url.host, 'files.s3.eu-central-1.amazonaws.com');
+});
+
+t.test('a page of URLs is signed once', async (t) => {
+  const { store } = await open(t);
+  const files = Array.from({ length: 100 }, () => ({
+    key: newId('upload'),
+    filename: 'a',
+    contentType: 'image/png',
+  }));
+  const first = await Promise.all(files.map((file) => store.presignDownload(file)));
+  t.equal(new Set(first).size, 100);
+  t.same(await Promise.all(files.map((file) => store.presignDownload(file))), first);
+});
+
+t.test('a storage that says no, or says nothing', async (t) => {
+  const { store, server } = await open(t);
+  const key = newId('upload');
+  server.failing = 403;
+  await t.rejects(store.sizeOf(key), AWAY);
+  await t.rejects(store.remove([key]), AWAY);
+  const away = new S3Store({
+    bucket: 'files',
+    region: 'eu-central-1',
+    endpoint: 'http://127.0.0.1:1',
+    credentials: CREDENTIALS,
+  });
+  t.teardown(() => away.close());
+  await t.rejects(away.sizeOf(key), AWAY);
+});
+
+t.test('a whole server with object storage', async (t) => {
+  const server = await new ObjectServer({ bucket: 'files', ...CREDENTIALS, now: Date.now }).listen(t);
+  const app = await startTestApp(t, {
+    PARLEY_S3_BUCKET: 'files',
+    PARLEY_S3_ENDPOINT: server.endpoint,
+    PARLEY_S3_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    PARLEY_S3_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  });
+  const bytes = Buffer.from('a picture');
+  const ask = (size_bytes: number) =>
+    app.call<UploadUrl & Refusal>('POST', '/v1/messaging/attachments/upload-url', {
+      body: { filename: 'a.png', content_type: 'image/png', size_bytes },
+    });
+  t.equal((await ask(100 * 1024 * 1024)).status, 201);
+  t.equal(refusalOf(await ask(100 * 1024 * 1024 + 1)), '422 validation_failed size_bytes');
+  const { body } = await ask(bytes.length);
+  t.strictSame(body.headers, { 'Content-Type': 'image/png', 'If-None-Match': '*' });
+
+  const path = `/v1/messaging/conversations/${app.demo.conversations.group}/messages`;
+  const message = { client_message_id: '1', attachments: [{ kind: 'image', s3_key: body.s3_key }] };
+  const post = () => app.call<ChatMessage & Refusal>('POST', path, { body: message });
+  t.equal(refusalOf(await post()), '409 resource_conflict attachments[0].s3_key');
+  t.ok((await send({ ...body, expiresAtMs: 0 }, bytes)).ok);
+  server.failing = 503;
+  t.equal(refusalOf(await post()), '503 service_unavailable null');
+  server.failing = undefined;
+  t.equal((await post()).status, 201);
+
+  const { body: page } = await app.call<List<ChatMessage>>('GET', `${path}?include[]=attachments`);
+  const got = await fetch(page.data[0]!.attachments![0]!.url!);
+  t.same(Buffer.from(await got.arrayBuffer()), bytes);
+  t.equal((await app.call('GET', `/v1/files/${body.s3_key}`)).status, 404, 'Parley itself has none');
+});

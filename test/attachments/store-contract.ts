@@ -1,0 +1,227 @@
+/** What every ObjectStore keeps (src/attachments/storage.ts), asked over HTTP as browsers ask. */
+
+import type { Test } from 'tap';
+import type { NewObject, ObjectStore, PresignedUpload } from '../../src/attachments/storage.ts';
+import { newId } from '../../src/protocol/ids.ts';
+
+/** An implementation with a clock of the test's. */
+export interface StoreGround {
+  readonly store: ObjectStore;
+  /** Milliseconds since 1970; store and server go by it. */
+  nowMs: number;
+}
+
+export const MINUTE_MS = 60_000;
+/** In the middle of a stretch of time in which download URLs stay the same. */
+export const NOON_MS = Date.UTC(2026, 0, 2, 12, 2, 30);
+
+export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): void {
+  t.test('what is uploaded is there, and comes back the same', async (t) => {
+    const { store } = await open(t);
+    const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
+    const object = newObject(bytes, 'image/png');
+    t.equal(await store.sizeOf(object.key), undefined, 'not there yet');
+    const upload = await store.presignUpload(object);
+    const put = await send(upload, bytes);
+    t.ok(put.ok, `${put.status} ${await put.text()}`);
+    t.equal(await store.sizeOf(object.key), bytes.length);
+
+    const url = await store.presignDownload(fileOf(object, 'map of the world.png'));
+    const got = await fetch(url);
+    t.equal(got.status, 200);
+    t.same(Buffer.from(await got.arrayBuffer()), bytes);
+    t.equal(got.headers.get('content-type'), 'image/png');
+    t.equal(got.headers.get('content-length'), String(bytes.length));
+    t.equal(got.headers.get('content-disposition'), 'attachment; filename="map of the world.png"');
+    t.match(got.headers.get('cache-control'), /^private, max-age=\d+, immutable$/);
+  });
+
+  t.test('a URL takes what was announced, once', async (t) => {
+    const { store } = await open(t);
+    const bytes = Buffer.from('as announced');
+    const object = newObject(bytes);
+    const upload = await store.presignUpload(object);
+    for (const [what, headers, body] of [
+      ['a byte more', {}, Buffer.from('as announced.')],
+      ['a byte fewer', {}, Buffer.from('as announce')],
+      ['nothing', {}, Buffer.alloc(0)],
+      ['another type', { 'Content-Type': 'text/html' }, bytes],
+    ] as const) {
+      const put = await send({ ...upload, headers: { ...upload.headers, ...headers } }, body);
+      t.match(put.status, /^4/, what);
+      t.equal(await store.sizeOf(object.key), undefined, `${what}: nothing is there`);
+    }
+    t.ok((await send(upload, bytes)).ok);
+    t.match((await send(upload, Buffer.from('something els'.slice(1)))).status, /^4/, 'a second time');
+    t.equal(await textOf(await store.presignDownload(fileOf(object))), 'as announced');
+  });
+
+  t.test('of many at once exactly one is in', async (t) => {
+    const { store } = await open(t);
+    const contents = Array.from({ length: 8 }, (_, index) => Buffer.alloc(50_000, `${index}`));
+    const object = newObject(contents[0]!);
+    const upload = await store.presignUpload(object);
+    const puts = await Promise.all(contents.map((bytes) => send(upload, bytes)));
+    t.equal(puts.filter(({ ok }) => ok).length, 1);
+    const text = await textOf(await store.presignDownload(fileOf(object)));
+    t.equal(text, contents[puts.findIndex(({ ok }) => ok)]!.toString());
+  });
+
+  t.test('whatever part of a URL is changed, it is refused', async (t) => {
+    const { store } = await open(t);
+    const bytes = Buffer.from('mine');
+    const [mine, others] = [newObject(bytes), newObject(bytes)];
+    const upload = await store.presignUpload(mine);
+    for (const { what, url } of changesOf(upload.url, mine.key, others.key)) {
+      t.equal((await send({ ...upload, url }, bytes)).status, 403, `upload, ${what}`);
+    }
+    t.equal((await fetch(upload.url)).status, 403, 'a download of it');
+    t.equal(await store.sizeOf(mine.key), undefined);
+    for (const object of [mine, others]) await send(await store.presignUpload(object), bytes);
+
+    const download = await store.presignDownload(fileOf(mine));
+    for (const { what, url } of changesOf(download, mine.key, others.key)) {
+      const got = await fetch(url);
+      t.equal(got.status, 403, `download, ${what}`);
+      t.notMatch(await got.text(), /mine/);
+    }
+    t.equal((await send({ ...upload, url: download }, bytes)).status, 403, 'an upload of it');
+  });
+
+  t.test('URLs end', async (t) => {
+    const ground = await open(t);
+    const { store } = ground;
+    const bytes = Buffer.from('in time');
+    const [early, late] = [newObject(bytes), newObject(bytes)];
+    const uploads = [await store.presignUpload(early), await store.presignUpload(late)] as const;
+    const download = await store.presignDownload(fileOf(early));
+    t.equal(uploads[0].expiresAtMs, NOON_MS + 15 * MINUTE_MS);
+
+    ground.nowMs += 15 * MINUTE_MS - 1_000;
+    t.ok((await send(uploads[0], bytes)).ok, 'a second before');
+    ground.nowMs += 2_000;
+    t.match((await send(uploads[1], bytes)).status, /^4/, 'a second after');
+    t.equal(await store.sizeOf(late.key), undefined);
+
+    t.match((await fetch(download)).status, /^4/, 'a download URL has ended by then');
+    ground.nowMs = NOON_MS + 10 * MINUTE_MS;
+    t.equal(await textOf(download), 'in time', 'which works for ten minutes at least');
+  });
+
+  t.test('readers of the same minutes get the same URL', async (t) => {
+    const ground = await open(t);
+    const file = fileOf(newObject(Buffer.from('x')));
+    const first = await ground.store.presignDownload(file);
+    ground.nowMs += 2 * MINUTE_MS;
+    t.equal(await ground.store.presignDownload(file), first);
+    t.not(await ground.store.presignDownload({ ...file, filename: 'other.txt' }), first);
+    ground.nowMs += MINUTE_MS;
+    t.not(await ground.store.presignDownload(file), first);
+  });
+
+  t.test('what a browser is told about somebody else’s file', async (t) => {
+    const { store } = await open(t);
+    for (const [contentType, shown] of TYPES) {
+      const got = await roundTrip(store, contentType, 'a');
+      t.equal(got.headers.get('content-type'), shown, contentType);
+    }
+    for (const [filename, disposition] of NAMES) {
+      const got = await roundTrip(store, 'text/plain', filename);
+      t.equal(got.headers.get('content-disposition'), disposition, JSON.stringify(filename));
+      t.equal(got.headers.get('x-injected'), null);
+    }
+  });
+
+  t.test('removed is removed', async (t) => {
+    const { store } = await open(t);
+    const bytes = Buffer.from('gone');
+    const object = newObject(bytes);
+    await send(await store.presignUpload(object), bytes);
+    const absent = newId('upload');
+    await store.remove([object.key, absent]);
+    await store.remove([object.key]);
+    await store.tidy();
+    t.equal(await store.sizeOf(object.key), undefined);
+    t.equal((await fetch(await store.presignDownload(fileOf(object)))).status, 404);
+  });
+}
+
+export function newObject(bytes: Buffer, contentType = 'text/plain'): NewObject {
+  return { key: newId('upload'), contentType, sizeBytes: bytes.length };
+}
+
+export function fileOf({ key, contentType }: NewObject, filename: string | null = null) {
+  return { key, contentType, filename };
+}
+
+export function send({ url, headers }: PresignedUpload, bytes: Buffer): Promise<Response> {
+  return fetch(url, { method: 'PUT', headers, body: new Uint8Array(bytes) });
+}
+
+async function textOf(url: string): Promise<string> {
+  return (await fetch(url)).text();
+}
+
+async function roundTrip(store: ObjectStore, contentType: string, filename: string): Promise<Response> {
+  const bytes = Buffer.from('<script>alert(1)</script>');
+  const object = newObject(bytes, contentType);
+  await send(await store.presignUpload(object), bytes);
+  const got = await fetch(await store.presignDownload(fileOf(object, filename)));
+  await got.arrayBuffer();
+  return got;
+}
+
+/** The URL with each of its parts changed, left out, or joined by another. */
+function changesOf(text: string, key: string, other: string): { what: string; url: string }[] {
+  const changes = [{ what: 'another key', url: text.replace(key, other) }];
+  for (const [name, value] of new URL(text).searchParams) {
+    const changed = new URL(text);
+    changed.searchParams.set(name, changedValue(value));
+    changes.push({ what: `another ${name}`, url: changed.href });
+    const without = new URL(text);
+    without.searchParams.delete(name);
+    changes.push({ what: `no ${name}`, url: without.href });
+  }
+  const longer = new URL(text);
+  longer.searchParams.append('filename', 'b.exe');
+  changes.push({ what: 'another parameter', url: longer.href });
+  return changes;
+}
+
+/** Of the same length and kind. */
+function changedValue(value: string): string {
+  const last = value.at(-1) ?? '';
+  return value.slice(0, -1) + (/\d/.test(last) ? (Number(last) + 1) % 10 : last === 'a' ? 'b' : 'a');
+}
+
+const TYPES: readonly (readonly [given: string, shown: string])[] = [
+  ['image/jpeg', 'image/jpeg'],
+  ['IMAGE/WebP', 'image/webp'],
+  ['image/png; x=y', 'image/png'],
+  ['application/pdf', 'application/pdf'],
+  ['text/plain; charset=iso-8859-1', 'text/plain; charset=utf-8'],
+  ['image/svg+xml', 'application/octet-stream'],
+  ['text/html', 'application/octet-stream'],
+  ['application/xhtml+xml', 'application/octet-stream'],
+  ['text/javascript', 'application/octet-stream'],
+  ['multipart/mixed; boundary="a b"', 'application/octet-stream'],
+];
+
+const NAMES: readonly (readonly [filename: string, disposition: string])[] = [
+  ['report.pdf', 'attachment; filename="report.pdf"'],
+  ['q: "x".txt', 'attachment; filename="q_ _x_.txt"'],
+  ['a\r\nX-Injected: 1.txt', 'attachment; filename="a__X-Injected_ 1.txt"'],
+  ['../../etc/passwd', 'attachment; filename=".._.._etc_passwd"'],
+  ['..\\boot.ini\0', 'attachment; filename=".._boot.ini_"'],
+  ['100%25.txt', 'attachment; filename="100_25.txt"; filename*=UTF-8\'\'100%2525.txt'],
+  ["it's (1)*.txt", 'attachment; filename="it\'s (1)_.txt"'],
+  ['naïve.txt', 'attachment; filename="na_ve.txt"; filename*=UTF-8\'\'na%C3%AFve.txt'],
+  ["é'(1).txt", "attachment; filename=\"_'(1).txt\"; filename*=UTF-8''%C3%A9%27%281%29.txt"],
+  ['invoice\u202Efdp.exe', 'attachment; filename="invoice_fdp.exe"'],
+  ['🦜.png', 'attachment; filename="__.png"; filename*=UTF-8\'\'%F0%9F%A6%9C.png'],
+  ['   ', 'attachment; filename="file"'],
+  [
+    `${'é'.repeat(250)}.tar.gz`,
+    `attachment; filename="${'_'.repeat(126)}.gz"; filename*=UTF-8''${'%C3%A9'.repeat(126)}.gz`,
+  ],
+];

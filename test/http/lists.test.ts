@@ -1,0 +1,207 @@
+/** Of every list, over its filters: what was there at the start comes once and in order, forth and back, while rows are added. */
+
+import t from 'tap';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import { startTestApp } from '../support/app.ts';
+import { Random } from '../support/random.ts';
+import { until } from '../support/until.ts';
+
+const app = await startTestApp(t);
+const { demo } = app;
+const { ada, grace } = demo.users;
+let made = 0;
+
+const roleId = await firstRole();
+const busy = await create('/v1/messaging/conversations', {
+  type: 'group',
+  title: 'Busy',
+  participants: [{ type: 'user', actor_id: grace.id }],
+});
+
+interface Subject {
+  /** Of the endpoint. */
+  readonly name: string;
+  readonly path: string;
+  /** Each narrows the list to rows of which `add` makes some. */
+  readonly filters: readonly string[];
+  readonly add: () => Promise<unknown>;
+  readonly token?: string;
+  /** Of many others it is only told that they page alike: messages and tools have tests of their own. */
+  readonly rows: number;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'list_roles',
+    path: '/v1/roles',
+    filters: ['', 'q=page'],
+    add: () => create('/v1/roles', { name: `Page ${made++}`, permissions: ['messaging:read'] }),
+    rows: 6,
+  },
+  {
+    name: 'list_users',
+    path: '/v1/users',
+    filters: ['', 'search=page'],
+    add: () => create('/v1/users', { name: 'Page', email: `page${made++}@example.com`, role_id: roleId }),
+    rows: 6,
+  },
+  {
+    name: 'list_api_keys',
+    path: '/v1/api-keys',
+    filters: ['', 'q=page'],
+    add: () => create('/v1/api-keys', { name: `Page ${made++}`, role_id: roleId }),
+    rows: 6,
+  },
+  {
+    name: 'list_groups',
+    path: '/v1/messaging/groups',
+    filters: ['', 'q=page'],
+    add: () => create('/v1/messaging/groups', { name: `Page ${made++}` }),
+    rows: 6,
+  },
+  {
+    name: 'list_entities',
+    path: '/v1/entities',
+    filters: ['', 'q=page'],
+    add: () => create('/v1/entities', { name: `Page ${made++}` }),
+    rows: 6,
+  },
+  {
+    name: 'list_conversations',
+    path: '/v1/messaging/conversations',
+    filters: ['', 'q=page', 'type=group&audience=internal', 'status=active'],
+    add: () =>
+      create('/v1/messaging/conversations', {
+        type: 'group',
+        title: `Page ${made++}`,
+        participants: [{ type: 'user', actor_id: ada.id }],
+      }),
+    token: ada.access_token,
+    rows: 6,
+  },
+  {
+    name: 'list_conversation_audit',
+    path: `/v1/messaging/conversations/${busy}/audit`,
+    filters: [''],
+    add: async () => {
+      const body = { title: `Busy ${made++}` };
+      const { status } = await app.call('PATCH', `/v1/messaging/conversations/${busy}`, { body });
+      if (status !== 200) throw new Error('the title cannot be changed');
+    },
+    rows: 6,
+  },
+  {
+    name: 'list_messages',
+    path: `/v1/messaging/conversations/${demo.conversations.case}/messages`,
+    filters: ['status=draft'],
+    add: () =>
+      create(`/v1/messaging/conversations/${demo.conversations.case}/messages`, {
+        body: 'page',
+        mode: 'draft',
+        channel: 'message',
+      }),
+    rows: 6,
+  },
+  {
+    name: 'list_agents',
+    path: '/v1/ai/agents',
+    filters: ['', 'q=page', 'trigger_type=manual&status=active'],
+    add: () =>
+      create('/v1/ai/agents', {
+        name: 'Page',
+        slug: `page-${made++}`,
+        category_code: 'page',
+        trigger_type: 'manual',
+        config: {},
+      }),
+    rows: 6,
+  },
+  {
+    name: 'list_notifications',
+    path: '/v1/messaging/notifications',
+    filters: ['', 'category=chat.message', 'status=unseen&sender_types[]=system', 'q=page'],
+    add: async () => {
+      const before = await notificationsOfGrace();
+      await create(`/v1/messaging/conversations/${busy}/messages`, {
+        body: 'page',
+        client_message_id: newId('message'),
+      });
+      await until(async () => (await notificationsOfGrace()) > before, { what: 'a notification' });
+    },
+    token: grace.access_token,
+    rows: 6,
+  },
+];
+
+t.test('every list that can grow is here', async (t) => {
+  const lists = app.routes.filter(({ name }) => name.startsWith('list_') && name !== 'list_tools');
+  t.strictSame(lists.map(({ name }) => name).sort(), SUBJECTS.map(({ name }) => name).sort());
+});
+
+for (const subject of SUBJECTS) {
+  t.test(subject.name, async (t) => {
+    for (let n = 0; n < subject.rows; n++) await subject.add();
+    for (const [seed, filter] of subject.filters.entries()) {
+      const random = new Random(seed + 1);
+      const initial = (await fetchPage(subject, `${subject.path}?limit=100&${filter}`)).data.map(idOf);
+      t.ok(initial.length >= subject.rows, `${filter}: ${initial.length} rows`);
+      const limit = 1 + random.below(4);
+      const what = `${subject.name} ${filter}, ${limit} a page`;
+
+      let page = await fetchPage(subject, `${subject.path}?limit=${limit}&${filter}`);
+      const forth = page.data.map(idOf);
+      while (page.page_info.next_page_url !== null) {
+        if (random.below(3) === 0) await subject.add();
+        page = await fetchPage(subject, page.page_info.next_page_url);
+        forth.push(...page.data.map(idOf));
+      }
+      t.strictSame(only(initial, forth), initial, `${what}, forth`);
+
+      const back = page.data.map(idOf).reverse();
+      while (page.page_info.previous_page_url !== null) {
+        if (random.below(3) === 0) await subject.add();
+        page = await fetchPage(subject, page.page_info.previous_page_url);
+        back.push(...page.data.map(idOf).reverse());
+      }
+      t.strictSame(only(initial, back).reverse(), initial, `${what}, back`);
+      t.equal(new Set(back).size, back.length, `${what}: nothing twice`);
+    }
+  });
+}
+
+function only(initial: readonly string[], ids: readonly string[]): string[] {
+  return ids.filter((id) => initial.includes(id));
+}
+
+function idOf({ id }: { readonly id: string }): string {
+  return id;
+}
+
+async function fetchPage({ token }: Subject, url: string): Promise<List<{ id: string }>> {
+  const { status, body, text } = await app.call<List<{ id: string }>>('GET', url, {
+    token: token ?? demo.api_key,
+  });
+  if (status !== 200) throw new Error(`${url}: ${text}`);
+  return body;
+}
+
+async function create(path: string, body: object): Promise<string> {
+  const answer = await app.call<{ id: string }>('POST', path, { body });
+  if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
+  return answer.body.id;
+}
+
+async function firstRole(): Promise<string> {
+  const { body } = await app.call<List<{ id: string }>>('GET', '/v1/roles?q=viewer');
+  return body.data[0]!.id;
+}
+
+async function notificationsOfGrace(): Promise<number> {
+  const rows = await app.database.kysely
+    .selectFrom('notifications')
+    .select('id')
+    .where('recipient_id', '=', grace.id)
+    .execute();
+  return rows.length;
+}

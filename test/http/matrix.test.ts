@@ -1,0 +1,414 @@
+/**
+ * Every endpoint against every way of not being allowed to use it (design.md section 7, order of checks), and
+ * every id of another account in every place of a path or body: answered byte for byte like an absent one.
+ */
+
+import t from 'tap';
+import { createAccount, updateAccount } from '../../src/accounts/accounts.ts';
+import { createApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
+import { createRole } from '../../src/accounts/roles.ts';
+import { bodyExampleOf } from '../../src/http/openapi-examples.ts';
+import type { SchemaObject } from '../../src/http/openapi-schemas.ts';
+import type { Route } from '../../src/http/route.ts';
+import { type IdKind, newId } from '../../src/protocol/ids.ts';
+import { PERMISSIONS, type Permission } from '../../src/protocol/permissions.ts';
+import { VERSIONS } from '../../src/protocol/versions.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+
+const app = await startTestApp(t);
+const { demo, database, routes } = app;
+const closedRoutes = routes.filter((route) => route.open !== true);
+
+const KINDS: Readonly<Record<string, IdKind>> = {
+  conversations: 'conversation',
+  messages: 'message',
+  participants: 'participant',
+  notifications: 'notification',
+  agents: 'agent',
+  'api-keys': 'apiKey',
+};
+
+interface Reference {
+  /** Of the endpoint. */
+  readonly name: string;
+  readonly place: string;
+  readonly kind: IdKind;
+  /** Good but for the id. */
+  readonly body: (id: string) => object;
+  readonly refusal: string;
+  /** Where it is to be another one than OURS. */
+  readonly conversationId?: string;
+}
+
+function reference(
+  name: string,
+  place: string,
+  kind: IdKind,
+  body: Reference['body'],
+  refusal = `404 resource_not_found ${place.replaceAll('[]', '[0]')}`,
+): Reference {
+  return { name, place, kind, body, refusal };
+}
+
+const message = (fields: object) => ({ body: 'ahoy', client_message_id: newId('message'), ...fields });
+const agent = { name: 'A', slug: 'a', category_code: 'c', trigger_type: 'manual', config: {} };
+const person = () => ({ type: 'user', actor_id: OURS.actor });
+
+const REFERENCES: readonly Reference[] = [
+  reference('create_user', 'role_id', 'role', (role_id) => ({ name: 'A', email: 'a@example.com', role_id })),
+  reference('create_api_key', 'role_id', 'role', (role_id) => ({ name: 'A', role_id })),
+  reference('create_token', 'user_id', 'actor', (user_id) => ({ user_id })),
+  reference('create_group', 'members[]', 'actor', (id) => ({ name: newId('group'), members: [id] })),
+  reference('create_conversation', 'participants[].actor_id', 'actor', (actor_id) => ({
+    type: 'group',
+    title: 'A',
+    participants: [{ type: 'user', actor_id }],
+  })),
+  reference('create_conversation', 'topic.id', 'entity', (id) => ({
+    type: 'group',
+    title: 'A',
+    participants: [person()],
+    topic: { type: 'entity', id },
+  })),
+  reference('create_conversation', 'group_id', 'group', (group_id) => ({
+    type: 'group',
+    title: 'A',
+    participants: [person()],
+    group_id,
+  })),
+  reference('update_conversation', 'assignee_id', 'actor', (assignee_id) => ({ assignee_id })),
+  reference('update_conversation', 'topic.id', 'entity', (id) => ({ topic: { type: 'entity', id } })),
+  reference('add_participant', 'actor_id', 'actor', (actor_id) => ({ type: 'user', actor_id })),
+  reference('create_customer_token', 'participant_id', 'participant', (participant_id) => ({
+    participant_id,
+  })),
+  {
+    ...reference('send_message', 'source_thread_message_id', 'message', (source_thread_message_id) =>
+      message({ mode: 'draft', channel: 'message', source_thread_message_id }),
+    ),
+    conversationId: demo.conversations.case,
+  },
+  reference('send_message', 'reply_to_message_id', 'message', (reply_to_message_id) =>
+    message({ reply_to_message_id }),
+  ),
+  reference('send_message', 'link_resource_id', 'entity', (link_resource_id) =>
+    message({ link_resource_type: 'entity', link_resource_id }),
+  ),
+  reference('send_message', 'attachments[].resource_id', 'entity', (resource_id) =>
+    message({ attachments: [{ kind: 'resource', resource_type: 'entity', resource_id }] }),
+  ),
+  reference(
+    'send_message',
+    'mentions[]',
+    'actor',
+    (id) => message({ mentions: [id] }),
+    '422 validation_failed mentions[0]',
+  ),
+  reference('create_agent', 'role_id', 'role', (role_id) => ({ ...agent, role_id })),
+  reference('update_agent', 'role_id', 'role', (role_id) => ({ role_id })),
+];
+
+let keys = 0;
+const keysWithout = new Map<string, Promise<string>>();
+const OURS = await resourcesOf(demo.api_key, demo.account_id);
+
+t.test('there is something to look at, and each is told apart', async (t) => {
+  t.ok(routes.length > 50, `${routes.length} endpoints`);
+  t.equal(new Set(routes.map(({ name }) => name)).size, routes.length);
+  t.equal(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size, routes.length);
+});
+
+t.test('credentials that are none', async (t) => {
+  const expired = await app.tokenOf(demo.users.ada.id, { issuedAtMs: Date.now() - 86_400_000 });
+  const tampered = `${demo.users.ada.access_token.slice(0, -3)}abc`;
+  const cases: [what: string, authorization: string | undefined, refusal: string][] = [
+    ['none', undefined, '401 invalid_credentials Authorization'],
+    ['empty', '', '401 invalid_credentials Authorization'],
+    ['another scheme', 'Basic YWRhOngK', '401 invalid_credentials Authorization'],
+    ['no token', 'Bearer', '401 invalid_credentials Authorization'],
+    ['nonsense', 'Bearer nonsense', '401 invalid_credentials null'],
+    ['a mistyped key', `Bearer ${demo.api_key.slice(0, -1)}_`, '401 invalid_credentials null'],
+    ['a tampered token', `Bearer ${tampered}`, '401 invalid_credentials null'],
+    ['an expired token', `Bearer ${expired}`, '401 expired_token null'],
+    ['an expired key', `Bearer ${await key({ expired: true })}`, '401 api_key_expired null'],
+    ['a revoked key', `Bearer ${await key({ revoked: true })}`, '401 api_key_revoked null'],
+  ];
+  for (const route of closedRoutes) {
+    const got = await Promise.all(
+      cases.map(async ([what, Authorization]) => {
+        const refusal = await told(route, { headers: { Authorization } });
+        return [what, refusal];
+      }),
+    );
+    t.strictSame(
+      got,
+      cases.map(([what, , refusal]) => [what, refusal]),
+      route.name,
+    );
+  }
+});
+
+t.test('versions', async (t) => {
+  for (const route of routes) {
+    const tooOld = VERSIONS.slice(0, VERSIONS.indexOf(route.since));
+    const got = await Promise.all(
+      [undefined, '', '0.9.harbor', '1.1', ...tooOld].map((version) =>
+        told(route, { headers: { 'Service-Version': version } }),
+      ),
+    );
+    t.strictSame(
+      got,
+      [
+        ...Array(2).fill('400 api_version_required Service-Version'),
+        ...Array(2).fill('400 api_version_invalid Service-Version'),
+        ...tooOld.map(() => '400 api_version_too_old Service-Version'),
+      ],
+      route.name,
+    );
+  }
+});
+
+t.test('accounts that are not the caller’s', async (t) => {
+  const unpaid = await unpaidAccount();
+  const cases: [what: string, options: CallOptions, refusal: string][] = [
+    ['none', { headers: { 'Service-Account': undefined } }, '400 parameter_missing Service-Account'],
+    [
+      'absent',
+      { headers: { 'Service-Account': newId('account') } },
+      '404 resource_not_found Service-Account',
+    ],
+    [
+      'another one',
+      { headers: { 'Service-Account': demo.other_account.account_id } },
+      '404 resource_not_found Service-Account',
+    ],
+    [
+      "another account's key",
+      { token: demo.other_account.api_key },
+      '404 resource_not_found Service-Account',
+    ],
+    [
+      'one that does not pay',
+      { token: unpaid.key, headers: { 'Service-Account': unpaid.accountId } },
+      '402 payment_required null',
+    ],
+  ];
+  for (const route of closedRoutes) {
+    const got = await Promise.all(cases.map(async ([what, options]) => [what, await told(route, options)]));
+    t.strictSame(
+      got,
+      cases.map(([what, , refusal]) => [what, refusal]),
+      route.name,
+    );
+  }
+});
+
+t.test('roles that do not grant it, customers, agents', async (t) => {
+  const FORBIDDEN = '403 insufficient_permissions null';
+  for (const route of closedRoutes) {
+    if (route.permission !== null) {
+      t.equal(
+        await told(route, { token: await keyWithout(route.permission) }),
+        FORBIDDEN,
+        `${route.name}: a role without ${route.permission}`,
+      );
+    }
+    const customer = await told(route, { token: demo.customer.access_token });
+    if (route.customers) t.not(customer, FORBIDDEN, `${route.name}: open to customers`);
+    else t.equal(customer, FORBIDDEN, `${route.name}: closed to customers`);
+    if (route.agents === false) {
+      const token = await app.tokenOf(demo.agent.actor_id);
+      t.equal(await told(route, { token }), FORBIDDEN, `${route.name}: closed to agents`);
+    }
+  }
+});
+
+t.test("another account's resource in a path is answered like one that is absent", async (t) => {
+  const foreign = await resourcesOf(demo.other_account.api_key, demo.other_account.account_id);
+  for (const route of closedRoutes) {
+    const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+    for (const [position, name] of names.entries()) {
+      const kind = kindInPath(route.path, name);
+      const theirs = foreign[kind];
+      t.ok(theirs, `${route.name}: the other account has a ${kind}`);
+      const absent = newId(kind);
+      // What stands before it in the path is ours and real.
+      const pathWith = (id: string) => {
+        let at = -1;
+        return route.path.replaceAll(/:(\w+)/g, (_, own: string) => {
+          at += 1;
+          return at === position ? id : OURS[kindInPath(route.path, own)];
+        });
+      };
+      const ask = (id: string) => app.call(route.method, pathWith(id), { ...bodyFor(route) });
+      const [found, missing] = await Promise.all([ask(theirs!), ask(absent)]);
+      t.equal(
+        found.text.replaceAll(theirs!, 'ID'),
+        missing.text.replaceAll(absent, 'ID'),
+        `${route.name} ${name}`,
+      );
+      t.match(refusalOf(found), /^404 resource_not_found /, `${route.name} ${name}`);
+    }
+  }
+});
+
+t.test("another account's id in a body is answered like one that is absent", async (t) => {
+  const foreign = await resourcesOf(demo.other_account.api_key, demo.other_account.account_id);
+  for (const route of closedRoutes) {
+    const places = [...new Set(idPlaces(route.body ?? {}, ''))].sort();
+    const known = REFERENCES.filter(({ name }) => name === route.name);
+    t.strictSame(
+      known.map(({ place }) => place).sort(),
+      places,
+      `${route.name}: every place of an id is known`,
+    );
+    for (const { place, kind, body, refusal, conversationId } of known) {
+      const absent = newId(kind);
+      const path = pathWithOurs(route).replace(OURS.conversation, conversationId ?? OURS.conversation);
+      const ask = (id: string) => app.call(route.method, path, { body: body(id) });
+      const [found, missing] = await Promise.all([ask(foreign[kind]), ask(absent)]);
+      const what = `${route.name} ${place}`;
+      t.equal(found.text.replaceAll(foreign[kind], 'ID'), missing.text.replaceAll(absent, 'ID'), what);
+      t.equal(refusalOf(found), refusal, what);
+    }
+  }
+});
+
+async function told(route: Route, options: CallOptions): Promise<string> {
+  return refusalOf(await app.call(route.method, pathWithOurs(route), options));
+}
+
+function pathWithOurs({ path }: Route): string {
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => OURS[kindInPath(path, name)]);
+}
+
+/** `participants[].actor_id`: where a body takes the id of something. */
+function* idPlaces(schema: SchemaObject, at: string): Iterable<string> {
+  for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) yield* idPlaces(part, at);
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (name !== 'client_message_id') yield* idPlaces(property, at === '' ? name : `${at}.${name}`);
+  }
+  if (schema.items !== undefined) yield* idPlaces(schema.items, `${at}[]`);
+  const isText = schema.type === 'string';
+  if (isText && /(^|[._])id$|^mentions\[\]$|^members\[\]$/.test(at)) yield at;
+}
+
+/** `/v1/ai/agents/:id` names an agent, `…/:participant_id` a participant. */
+function kindInPath(path: string, name: string): IdKind {
+  const collection = new RegExp(`([a-z-]+)/:${name}`).exec(path)?.[1] ?? '';
+  const kind = KINDS[collection];
+  if (kind === undefined) throw new Error(`what is in ${path}?`);
+  return kind;
+}
+
+function bodyFor({ body }: Route): CallOptions {
+  return body === undefined ? {} : { body: bodyExampleOf(body, () => undefined, '') };
+}
+
+/** One of each kind that paths name. */
+async function resourcesOf(token: string, accountId: string): Promise<Record<IdKind, string>> {
+  const headers = { 'Service-Account': accountId };
+  const create = async (path: string, body: object) => {
+    const answer = await app.call<{ id: string; error?: object }>('POST', path, { token, headers, body });
+    if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
+    return answer.body;
+  };
+  const { data: roles } = (await app.call<{ data: { id: string }[] }>('GET', '/v1/roles', { token, headers }))
+    .body;
+  const role = roles[0]!.id;
+  const person = (email: string) => create('/v1/users', { name: 'Zoe', email, role_id: role });
+  const [zoe, yan] = [
+    await person(`${newId('actor')}@example.com`),
+    await person(`${newId('actor')}@example.com`),
+  ];
+  const conversation = await create('/v1/messaging/conversations', {
+    type: 'group',
+    title: 'Elsewhere',
+    participants: [
+      { type: 'user', actor_id: zoe.id },
+      { type: 'user', actor_id: yan.id },
+    ],
+  });
+  const message = await create(`/v1/messaging/conversations/${conversation.id}/messages`, {
+    body: 'ahoy',
+    client_message_id: newId('message'),
+  });
+  const agent = await create('/v1/ai/agents', {
+    name: 'Elsewhere',
+    slug: `elsewhere-${Math.random().toString(36).slice(2)}`,
+    category_code: 'support',
+    trigger_type: 'manual',
+    config: {},
+  });
+  const apiKey = await create('/v1/api-keys', { name: 'Elsewhere', role_id: role });
+  const group = await create('/v1/messaging/groups', { name: `Elsewhere ${newId('group')}` });
+  const entity = await create('/v1/entities', { name: 'Elsewhere' });
+  const { id: participant } = await database.kysely
+    .selectFrom('participants')
+    .select('id')
+    .where('conversation_id', '=', conversation.id)
+    .executeTakeFirstOrThrow();
+  const { id: notification } = await until(
+    () =>
+      database.kysely
+        .selectFrom('notifications')
+        .select('id')
+        .where('recipient_id', '=', zoe.id)
+        .executeTakeFirst(),
+    { what: 'a notification' },
+  );
+  return {
+    actor: zoe.id,
+    role,
+    conversation: conversation.id,
+    message: message.id,
+    agent: agent.id,
+    apiKey: apiKey.id,
+    group: group.id,
+    entity: entity.id,
+    participant,
+    notification,
+    account: accountId,
+  } as Record<IdKind, string>;
+}
+
+function key({ expired = false, revoked = false }): Promise<string> {
+  return database.transaction(async (tx) => {
+    const role = await createRole(tx, {
+      accountId: demo.account_id,
+      name: `Key ${keys++}`,
+      permissions: PERMISSIONS,
+    });
+    const { key, apiKey } = await createApiKey(tx, {
+      accountId: demo.account_id,
+      name: 'Test',
+      roleId: role.id,
+      ...(expired ? { expiresAt: new Date(Date.now() - 1_000).toISOString() } : {}),
+    });
+    if (revoked) await revokeApiKey(tx, apiKey.id);
+    return key;
+  });
+}
+
+/** Of a role that grants everything else. */
+function keyWithout(permission: string): Promise<string> {
+  const known = keysWithout.get(permission);
+  if (known !== undefined) return known;
+  const made = database.transaction(async (tx) => {
+    const permissions = PERMISSIONS.filter((one: Permission) => one !== permission);
+    const role = await createRole(tx, { accountId: demo.account_id, name: `No ${permission}`, permissions });
+    return (await createApiKey(tx, { accountId: demo.account_id, name: 'Test', roleId: role.id })).key;
+  });
+  keysWithout.set(permission, made);
+  return made;
+}
+
+async function unpaidAccount(): Promise<{ accountId: string; key: string }> {
+  return database.transaction(async (tx) => {
+    const { account, roles } = await createAccount(tx, { name: 'Unpaid' });
+    await updateAccount(tx, account.id, { subscription: 'inactive' });
+    const { key } = await createApiKey(tx, { accountId: account.id, name: 'Test', roleId: roles.admin.id });
+    return { accountId: account.id, key };
+  });
+}

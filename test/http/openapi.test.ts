@@ -1,0 +1,342 @@
+/** The document of the API and its pages: made from the route table, so that nobody writes the contract twice. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { Type } from 'typebox';
+import { bodyExampleOf, exampleOf } from '../../src/http/openapi-examples.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/http/openapi-schemas.ts';
+import { ERROR_CODES } from '../../src/protocol/error-envelope.ts';
+import { PERMISSIONS } from '../../src/protocol/permissions.ts';
+import { Body, Nullable, OneOf, Timestamp } from '../../src/protocol/schema.ts';
+import { STATE_MACHINES } from '../../src/protocol/state-machines.ts';
+import { compile } from '../../src/protocol/validation.ts';
+import { VERSIONS } from '../../src/protocol/versions.ts';
+import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
+import { startTestApp } from '../support/app.ts';
+import { Contract, type WireAnswer } from '../support/contract.ts';
+
+const app = await startTestApp(t);
+const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
+const document: OpenApi = JSON.parse(source);
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+);
+
+t.test('the five specified endpoints are in it as the specification has them', async (t) => {
+  const specified: [name: string, method: string, path: string, permission: string, status: string][] = [
+    [
+      'send_message',
+      'POST',
+      '/v1/messaging/conversations/{id}/messages',
+      'messaging:create',
+      '201 chat_message',
+    ],
+    [
+      'set_legal_hold',
+      'POST',
+      '/v1/messaging/conversations/{id}/actions/set-legal-hold',
+      'messaging:update',
+      '200 conversation',
+    ],
+    [
+      'reject_draft',
+      'POST',
+      '/v1/messaging/messages/{id}/actions/reject',
+      'messaging:update',
+      '200 chat_message',
+    ],
+    ['create_agent', 'POST', '/v1/ai/agents', 'agents:create', '201 agent_definition'],
+    ['list_notifications', 'GET', '/v1/messaging/notifications', 'messaging:read', '200 notification_list'],
+  ];
+  for (const [name, method, path, permission, success] of specified) {
+    const operation = document.paths[path]?.[method.toLowerCase()];
+    t.ok(operation, `${method} ${path} (${name})`);
+    if (operation === undefined) continue;
+    t.match(operation.description, `Permission: \`${permission}\`.`);
+    t.match(operation.description, 'Since version `1.0.harbor`.');
+    const [status, schema] = success.split(' ') as [string, string];
+    const { $ref } = operation.responses[status]!.content['application/json'].schema;
+    t.equal($ref, `#/components/schemas/${schema}`);
+  }
+});
+
+t.test('every operation says how it is called and how it refuses', async (t) => {
+  const names = operations.map(({ operation }) => operation.operationId);
+  t.equal(new Set(names).size, names.length, 'names are unique');
+  for (const { path, method, operation } of operations) {
+    const { operationId, parameters, responses, security } = operation;
+    const named = parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1));
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const isOpen = security?.length === 0;
+    const headers = ['ServiceVersion', ...(isOpen ? [] : ['ServiceAccount'])];
+    if (method === 'POST') headers.push('IdempotencyKey');
+    t.strictSame(named.slice(0, inPath.length), inPath, `${operationId}: the path`);
+    t.strictSame(named.slice(-headers.length), headers, `${operationId}: the headers`);
+    t.notOk(named.includes('page'), 'page is there only to be refused');
+    const expected = ['400', '401', ...(isOpen ? [] : ['402']), '404', '429', '500', '503'];
+    t.strictSame(
+      expected.filter((status) => responses[status] === undefined),
+      [],
+      `${operationId} refuses`,
+    );
+    const documented = Object.values(responses).flatMap(({ content }) =>
+      Object.keys(content['application/json'].examples ?? {}),
+    );
+    t.equal(documented.includes('idempotency_in_progress'), method === 'POST', operationId);
+  }
+  const version = document.components.parameters.ServiceVersion;
+  t.strictSame(version?.schema.enum, [...VERSIONS]);
+  t.match(document, { openapi: '3.1.0', info: { title: 'Parley', version: '1.1.harbor' } });
+});
+
+t.test('examples are what their schemas accept', async (t) => {
+  const contract = new Contract(JSON.parse(source));
+  for (const { path, method, operation } of operations) {
+    const { operationId, responses, requestBody } = operation;
+    t.doesNotThrow(() => {
+      for (const [status, { content }] of Object.entries(responses)) {
+        const { example, examples = {} } = content['application/json'];
+        const named = Object.keys(examples).map((name) => document.components.examples[name]?.value);
+        for (const value of example === undefined ? named : [example]) {
+          contract.check(answer({ method, path, status: Number(status), text: JSON.stringify(value) }));
+        }
+      }
+    }, `${operationId}: its answers`);
+    const request = requestBody?.content['application/json'];
+    if (request === undefined) continue;
+    const check = compile(request.schema as ReturnType<typeof Body>);
+    t.doesNotThrow(() => check(structuredClone(request.example)), `${operationId}: its body`);
+  }
+});
+
+t.test('a name stands for one schema', async (t) => {
+  const numbered = Object.keys(document.components.schemas).filter((name) => /_\d+$/.test(name));
+  t.strictSame(numbered, [], 'of two that differ, one needs a title of its own');
+  const placeholders = Object.entries(document.components.schemas).filter(
+    ([, { properties }]) => properties === undefined,
+  );
+  t.strictSame(placeholders, [], 'what is mentioned is there');
+});
+
+t.test('the linter of OpenAPI has nothing to say', async (t) => {
+  const file = join(freshDirectory(t), 'openapi.json');
+  writeFileSync(file, source);
+  const { code, stdout, stderr } = await runProgram(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'),
+      ...['lint', file, '--config', join(ROOT, 'redocly.yaml'), '--format', 'json'],
+    ],
+    { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  );
+  t.equal(code, 0, stderr);
+  const { totals, problems } = JSON.parse(stdout);
+  t.strictSame(problems, []);
+  t.strictSame(totals, { errors: 0, warnings: 0, ignored: 0 });
+});
+
+t.test('a document is served as bytes that a browser may keep', async (t) => {
+  t.equal(documentHeaders.get('content-type'), 'application/json');
+  const tag = documentHeaders.get('etag')!;
+  t.match(tag, /^"[\w-]{22}"$/);
+  const again = await get('/v1/openapi.json', { 'If-None-Match': `"other", ${tag}` });
+  t.strictSame([again.status, again.text, again.headers.get('etag')], [304, '', tag]);
+  t.equal((await get('/v1/openapi.json', { 'If-None-Match': '"other"' })).text, source);
+});
+
+t.test('pages', async (t) => {
+  const paths = ['/docs', '/docs/', '/docs/api/errors', '/docs/states', '/docs/access'];
+  const pages = new Map<string, string>();
+  for (const path of paths) {
+    const { status, headers, text } = await get(path);
+    t.equal(status, 200, path);
+    t.equal(headers.get('content-type'), 'text/html; charset=utf-8');
+    t.match(headers.get('content-security-policy'), /^default-src 'self';/);
+    t.notMatch(
+      text,
+      /<script(?![^>]* src="\/docs\/)|<style| style=| on\w+=/,
+      'nothing inside that the policy forbids',
+    );
+    pages.set(path, text);
+  }
+  const loaded = [...pages.values()].flatMap((page) => [
+    ...page.matchAll(/(?:src|href)="([^"#]+)(?:#[^"]*)?"/g),
+  ]);
+  for (const url of new Set(loaded.map(([, url]) => url!))) {
+    t.match(url, /^\/(?!\/)/, 'of this server');
+    const { status, headers } = await get(url);
+    t.equal(status, 200, url);
+    const type = EXPECTED_TYPES[/\.\w+$/.exec(url)?.[0] ?? ''] ?? 'text/html; charset=utf-8';
+    t.equal(headers.get('content-type'), type, url);
+  }
+
+  const errors = pages.get('/docs/api/errors')!;
+  for (const code of ERROR_CODES) t.match(errors, `id="${code}"`, 'an anchor for each code');
+  const states = pages.get('/docs/states')!;
+  for (const { field, moves } of STATE_MACHINES) {
+    t.match(states, `id="${field}"`);
+    for (const { from, to } of Object.values(moves)) {
+      for (const state of [...from, to]) t.match(states, state === 'none' ? 'nothing' : `>${state}<`);
+    }
+  }
+  const access = pages.get('/docs/access')!;
+  for (const word of [...VERSIONS, ...PERMISSIONS]) t.match(access, `<code>${word}</code>`);
+  for (const { path, method } of operations) {
+    const line = `<code>${method} ${path.replace(/\{(\w+)\}/g, ':$1')}</code>`;
+    t.match(pages.get('/docs')!, line);
+    t.match(access, line);
+  }
+  t.equal((await get('/docs/nothing')).status, 404);
+  t.equal((await get('/docs/assets/../docs.css')).status, 404);
+});
+
+const EXPECTED_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+};
+
+t.test("an error's link leads to its anchor", async (t) => {
+  const { body } = await app.call('GET', '/v1/messaging/notifications?limit=0');
+  const [page, anchor] = body.error.doc_url.split('#');
+  t.match((await get(page!)).text, `id="${anchor}"`);
+});
+
+t.test('schemas become what OpenAPI 3.1 has', async (t) => {
+  const schemas = new SchemaComponents();
+  const Ship = Type.Object({
+    id: Type.String(),
+    object: Type.Literal('ship'),
+    class: Nullable(OneOf(['tug', 'ferry'])),
+    escort: Nullable(Type.Unsafe<object>({ type: 'object', title: 'ship' })),
+    berths: Type.Record(Type.String(), Type.Boolean()),
+    cargo: Nullable(Type.Unknown()),
+    built_at: Nullable(Timestamp),
+  });
+  t.strictSame(plain(schemas.convert(plain(Ship))), { $ref: '#/components/schemas/ship' });
+  t.strictSame(schemas.convert(plain(Type.Array(Ship))), {
+    type: 'array',
+    items: { $ref: '#/components/schemas/ship' },
+  });
+  t.strictSame(plain(schemas), {
+    ship: {
+      type: 'object',
+      required: ['id', 'object', 'class', 'escort', 'berths', 'cargo', 'built_at'],
+      properties: {
+        id: { type: 'string' },
+        object: { type: 'string', const: 'ship' },
+        class: { type: ['string', 'null'], enum: ['tug', 'ferry', null] },
+        escort: { anyOf: [{ $ref: '#/components/schemas/ship' }, { type: 'null' }] },
+        berths: { type: 'object', additionalProperties: { type: 'boolean' } },
+        cargo: { anyOf: [{}, { type: 'null' }] },
+        built_at: { type: ['string', 'null'], format: 'date-time' },
+      },
+    },
+  });
+  const other = Type.Object({ object: Type.Literal('ship'), name: Type.String() });
+  t.strictSame(schemas.convert(plain(other)), { $ref: '#/components/schemas/ship_2' }, 'never the same name');
+
+  const tagged = Type.Unsafe({
+    discriminator: { propertyName: 'kind' },
+    oneOf: [Body({ kind: Type.Literal('rope'), length: Type.Integer({ minimum: 3 }) })],
+  });
+  const converted = schemas.convert(plain(tagged));
+  t.notOk('discriminator' in converted, "ajv's own discriminator is none of OpenAPI's");
+  t.strictSame(exampleOf(converted, schemas.find), { kind: 'rope', length: 3 });
+  const body = Body({
+    role_id: Type.String(),
+    name: Type.Optional(Type.String()),
+    cc: Type.Optional(Type.String()),
+  });
+  t.match(bodyExampleOf(schemas.convert(plain(body)), schemas.find, 'ship'), {
+    role_id: /^rol_\w{24}$/,
+    name: /\w/,
+    cc: undefined,
+  });
+});
+
+t.test('what answers are held against', async (t) => {
+  const contract = await Contract.of(app.baseUrl);
+  const path = '/v1/messaging/notifications';
+  const info = { next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false };
+  const page = { object: 'list', page_info: info, data: [] };
+  const refusal = (fields: object) => ({
+    error: {
+      ...{ code: 'resource_not_found', type: 'invalid_request_error', message: 'No.', param: null },
+      ...{ doc_url: '/docs/api/errors#x', is_transient: false, request_log_url: null, ...fields },
+    },
+  });
+  const check =
+    (status: number, body: object, changes: Partial<WireAnswer> = {}) =>
+    () =>
+      contract.check(answer({ method: 'GET', path, status, text: JSON.stringify(body), ...changes }));
+
+  t.doesNotThrow(check(200, page));
+  t.doesNotThrow(check(404, refusal({})));
+  t.doesNotThrow(check(404, refusal({}), { path: '/v1/nowhere' }));
+  t.throws(
+    check(200, page, { headers: new Headers({ 'Content-Type': 'application/json' }) }),
+    /no Request-Id/,
+  );
+  t.throws(
+    check(200, page, { headers: new Headers({ 'Request-Id': 'req_1', 'Content-Type': 'text/html' }) }),
+    /text\/html/,
+  );
+  t.throws(check(200, { ...page, extra: 1 }), /additional properties/);
+  t.throws(check(200, { ...page, page_info: { ...info, extra: 1 } }), /additional properties/);
+  t.throws(check(200, { ...page, data: [{}] }), /required property/);
+  t.throws(check(201, page), /documents no such status/);
+  t.throws(check(418, refusal({})), /documents no such status/);
+  t.throws(check(404, refusal({ extra: 1 })), /additional properties/);
+  t.throws(check(400, refusal({})), /has no resource_not_found with this status/);
+  t.throws(check(404, refusal({ is_transient: true })), /says otherwise/);
+  t.throws(check(400, refusal({ code: 'missing_field' })), /not documented for this endpoint/);
+  t.throws(check(404, {}, { path: '/v1/nowhere' }), /no error envelope/);
+});
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, SchemaObject>>;
+    readonly parameters: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+    readonly examples: Readonly<Record<string, { readonly value: object }>>;
+  };
+}
+
+interface OperationObject {
+  readonly operationId: string;
+  readonly description: string;
+  readonly parameters: readonly { readonly name?: string; readonly $ref?: string }[];
+  readonly security?: readonly object[];
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+interface Content {
+  readonly content: {
+    readonly 'application/json': {
+      readonly schema: SchemaObject;
+      readonly example?: object;
+      readonly examples?: object;
+    };
+  };
+}
+
+/** Without any of the headers that the API asks for. */
+async function get(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${app.baseUrl}${path}`, { headers });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+function answer(
+  fields: Pick<WireAnswer, 'method' | 'path' | 'status' | 'text'> & Partial<WireAnswer>,
+): WireAnswer {
+  return { headers: new Headers({ 'Request-Id': 'req_1', 'Content-Type': 'application/json' }), ...fields };
+}
+
+/** As it travels: typebox keeps notes of its own in symbols and hidden fields. */
+function plain(value: object): SchemaObject {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,84 @@
+/** Every rule that a schema of the route table says is broken once, by a request made from the schema. */
+
+import t from 'tap';
+import type { Route } from '../../src/http/route.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { bodyViolations, queryViolations } from '../support/violations.ts';
+
+const app = await startTestApp(t);
+const WIDTH = 8;
+
+t.test('query parameters', async (t) => {
+  let broken = 0;
+  for (const route of app.routes) {
+    const wanted: string[] = [];
+    const requests = [...queryViolations(route.query ?? {})].map(({ query, refusal }) => {
+      wanted.push(`${route.name} ${refusal} <- ${query.slice(0, 60)}`);
+      return { path: `${pathOf(route)}?${query}`, name: query.slice(0, 60) };
+    });
+    const got = await inParallel(requests, async ({ path, name }) => {
+      const answer = await app.call(route.method, path);
+      return `${route.name} ${refusalOf(answer)} <- ${name}`;
+    });
+    t.strictSame(got, wanted, route.name);
+    broken += wanted.length;
+  }
+  t.ok(broken > app.routes.length, `${broken} rules`);
+});
+
+t.test('request bodies', async (t) => {
+  let broken = 0;
+  for (const route of app.routes) {
+    if (route.method === 'GET') continue;
+    const violations = [...bodyViolations(route.body ?? { type: 'object', additionalProperties: false })];
+    const got = await inParallel(violations, ({ body }) => told(route, { body }));
+    t.strictSame(
+      got.map((refusal, index) => `${refusal} <- ${shown(violations[index]?.body)}`),
+      violations.map(({ refusal, body }) => `${refusal} <- ${shown(body)}`),
+      route.name,
+    );
+    broken += violations.length;
+  }
+  t.ok(broken > app.routes.length, `${broken} rules`);
+});
+
+t.test('bodies that are no object, no JSON, or hold what no text may', async (t) => {
+  for (const route of app.routes) {
+    if (route.method === 'GET') continue;
+    const texts = ['[]', '"x"', 'null', '{', '{"a":', `{"a":"${'\\u0000'}"}`, `{"a":"${'\\ud800'}"}`];
+    const got = await inParallel(texts, (rawBody) => told(route, { rawBody }));
+    t.strictSame(
+      got,
+      [...Array(5).fill('400 invalid_format null'), ...Array(2).fill('400 invalid_format a')],
+      route.name,
+    );
+  }
+});
+
+async function told(route: Route, options: CallOptions): Promise<string> {
+  return refusalOf(await app.call(route.method, pathOf(route), options));
+}
+
+/** Ids that nothing has: rules of schemas come before anything is looked for. */
+function pathOf({ path }: Route): string {
+  return path.replaceAll(/:\w+/g, () => newId('message'));
+}
+
+async function inParallel<A, B>(items: readonly A[], run: (item: A) => Promise<B>): Promise<B[]> {
+  const results: B[] = [];
+  let next = 0;
+  const work = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await run(items[index]!);
+    }
+  };
+  await Promise.all(Array.from({ length: WIDTH }, work));
+  return results;
+}
+
+function shown(body: unknown): string {
+  const text = JSON.stringify(body);
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+}

@@ -1,0 +1,194 @@
+/** Bodies that are never whole in memory: as they come, and as they are sent. */
+
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { BodyStream } from '../../src/http/body-stream.ts';
+import type { PublicRoutes } from '../../src/http/public-routes.ts';
+import { RawClient } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
+import { serve } from './fixture.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** A stream, and whether the client is being told to wait. */
+function openStream() {
+  const flow = { paused: false };
+  const stream = new BodyStream({
+    pause: () => {
+      flow.paused = true;
+    },
+    resume: () => {
+      flow.paused = false;
+    },
+  });
+  return { stream, flow };
+}
+
+t.test('a body goes by in its order, whenever its pieces come', async (t) => {
+  const { stream } = openStream();
+  stream.push(Buffer.from('be'), false);
+  const read = collect(stream);
+  await turn();
+  stream.push(Buffer.from('fo'), false);
+  stream.push(Buffer.from('re'), false);
+  await turn();
+  stream.push(Buffer.alloc(0), true);
+  t.equal(await read, 'before');
+});
+
+t.test('a client waits for a slow reader', async (t) => {
+  const { stream, flow } = openStream();
+  const piece = Buffer.alloc(64 * KIB, 'a');
+  const pieces = stream[Symbol.asyncIterator]();
+  for (let i = 0; i < 4; i++) stream.push(piece, false);
+  t.equal(flow.paused, false, '256 KiB may wait');
+  stream.push(piece, false);
+  t.equal(flow.paused, true);
+  for (let i = 0; i < 3; i++) await pieces.next();
+  t.equal(flow.paused, true, 'not for a little room');
+  await pieces.next();
+  t.equal(flow.paused, false);
+});
+
+t.test('a client that goes away', async (t) => {
+  const { stream } = openStream();
+  stream.push(Buffer.from('half'), false);
+  const read = collect(stream);
+  await turn();
+  stream.break();
+  await t.rejects(read, { message: 'The body never came whole.' });
+  const late = openStream();
+  late.stream.break();
+  await t.rejects(collect(late.stream), { message: 'The body never came whole.' });
+  const whole = openStream();
+  whole.stream.push(Buffer.from('whole'), true);
+  whole.stream.break();
+  t.equal(await collect(whole.stream), 'whole', 'after its last byte is its own business');
+});
+
+t.test('a reader that goes away lets the rest go by', async (t) => {
+  const { stream, flow } = openStream();
+  for (let i = 0; i < 9; i++) stream.push(Buffer.alloc(64 * KIB), false);
+  t.equal(flow.paused, true);
+  for await (const _ of stream) break;
+  t.equal(flow.paused, false);
+  stream.push(Buffer.alloc(9 * MIB), false);
+  t.equal(flow.paused, false);
+});
+
+t.test('a source is read at the pace at which it is taken', async (t) => {
+  const total = 64 * MIB;
+  let produced = 0;
+  let mostAhead = 0;
+  let received = 0;
+  async function* read() {
+    while (produced < total) {
+      produced += 64 * KIB;
+      mostAhead = Math.max(mostAhead, produced - received);
+      yield Buffer.alloc(64 * KIB, 'a');
+    }
+  }
+  const { port } = await serve(t, { publicRoutes: sources({ '/big': { size: total, read } }) });
+  const client = new RawClient(port);
+  client.socket.removeAllListeners('data');
+  client.socket.on('data', (piece) => {
+    received += piece.length;
+    client.socket.pause();
+    setImmediate(() => client.socket.resume());
+  });
+  client.send('GET /big HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  await client.closed;
+  t.ok(received > total && received < total + 1_000, `${received}`);
+  // What lies between is the kernel's: both ends' buffers.
+  t.ok(mostAhead < 16 * MIB, `${mostAhead}`);
+});
+
+t.test('a source is let go when the client is', async (t) => {
+  let ended = false;
+  async function* read() {
+    try {
+      for (;;) yield Buffer.alloc(64 * KIB);
+    } finally {
+      ended = true;
+    }
+  }
+  const fixture = await serve(t, { publicRoutes: sources({ '/endless': { size: 1e12, read } }) });
+  const client = new RawClient(fixture.port);
+  client.send('GET /endless HTTP/1.1\r\nHost: a\r\n\r\n');
+  await until(() => client.received.length > MIB, { what: 'some of it' });
+  client.destroy();
+  await until(() => ended, { what: 'the source to be ended' });
+  t.equal(fixture.server.pending, 0);
+});
+
+t.test('a source that fails, or has less than it said, cuts the connection', async (t) => {
+  async function* broken() {
+    yield Buffer.from('some');
+    throw new Error('the disk is gone');
+  }
+  async function* short() {
+    yield Buffer.from('some');
+  }
+  const dead = (): AsyncIterable<Buffer> => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('the disk was gone before')) }),
+  });
+  const routes = Object.entries({ broken, short, dead }).map(
+    ([name, read]) => [`/${name}`, { size: 100, read }] as const,
+  );
+  const fixture = await serve(t, { publicRoutes: sources(Object.fromEntries(routes)) });
+  for (const [path] of routes) {
+    const client = new RawClient(fixture.port).send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await client.closed;
+    t.notMatch(client.received, /some.{96}/, path);
+  }
+  t.equal(fixture.server.pending, 0);
+  t.equal((await fetch(`${fixture.url}/healthz`)).status, 404, 'and serves on');
+});
+
+t.test('what is put', async (t) => {
+  const taken: string[] = [];
+  const fixture = await serve(t, {
+    publicRoutes: {
+      '/plain': () => ({ status: 200, body: '{}' }),
+      '/file': {
+        get: () => ({ status: 200, body: '{}' }),
+        async put({ body, contentLength, contentType }) {
+          if (contentType === 'refused/at-once') return { status: 422, body: '{}' };
+          const text = await collect(body);
+          taken.push(`${contentType} ${contentLength} ${text.length}`);
+          return { status: 204, body: null };
+        },
+      },
+    },
+  });
+  const put = (path: string, type: string, length: number) =>
+    fetch(`${fixture.url}${path}`, {
+      method: 'PUT',
+      headers: { 'Content-Type': type },
+      body: new Uint8Array(length),
+    });
+  t.equal((await put('/plain', 'a/b', 1)).status, 405);
+  t.equal((await put('/file', 'a/b', 0)).status, 204);
+  t.equal((await put('/file', 'c/d', 3 * MIB)).status, 204, 'far beyond what a request may have');
+  t.same(taken, ['a/b 0 0', `c/d ${3 * MIB} ${3 * MIB}`]);
+
+  for (const length of [10, 200_000, 900_000]) {
+    t.equal((await put('/file', 'refused/at-once', length)).status, 422, `${length} bytes`);
+  }
+  t.equal((await put('/file', 'a/b', 5)).status, 204, 'and serves on');
+});
+
+function sources(
+  bodies: Readonly<Record<string, { size: number; read(): AsyncIterable<Buffer> }>>,
+): PublicRoutes {
+  return Object.fromEntries(
+    Object.entries(bodies).map(([path, body]) => [path, () => ({ status: 200, body })]),
+  );
+}
+
+async function collect(bytes: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}

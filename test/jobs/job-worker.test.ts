@@ -1,0 +1,171 @@
+import t from 'tap';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { addJob, purgeJobs, removeJob } from '../../src/db/queue.ts';
+import { type JobHandler, JobWorker } from '../../src/jobs/job-worker.ts';
+import { createTestDatabase, startPostgres } from '../support/postgres.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+
+t.test('a job runs once its transaction has committed, and not before its time', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  const done: { note: string; at: string }[] = [];
+  work(t, database, async ({ note }: { note: string }) => {
+    done.push({ note, at: await now(database) });
+  });
+  await t.rejects(
+    database.transaction(async (tx) => {
+      await addJob(tx, 'note', { note: 'rolled back' });
+      throw new Error('no');
+    }),
+  );
+  const start = Date.parse(await now(database));
+  const runAt = new Date(start + 400).toISOString();
+  await database.transaction(async (tx) => {
+    await addJob(tx, 'note', { note: 'at its time' }, { runAt });
+    await addJob(tx, 'note', { note: 'replaced' }, { key: 'k', runAt });
+    await addJob(tx, 'note', { note: 'replacing' }, { key: 'k', runAt });
+    await addJob(tx, 'note', { note: 'removed' }, { key: 'r', runAt });
+    await removeJob(tx, 'r');
+    await addJob(tx, 'note', { note: 'at once' });
+  });
+  await until(() => done.length === 3, { what: 'three jobs' });
+  t.same(done.map(({ note }) => note).sort(), ['at its time', 'at once', 'replacing']);
+  for (const { note, at } of done) if (note !== 'at once') t.ok(at >= runAt, `${note}: ${at} >= ${runAt}`);
+  await until(async () => (await count(database)) === 0, { what: 'an empty queue' });
+});
+
+t.test('a job that fails is tried again; one that nobody will try again is purged', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  let attempts = 0;
+  work(t, database, async () => {
+    attempts += 1;
+    throw new Error('not yet');
+  });
+  await database.transaction((tx) => addJob(tx, 'note', {}));
+  await until(() => attempts === 1, { what: 'an attempt' });
+  const waits = {
+    name: 'waits',
+    text: 'SELECT FROM graphile_worker.jobs WHERE locked_at IS NULL AND attempts = 1',
+  };
+  await until(async () => (await database.query(waits)).length === 1, { what: 'the job to wait' });
+  await database.query({
+    name: 'exhaust',
+    text: 'UPDATE graphile_worker._private_jobs SET attempts = max_attempts',
+  });
+  await purgeJobs(database);
+  t.equal(await count(database), 1, 'it is shown for an hour');
+  await database.query({
+    name: 'age',
+    text: "UPDATE graphile_worker._private_jobs SET updated_at = now() - interval '2 hours'",
+  });
+  await purgeJobs(database);
+  t.equal(await count(database), 0);
+});
+
+t.test('closing waits for the job that runs', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  let running = false;
+  let ended = false;
+  const worker = work(t, database, async () => {
+    running = true;
+    await goOn;
+    ended = true;
+  });
+  await database.transaction((tx) => addJob(tx, 'note', {}));
+  await until(() => running, { what: 'the job to run' });
+  const closing = worker.close();
+  resolve();
+  await closing;
+  t.ok(ended);
+  t.equal(await count(database), 0, 'and said that it is done');
+});
+
+t.test('closing does not wait for ever: others may have the job', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  t.teardown(resolve);
+  let running = false;
+  const worker = new JobWorker({
+    database,
+    tasks: {
+      note: () => {
+        running = true;
+        return goOn;
+      },
+    },
+    log,
+    patienceMs: 50,
+  });
+  await database.transaction((tx) => addJob(tx, 'note', {}));
+  await until(() => running, { what: 'the job to run' });
+  await worker.close();
+  const [job] = await database.query<{ locked_at: string | null; attempts: number }>({
+    name: 'job',
+    text: 'SELECT locked_at, attempts FROM graphile_worker.jobs',
+  });
+  t.match(job, { locked_at: null, attempts: 1 });
+});
+
+// The library's worker ends with an unhandled rejection when it cannot say that a job is done, and waits for
+// nothing any more when its first question fails.
+t.test('Postgres away: the worker goes on when it is back', async (t) => {
+  const postgres = await startPostgres(t);
+  const database = await open(t, postgres.url);
+  await migrate(database, log);
+  const done: string[] = [];
+  const task = async ({ note }: { note: string }) => {
+    if (note === 'fatal') await postgres.kill();
+    done.push(note);
+  };
+  await postgres.stop();
+  work(t, database, task);
+  await postgres.start();
+  await perform('begun while it was away');
+  await perform('fatal');
+  await postgres.start();
+  await perform('afterwards');
+
+  async function perform(note: string): Promise<void> {
+    await until(
+      () =>
+        database
+          .transaction((tx) => addJob(tx, 'note', { note }))
+          .then(
+            () => true,
+            () => false,
+          ),
+      {
+        what: 'Postgres',
+      },
+    );
+    await until(() => done.includes(note), { what: note, timeoutMs: 10_000 });
+  }
+});
+
+async function open(t: Teardown, url: string): Promise<Database> {
+  const database = await openDatabase({ url, log });
+  t.teardown(() => database.close());
+  return database;
+}
+
+function work(t: Teardown, database: Database, note: JobHandler): JobWorker {
+  const worker = new JobWorker({ database, tasks: { note }, log });
+  t.teardown(() => worker.close());
+  return worker;
+}
+
+async function now(database: Database): Promise<string> {
+  const [row] = await database.query<{ now: string }>({
+    name: 'now',
+    text: 'SELECT clock_timestamp() AS now',
+  });
+  return row!.now;
+}
+
+async function count(database: Database): Promise<number> {
+  const rows = await database.query({ name: 'jobs', text: 'SELECT FROM graphile_worker.jobs' });
+  return rows.length;
+}

@@ -1,0 +1,174 @@
+/** What sockets are told of drafts, schedules, edits and deletions, and what customers are not (realtime.md section 3). */
+
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { changedOutside } from '../../src/conversations/message-events.ts';
+import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
+import { startTestApp } from '../support/app.ts';
+import { type Case, Cases, message } from './cases.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace } = demo.users;
+const cases = new Cases(app);
+const LINK = { kind: 'link', url: 'https://example.com/manual' };
+const EXPANDED = 'include[]=sender&include[]=attachments';
+
+t.test('a draft from its proposal to its end, for the team alone', async (t) => {
+  const { team, customer, id } = await subscribed(t);
+  const draft = await cases.draft(id, { attachments: [LINK] });
+  const created = await event(team, 'draft.created', draft.id);
+  const shown = await cases.read(draft.id, EXPANDED);
+  t.strictSame(created, {
+    ...{ type: 'event', event: 'draft.created', conversation_id: id, at: draft.updated_at },
+    data: { ...shown, outcome: null },
+  });
+
+  const edit = { token: ada.access_token, body: { body: 'better' } };
+  const edited = message(await app.call('PATCH', `/v1/messaging/messages/${draft.id}`, edit), 200);
+  t.match(await event(team, 'draft.updated', draft.id, edited.updated_at), {
+    data: { body: 'better', status: 'draft', outcome: null },
+  });
+  await cases.act('reject', draft.id);
+  const rejected = await cases.read(draft.id, EXPANDED);
+  const { at } = await outcome(draft.id);
+  t.strictSame((await event(team, 'draft.updated', draft.id, rejected.updated_at)).data, {
+    ...rejected,
+    outcome: { result: 'rejected', reason: null, at },
+  });
+
+  const next = await cases.draft(id);
+  const sent = message(await cases.act('approve', next.id, { query: EXPANDED }), 200);
+  t.strictSame(await event(team, 'message.created', next.id), {
+    ...{ type: 'event', event: 'message.created', conversation_id: id, sequence: sent.sequence },
+    ...{ at: sent.updated_at, data: sent },
+  });
+  t.match(await event(team, 'draft.updated', next.id), {
+    sequence: sent.sequence,
+    data: { status: 'sent', sequence: sent.sequence, outcome: { result: 'sent' } },
+  });
+  const received = await event(customer, 'message.created', next.id);
+  t.strictSame(received.data, sent);
+  t.strictSame(eventsOf(customer), ['message.created'], 'that is all the customer learns');
+});
+
+t.test('a superseded draft is told of', async (t) => {
+  const { team, id } = await subscribed(t);
+  const note = await cases.sent(id);
+  const source = { source_thread_message_id: note.id };
+  const [older, newer] = [await cases.draft(id, source), await cases.draft(id, source)];
+  t.match(await event(team, 'draft.updated', older.id), {
+    data: { status: 'superseded', outcome: { result: 'superseded' } },
+  });
+  await event(team, 'draft.created', newer.id);
+});
+
+t.test('a schedule that is canceled', async (t) => {
+  const { team, customer, id } = await subscribed(t);
+  const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+  const scheduled = await cases.sent(id, { scheduled_at, audience: 'customer' });
+  t.match(await event(team, 'scheduled.updated', scheduled.id), { data: { outcome: null } });
+  const canceled = message(await cases.act('cancel', scheduled.id), 200);
+  t.match(await event(team, 'scheduled.updated', scheduled.id, canceled.updated_at), {
+    data: { status: 'canceled', outcome: { result: 'canceled', at: String } },
+  });
+  t.strictSame(eventsOf(customer), []);
+});
+
+t.test('edits and tombstones reach who saw the message', async (t) => {
+  const { team, customer, id } = await subscribed(t);
+  const note = await cases.sent(id);
+  const reply = await cases.sent(id, { audience: 'customer', attachments: [LINK] });
+  for (const { id: of } of [note, reply]) {
+    const path = `/v1/messaging/messages/${of}`;
+    const options = { token: grace.access_token };
+    await app.call('PATCH', path, { ...options, body: { body: 'edited' } });
+    const edited = await cases.read(of, EXPANDED);
+    t.strictSame(await event(team, 'message.updated', of, edited.updated_at), {
+      ...{ type: 'event', event: 'message.updated', conversation_id: id, sequence: edited.sequence },
+      ...{ at: edited.updated_at, data: edited },
+    });
+    await app.call('DELETE', path, options);
+    const tombstone = await cases.read(of, EXPANDED);
+    t.match(tombstone, { body: null, attachments: [], deleted_at: String });
+    t.strictSame((await event(team, 'message.updated', of, tombstone.updated_at)).data, tombstone);
+    if (of === reply.id) {
+      t.strictSame((await event(customer, 'message.updated', of, tombstone.updated_at)).data, tombstone);
+    }
+  }
+  t.notMatch(JSON.stringify(customer.frames), new RegExp(`${note.id}|${grace.id}`));
+});
+
+t.test('what was missed outside the timeline can be asked for', async (t) => {
+  const { id } = await cases.open();
+  const { id: other } = await cases.open();
+  const [{ xid } = { xid: '' }] = await database.query<{ xid: string }>({
+    name: 'test-xid',
+    text: 'SELECT pg_current_xact_id() AS xid',
+  });
+  const approved = await cases.draft(id);
+  const open = await cases.draft(id);
+  const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+  const scheduled = await cases.sent(id, { scheduled_at });
+  await cases.sent(id);
+  await cases.draft(other);
+  const sent = message(await cases.act('approve', approved.id), 200);
+  const files = { presignDownload: async () => '' };
+  const missed = await changedOutside(database, files, [id], xid);
+  t.strictSame(
+    missed.map(({ event, resource, sequence, customer }) => [event, resource, sequence, customer]),
+    [
+      ['draft.updated', open.id, 0, undefined],
+      ['scheduled.updated', scheduled.id, 0, undefined],
+      ['draft.updated', approved.id, sent.sequence, undefined],
+    ],
+  );
+  const [{ xid: now } = { xid: '' }] = await database.query<{ xid: string }>({
+    name: 'test-xid',
+    text: 'SELECT pg_current_xact_id() AS xid',
+  });
+  t.strictSame(await changedOutside(database, files, [id], now), []);
+});
+
+interface Subscribed extends Case {
+  readonly team: Client;
+  readonly customer: Client;
+}
+
+/** A new case with a socket of ada's and one of its customer's on it. */
+async function subscribed(t: { teardown(run: () => void): void }): Promise<Subscribed> {
+  const ownCase = await cases.open();
+  const [team, customer] = await Promise.all(
+    [ada.access_token, ownCase.customerToken].map(async (token) => {
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        'Service-Version': demo.service_version,
+        'Service-Account': demo.account_id,
+      };
+      const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime`;
+      const client = new Client(new WebSocket(url, { headers }));
+      t.teardown(() => client.close());
+      await client.frame('ready');
+      client.send({ type: 'subscribe', id: 's', conversation_id: ownCase.id });
+      await client.frame('caught_up');
+      return client;
+    }),
+  );
+  return { ...ownCase, team: team!, customer: customer! };
+}
+
+/** The first such event of a message; `at` that moment where given. */
+function event(client: Client, name: string, id: string, at?: string): Promise<ReceivedFrame> {
+  return client.frame(
+    (frame) => frame.event === name && frame.data?.id === id && (at === undefined || frame.at === at),
+  );
+}
+
+function eventsOf({ frames }: Client): (string | undefined)[] {
+  return frames.filter(({ type }) => type === 'event').map((frame) => frame.event);
+}
+
+async function outcome(id: string): Promise<{ at: string | null }> {
+  const { body } = await app.call<{ at: string | null }>('GET', `/v1/messaging/messages/${id}/outcome`);
+  return body;
+}

@@ -1,0 +1,548 @@
+/** One message over HTTP: reading, editing, deleting, canceling, its outcome (design.md section 7 and 8). */
+
+import t from 'tap';
+import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { Cases, message, shownActor, user } from './cases.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace, vera } = demo.users;
+const cases = new Cases(app);
+
+const GRACE = shownActor(grace.id, 'user', 'Grace Hopper', grace.email);
+const LINK = { kind: 'link', url: 'https://example.com/manual' };
+const asAda = { token: ada.access_token };
+const NEIGHBOUR = {
+  token: demo.other_account.api_key,
+  headers: { 'Service-Account': demo.other_account.account_id },
+};
+const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
+
+t.test('GET: the message as it was sent, and what was asked for', async (t) => {
+  const { id, customerToken } = await cases.open();
+  const question = await cases.sent(id, { body: 'Where?' }, { token: customerToken });
+  const answer = await cases.sent(id, {
+    ...{ audience: 'customer', body: 'There.', reply_to_message_id: question.id, attachments: [LINK] },
+    ...{ link_resource_type: 'actor', link_resource_id: grace.id },
+  });
+  t.strictSame(await cases.read(answer.id), answer);
+
+  const all = ['conversation', 'sender', 'author', 'attachments', 'reply_to', 'resource', 'agent_run'];
+  const shown = await cases.read(answer.id, all.map((name) => `include[]=${name}`).join('&'));
+  const [file] = shown.attachments!;
+  const { conversation, sender } = shown;
+  t.strictSame(shown, {
+    ...answer,
+    conversation: {
+      ...{ id, object: 'conversation', type: 'group', audience: 'customer', title: 'Pier' },
+      ...{ workflow_status: 'waiting_external', group: null, status: 'active', legal_hold: 'released' },
+      ...{ assignee: null, participants: null, topic: null, unread: 0 },
+      ...{ last_message_at: answer.created_at, last_message: null },
+      created_at: conversation?.created_at,
+      updated_at: conversation?.updated_at,
+    },
+    sender: { ...shownActor(sender!.id, 'group', 'Customer Service', null) },
+    author: GRACE,
+    attachments: [
+      {
+        ...{ id: file?.id, object: 'message_attachment', kind: 'link', filename: null, content_type: null },
+        ...{ size_bytes: null, url: LINK.url, resource: null, created_at: answer.created_at },
+      },
+    ],
+    reply_to: question,
+    resource: { id: grace.id, object: 'entity', type: 'actor', name: 'Grace Hopper', handle: grace.email },
+  });
+  for (const name of all) {
+    const one = await cases.read(answer.id, `include[]=${name}`);
+    t.strictSame(one, { ...answer, [name]: shown[name as keyof ChatMessage] }, `${name} alone`);
+  }
+  const plain = await cases.read(question.id, 'include[]=reply_to&include[]=attachments&include[]=resource');
+  t.strictSame(plain, { ...question, attachments: [] }, 'a message without any of it');
+  const page = await listed(id, 'include[]=conversation&include[]=reply_to&limit=1');
+  t.strictSame(page, [{ ...answer, conversation, reply_to: question }], 'on a page as well');
+});
+
+t.test('GET: what the customer sees', async (t) => {
+  const { id, customerToken } = await cases.open();
+  const note = await cases.sent(id);
+  const draft = await cases.draft(id);
+  const reply = await cases.sent(id, { audience: 'customer', reply_to_message_id: note.id });
+  const asCustomer = (messageId: string, query = '') =>
+    app.call<ChatMessage>('GET', `/v1/messaging/messages/${messageId}?${query}`, { token: customerToken });
+  const query = 'include[]=sender&include[]=author&include[]=reply_to&include[]=conversation';
+  const { body: shown } = await asCustomer(reply.id, query);
+  const { conversation, sender } = shown;
+  t.strictSame(shown, { ...reply, conversation, sender, author: null, reply_to: null });
+  t.match(sender, { type: 'group', name: 'Customer Service' });
+  t.match(conversation, { id, workflow_status: null, assignee: null, legal_hold: 'released' });
+  const absent = await asCustomer(newId('message'));
+  t.equal(refusalOf(absent as unknown as CallAnswer<Refusal>), '404 resource_not_found id');
+  const { id: foreign } = await cases.open();
+  const elsewhere = await cases.sent(foreign, { audience: 'customer' });
+  for (const hidden of [note, draft, elsewhere]) {
+    const { status, text } = await asCustomer(hidden.id);
+    t.strictSame([status, text], [404, absent.text], 'byte for byte');
+  }
+  const closed: [method: string, path: string][] = [
+    ['PATCH', reply.id],
+    ['DELETE', reply.id],
+    ['GET', `${reply.id}/outcome`],
+    ['POST', `${reply.id}/actions/cancel`],
+  ];
+  for (const [method, path] of closed) {
+    const answer = await app.call(method, `/v1/messaging/messages/${path}`, { token: customerToken });
+    t.equal(refusalOf(answer), '403 insufficient_permissions null', `${method} ${path}`);
+  }
+  const drafts = await app.call('GET', `/v1/messaging/conversations/${id}/messages?status=draft`, {
+    token: customerToken,
+  });
+  t.equal(refusalOf(drafts), '403 insufficient_permissions null', 'drafts are not for customers');
+});
+
+t.test('every endpoint of a message: credentials, permissions, and who cannot see it', async (t) => {
+  const conversation = await cases.conversation('internal', user(vera.id));
+  const { id } = await cases.sent(conversation);
+  const strange = await cases.conversation('internal');
+  await cases.setParticipant(strange, grace.id, { membership: 'removed' });
+  const foreign = await cases.sent(strange, {}, asAda);
+  const endpoints: [method: string, suffix: string, reads: boolean][] = [
+    ['GET', '', true],
+    ['PATCH', '', false],
+    ['DELETE', '', false],
+    ['GET', '/outcome', true],
+    ['POST', '/actions/cancel', false],
+  ];
+  for (const [method, suffix, reads] of endpoints) {
+    const call = (messageId: string, options: CallOptions = {}) =>
+      app.call(method, `/v1/messaging/messages/${messageId}${suffix}`, {
+        token: grace.access_token,
+        ...options,
+      });
+    const what = `${method} ${suffix}`;
+    const nobody = await call(id, { headers: { Authorization: undefined } });
+    t.equal(refusalOf(nobody), '401 invalid_credentials Authorization', what);
+    const old = await call(id, { headers: { 'Service-Version': '1.0.harbor' } });
+    t.equal(refusalOf(old), '400 api_version_too_old Service-Version', what);
+    const reader = await call(id, { token: vera.access_token });
+    if (reads) t.equal(reader.status, 200, what);
+    else t.equal(refusalOf(reader), '403 insufficient_permissions null', what);
+    const absent = await call(newId('message'));
+    t.equal(refusalOf(absent), '404 resource_not_found id', what);
+    for (const [of, options] of [
+      [foreign.id, {}],
+      [id, NEIGHBOUR],
+      ['x', {}],
+    ] as const) {
+      const { status, text } = await call(of, options);
+      t.strictSame([status, text], [404, absent.text], `${what}: byte for byte`);
+    }
+    const queries = { 'include[]=x': 'parameter_invalid include[]', 'what=1': 'parameter_unknown what' };
+    for (const [query, expected] of Object.entries(queries)) {
+      const wrong =
+        suffix === '/outcome' && query.startsWith('include') ? 'parameter_unknown include[]' : expected;
+      const answer = await app.call(method, `/v1/messaging/messages/${id}${suffix}?${query}`);
+      t.equal(refusalOf(answer), `400 ${wrong}`, `${what}?${query}`);
+    }
+  }
+});
+
+t.test('PATCH a sent message', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const sent = await cases.sent(conversation);
+  const edited = message(await edit(sent.id, { body: 'ahoy again' }, { query: 'include[]=author' }), 200);
+  const { edited_at, updated_at } = edited;
+  t.strictSame(edited, { ...sent, body: 'ahoy again', author: GRACE, edited_at, updated_at });
+  t.ok(edited_at! > sent.created_at && updated_at > sent.updated_at);
+  t.strictSame(await cases.read(sent.id, 'include[]=author'), edited);
+  for (const nothing of [{}, { body: 'ahoy again' }, { body: null }, { cc: [] }, { subject: '' }]) {
+    t.strictSame(
+      message(await edit(sent.id, nothing, { query: 'include[]=author' }), 200),
+      edited,
+      `${JSON.stringify(nothing)} changes nothing`,
+    );
+  }
+  t.strictSame(await revisions(sent.id), [], 'nothing is kept where nothing is held');
+
+  const linked = await cases.sent(conversation, { attachments: [LINK] });
+  t.equal(message(await edit(linked.id, { body: '' }), 200).body, null, 'what has a link needs no body');
+  const answer = await edit(sent.id, { body: '' });
+  t.equal(refusalOf(answer), '400 missing_field body');
+});
+
+t.test('PATCH: refusals', async (t) => {
+  const { id } = await cases.open(user(vera.id, 'viewer'));
+  const note = await cases.sent(id);
+  const adas = await cases.sent(id, {}, asAda);
+  const reply = await cases.sent(id, { audience: 'customer', subject: 'S', cc: ['a@example.com'] });
+  const draft = await cases.draft(id);
+  const rejected = await cases.draft(id);
+  await cases.act('reject', rejected.id);
+  const gone = await cases.sent(id);
+  await app.call('DELETE', `/v1/messaging/messages/${gone.id}`);
+  const streaming = await cases.sent(id);
+  await setRow(streaming.id, { streaming_state: 'streaming' });
+  const scheduled = await cases.sent(id, { scheduled_at: TOMORROW });
+  const viewing = await cases.conversation('internal');
+  const seen = await insertSent(viewing, grace.id);
+  await cases.setParticipant(viewing, grace.id, { role: 'viewer' });
+  const refusals: [what: string, id: string, body: object, expected: string][] = [
+    ['no body', note.id, { body: '' }, '400 missing_field body'],
+    ['too long', note.id, { body: 'a'.repeat(40_001) }, '422 validation_failed body'],
+    ['another type', note.id, { body: 5 }, '400 invalid_format body'],
+    ['U+0000', note.id, { body: 'a\0' }, '400 invalid_format body'],
+    ['no such field', note.id, { visibility: 'external' }, '422 validation_failed visibility'],
+    ['a subject of a note', note.id, { subject: 'S' }, '422 validation_failed subject'],
+    ['copies of a note', note.id, { cc: ['a@example.com'] }, '422 validation_failed cc'],
+    ['no address', draft.id, { cc: ['a'] }, '400 invalid_format cc[0]'],
+    ['too long a subject', draft.id, { subject: 'a'.repeat(999) }, '422 validation_failed subject'],
+    ['the subject of what is sent', reply.id, { subject: 'T' }, '409 resource_conflict subject'],
+    ['the copies of what is sent', reply.id, { cc: [] }, '409 resource_conflict cc'],
+    ['a time of what is sent', note.id, { scheduled_at: TOMORROW }, '409 resource_conflict scheduled_at'],
+    ['a time of a draft', draft.id, { scheduled_at: TOMORROW }, '422 validation_failed scheduled_at'],
+    ['no time', scheduled.id, { scheduled_at: 'tomorrow' }, '400 invalid_format scheduled_at'],
+    [
+      'a time past',
+      scheduled.id,
+      { scheduled_at: '2020-01-01T00:00:00Z' },
+      '422 validation_failed scheduled_at',
+    ],
+    ["somebody else's", adas.id, { body: 'x' }, '403 insufficient_permissions null'],
+    ["somebody else's, with nothing to say", adas.id, {}, '403 insufficient_permissions null'],
+    ['a viewer', seen, { body: 'x' }, '403 insufficient_permissions null'],
+    ['a rejected draft', rejected.id, { body: 'x' }, '409 resource_conflict null'],
+    ['deleted', gone.id, { body: 'x' }, '410 resource_gone id'],
+    ['still being written', streaming.id, { body: 'x' }, '409 resource_conflict null'],
+  ];
+  for (const [what, of, body, expected] of refusals) t.equal(refusalOf(await edit(of, body)), expected, what);
+  const byAdmin = await edit(note.id, { body: 'x' }, asAda);
+  t.equal(refusalOf(byAdmin), '403 insufficient_permissions null', 'nobody puts words into a mouth');
+  t.strictSame(await cases.read(note.id), note);
+});
+
+t.test('PATCH a draft: whoever may send here, also subject and copies', async (t) => {
+  const { id } = await cases.open();
+  const draft = await cases.draft(id, { subject: 'Old', cc: ['a@example.com'] });
+  const fields = { body: 'better', subject: 'New', cc: ['b@example.com', 'c@example.com'] };
+  const edited = message(await edit(draft.id, fields, asAda), 200);
+  const { edited_at, updated_at } = edited;
+  t.strictSame(edited, { ...draft, body: 'better', subject: 'New', edited_at, updated_at });
+  t.strictSame((await stored(draft.id)).cc, fields.cc);
+  const cleared = message(await edit(draft.id, { subject: '', cc: [] }), 200);
+  t.equal(cleared.subject, null);
+  t.equal((await stored(draft.id)).cc, null);
+  t.ok(edited.updated_at < cleared.updated_at);
+});
+
+t.test('PATCH a scheduled message: its author, the body and the time', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const scheduled = await cases.sent(conversation, { scheduled_at: TOMORROW });
+  const later = new Date(Date.parse(TOMORROW) + 60_000).toISOString();
+  const edited = message(await edit(scheduled.id, { body: 'later', scheduled_at: later }), 200);
+  t.match(edited, { status: 'scheduled', body: 'later', sequence: null });
+  t.equal(Date.parse(edited.scheduled_at!), Date.parse(later));
+  const others = await edit(scheduled.id, { body: 'x' }, asAda);
+  t.equal(refusalOf(others), '403 insufficient_permissions null', 'an admin does not edit it');
+});
+
+t.test('DELETE leaves a tombstone', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const original = await cases.sent(conversation);
+  const sent = await cases.sent(conversation, {
+    ...{ attachments: [LINK], mentions: [ada.id], reply_to_message_id: original.id },
+    ...{ link_resource_type: 'actor', link_resource_id: grace.id },
+  });
+  const query = 'include[]=attachments&include[]=resource&include[]=reply_to';
+  const tombstone = message(await remove(sent.id, { query }), 200);
+  const { deleted_at, updated_at } = tombstone;
+  t.strictSame(tombstone, {
+    ...sent,
+    ...{ body: null, deleted_at, updated_at },
+    ...{ attachments: [], reply_to: original },
+  });
+  t.ok(deleted_at !== null && updated_at > sent.updated_at);
+  t.strictSame(await cases.read(sent.id, query), tombstone);
+  t.strictSame(await listed(conversation, query), [tombstone, { ...original, attachments: [] }]);
+  const { body, mentions, resource_id } = await stored(sent.id);
+  t.strictSame([body, mentions, resource_id, await files(sent.id)], [null, null, null, []]);
+  t.strictSame(await cases.audited(conversation), [
+    { action: 'message.deleted', actor_id: grace.id, details: { message_id: sent.id } },
+  ]);
+  t.equal(refusalOf(await remove(sent.id)), '410 resource_gone id', 'once');
+  t.equal(refusalOf(await edit(sent.id, { body: 'x' })), '410 resource_gone id');
+  const reply = await cases.send(conversation, { reply_to_message_id: sent.id });
+  t.equal(refusalOf(reply), '410 resource_gone reply_to_message_id');
+  t.match(await outcome(sent.id), { status: 'sent', result: 'sent' });
+});
+
+t.test('the files of a deleted message are for the next purge', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const s3_key = await cases.upload('a.txt');
+  const sent = await cases.sent(conversation, { attachments: [{ kind: 'file', s3_key }] });
+  const uploads = database.kysely.updateTable('uploads').where('s3_key', '=', s3_key);
+  await uploads.set({ attached_at: sent.created_at }).execute();
+  t.equal((await remove(sent.id)).status, 200);
+  const [upload] = await database.kysely
+    .selectFrom('uploads')
+    .select('attached_at')
+    .where('s3_key', '=', s3_key)
+    .execute();
+  t.strictSame([upload, await files(sent.id)], [{ attached_at: null }, []]);
+});
+
+t.test('who may delete', async (t) => {
+  const run = await cases.conversation('internal', user(vera.id));
+  await cases.setParticipant(run, grace.id, { role: 'admin' });
+  const member = await cases.conversation('internal');
+  const viewed = await cases.conversation('internal');
+  await cases.setParticipant(viewed, grace.id, { role: 'viewer' });
+  const cast: [what: string, conversation: string, author: string, token: string, status: number][] = [
+    ['an admin of the conversation', run, ada.id, grace.access_token, 200],
+    ['a member, of another', member, ada.id, grace.access_token, 403],
+    ['a member, of its own', member, grace.id, grace.access_token, 200],
+    ['an admin of the account', member, grace.id, ada.access_token, 200],
+    ['a key of the account', member, grace.id, demo.api_key, 200],
+    ['a viewer, of its own', viewed, grace.id, grace.access_token, 403],
+  ];
+  for (const [what, conversation, author, token, status] of cast) {
+    const answer = await remove(await insertSent(conversation, author), { token });
+    t.equal(answer.status, status, what);
+    if (status === 403) t.equal(refusalOf(answer), '403 insufficient_permissions null', what);
+  }
+  const { id } = await cases.open();
+  const waiting = [await cases.draft(id), await cases.sent(id, { scheduled_at: TOMORROW })];
+  for (const { id: of, status } of waiting) {
+    t.equal(refusalOf(await remove(of)), '409 resource_conflict null', `${status}: it was never sent`);
+  }
+  const streaming = await cases.sent(id);
+  await setRow(streaming.id, { streaming_state: 'streaming' });
+  t.equal(refusalOf(await remove(streaming.id)), '409 resource_conflict null', 'still being written');
+  const racing = await cases.sent(id);
+  const answers = await Promise.all([1, 2, 3].map(() => remove(racing.id)));
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 410, 410]);
+});
+
+t.test('under legal hold nothing is deleted, and every version of an edit is kept', async (t) => {
+  const { id } = await cases.open();
+  const sent = await cases.sent(id, { body: 'first' });
+  const draft = await cases.draft(id, { body: 'draft', subject: 'S', cc: ['a@example.com'] });
+  await cases.set(id, { legal_hold: 'held' });
+  t.equal(refusalOf(await remove(sent.id)), '409 resource_conflict null');
+  t.equal((await cases.read(sent.id)).body, 'first');
+  for (const body of ['second', 'third', 'third']) t.equal((await edit(sent.id, { body })).status, 200);
+  await edit(draft.id, { subject: '' }, asAda);
+  t.strictSame(await revisions(sent.id), [
+    { revision: 1, body: 'first', subject: null, cc: null, replaced_by: grace.id },
+    { revision: 2, body: 'second', subject: null, cc: null, replaced_by: grace.id },
+  ]);
+  t.strictSame(await revisions(draft.id), [
+    { revision: 1, body: 'draft', subject: 'S', cc: ['a@example.com'], replaced_by: ada.id },
+  ]);
+  t.strictSame(await cases.audited(id), [
+    ...[1, 2].map((revision) => ({
+      ...{ action: 'message.edited', actor_id: grace.id },
+      details: { message_id: sent.id, revision },
+    })),
+    { action: 'message.edited', actor_id: ada.id, details: { message_id: draft.id, revision: 1 } },
+  ]);
+  await cases.set(id, { legal_hold: 'released' });
+  t.equal((await edit(sent.id, { body: 'fourth' })).status, 200);
+  t.equal((await revisions(sent.id)).length, 2, 'not any more');
+  t.equal((await remove(sent.id)).status, 200);
+});
+
+t.test('edits of one message at the same moment: each is whole, and kept', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const { id } = await cases.sent(conversation, { body: '0' });
+  await cases.set(conversation, { legal_hold: 'held' });
+  const bodies = ['1', '2', '3', '4', '5'];
+  const answers = await Promise.all(bodies.map((body) => edit(id, { body })));
+  const times = answers.map((answer) => message(answer, 200).updated_at);
+  t.equal(new Set(times).size, bodies.length, 'updated_at grows strictly');
+  const kept = (await revisions(id)).map(({ body }) => body);
+  const last = (await cases.read(id)).body;
+  t.strictSame([...kept, last].sort(), ['0', ...bodies]);
+});
+
+t.test('cancel', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const scheduled = await cases.sent(conversation, { scheduled_at: TOMORROW });
+  t.match(await outcome(scheduled.id), { status: 'scheduled', result: null, reason: null, at: null });
+  const byAdmin = await cases.sent(conversation, { scheduled_at: TOMORROW });
+  const adas = await cases.sent(conversation, { scheduled_at: TOMORROW }, asAda);
+  const keyed = { headers: { 'Idempotency-Key': 'cancel' } };
+  const first = await cases.act('cancel', scheduled.id, keyed);
+  const canceled = message(first, 200);
+  t.strictSame(canceled, { ...scheduled, status: 'canceled', updated_at: canceled.updated_at });
+  t.match(await outcome(scheduled.id), { status: 'canceled', result: 'canceled', at: String });
+  const again = await cases.act('cancel', scheduled.id, keyed);
+  t.strictSame([again.text, again.headers.get('idempotent-replayed')], [first.text, 'true']);
+  t.equal(refusalOf(await cases.act('cancel', scheduled.id)), '409 resource_conflict null');
+  t.equal((await cases.act('cancel', byAdmin.id, asAda)).status, 200, 'an admin may');
+  t.equal(refusalOf(await cases.act('cancel', adas.id)), '403 insufficient_permissions null');
+  const sent = await cases.sent(conversation);
+  t.equal(refusalOf(await cases.act('cancel', sent.id)), '409 resource_conflict null', 'it is sent');
+  t.strictSame(await cases.audited(conversation), [
+    { action: 'message.canceled', actor_id: grace.id, details: { message_id: scheduled.id } },
+    { action: 'message.canceled', actor_id: ada.id, details: { message_id: byAdmin.id } },
+  ]);
+});
+
+t.test('outcome of a plain message', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const sent = await cases.sent(conversation);
+  t.strictSame(await outcome(sent.id), {
+    ...{ object: 'message_outcome', message_id: sent.id, status: 'sent' },
+    ...{ result: 'sent', reason: null, at: sent.created_at },
+  });
+});
+
+t.test('GET messages: what is outside the timeline, by status', async (t) => {
+  const { id } = await cases.open();
+  const drafts: ChatMessage[] = [];
+  for (let n = 0; n < 5; n++) drafts.unshift(await cases.draft(id, { body: `${n}` }));
+  const sent = await cases.sent(id);
+  const scheduled = await cases.sent(id, { scheduled_at: TOMORROW });
+  t.strictSame(await listed(id), [sent], 'sent, unless asked otherwise');
+  t.strictSame(await listed(id, 'status=sent'), [sent]);
+  t.strictSame(await listed(id, 'status=draft'), drafts);
+  t.strictSame(await listed(id, 'status=scheduled'), [scheduled]);
+  for (const status of ['canceled', 'rejected', 'failed', 'superseded']) {
+    t.strictSame(await listed(id, `status=${status}`), [], status);
+  }
+  t.strictSame((await listed(id, 'status=draft&include[]=author&limit=1'))[0]?.author, GRACE);
+
+  const first = await page(pathOf(id, 'status=draft&limit=2'));
+  t.strictSame(first.data, drafts.slice(0, 2));
+  t.equal(first.page_info.has_prev_page, false);
+  const second = await page(first.page_info.next_page_url!);
+  t.strictSame(second.data, drafts.slice(2, 4));
+  const third = await page(second.page_info.next_page_url!);
+  t.strictSame(third.data, drafts.slice(4));
+  t.equal(third.page_info.next_page_url, null);
+  const back = await page(third.page_info.previous_page_url!);
+  t.strictSame(back, second);
+  t.strictSame(await page(back.page_info.previous_page_url!), first);
+
+  const cursor = new URL(first.page_info.next_page_url!, app.baseUrl).searchParams.get('cursor');
+  const refusals: [query: string, expected: string][] = [
+    ['status=open', 'parameter_invalid status'],
+    ['status=', 'parameter_invalid status'],
+    ['status=draft&status=sent', 'parameter_invalid status'],
+    ['status=draft&after_sequence=1', 'parameters_exclusive after_sequence'],
+    ['status=draft&before_sequence=1', 'parameters_exclusive before_sequence'],
+    [`status=rejected&cursor=${cursor}`, 'parameter_invalid cursor'],
+    [`cursor=${cursor}`, 'parameter_invalid cursor'],
+  ];
+  for (const [query, expected] of refusals) {
+    t.equal(refusalOf(await app.call('GET', pathOf(id, query))), `400 ${expected}`, query);
+  }
+  t.strictSame(
+    await listed(id, 'status=draft', { token: grace.access_token }),
+    drafts,
+    'for any of the team',
+  );
+});
+
+t.test(
+  'a system event has nobody behind it, and nobody edits or deletes it but who runs the conversation',
+  async (t) => {
+    const conversation = await cases.conversation('internal');
+    const id = await insertSent(conversation, null, 'system_event');
+    const shown = await cases.read(id, 'include[]=sender&include[]=author');
+    t.match(shown, { kind: 'system_event', sender: null, author: null });
+    t.equal(refusalOf(await edit(id, { body: 'x' }, asAda)), '403 insufficient_permissions null');
+    t.equal(refusalOf(await remove(id)), '403 insufficient_permissions null');
+  },
+);
+
+function edit(
+  id: string,
+  body: object,
+  { query = '', ...options }: CallOptions & { query?: string } = {},
+): Promise<CallAnswer<Refusal>> {
+  const path = `/v1/messaging/messages/${id}?${query}`;
+  return app.call('PATCH', path, { token: grace.access_token, ...options, body });
+}
+
+function remove(
+  id: string,
+  { query = '', ...options }: CallOptions & { query?: string } = {},
+): Promise<CallAnswer<Refusal>> {
+  const path = `/v1/messaging/messages/${id}?${query}`;
+  return app.call('DELETE', path, { token: grace.access_token, ...options });
+}
+
+async function outcome(id: string): Promise<object> {
+  const { body } = await app.call<object>('GET', `/v1/messaging/messages/${id}/outcome`);
+  return body;
+}
+
+function pathOf(conversation: string, query: string): string {
+  return `/v1/messaging/conversations/${conversation}/messages?${query}`;
+}
+
+async function listed(conversation: string, query = '', options: CallOptions = {}): Promise<ChatMessage[]> {
+  return [...(await page(pathOf(conversation, query), options)).data];
+}
+
+async function page(
+  url: string,
+  options: CallOptions = { token: grace.access_token },
+): Promise<List<ChatMessage>> {
+  const { status, text, body } = await app.call<List<ChatMessage>>('GET', url, options);
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return body;
+}
+
+function stored(id: string) {
+  return database.kysely.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+async function setRow(id: string, columns: { streaming_state: 'streaming' }): Promise<void> {
+  await database.kysely.updateTable('messages').set(columns).where('id', '=', id).execute();
+}
+
+function files(messageId: string) {
+  return database.kysely.selectFrom('attachments').select('id').where('message_id', '=', messageId).execute();
+}
+
+function revisions(messageId: string) {
+  return database.kysely
+    .selectFrom('message_revisions')
+    .select(['revision', 'body', 'subject', 'cc', 'replaced_by'])
+    .where('message_id', '=', messageId)
+    .orderBy('revision')
+    .execute();
+}
+
+/** A sent message as if written earlier, whoever may write there now. */
+async function insertSent(
+  conversation: string,
+  author: string | null,
+  kind: 'chat' | 'system_event' = 'chat',
+): Promise<string> {
+  const id = newId('message');
+  const { head } = await database.kysely
+    .selectFrom('messages')
+    .select((select) => select.fn.max('sequence').as('head'))
+    .where('conversation_id', '=', conversation)
+    .executeTakeFirstOrThrow();
+  await database.kysely
+    .insertInto('messages')
+    .values({
+      ...{ id, account_id: demo.account_id, conversation_id: conversation, sequence: (head ?? 0) + 1 },
+      ...{
+        kind,
+        status: 'sent',
+        visibility: 'internal',
+        body: 'earlier',
+        author_id: author,
+        sender_id: author,
+      },
+    })
+    .execute();
+  return id;
+}

@@ -1,0 +1,266 @@
+/** Scheduled messages as a client meets them: over HTTP and on sockets, on a whole server with its queue. */
+
+import t from 'tap';
+import { WebSocket } from 'ws';
+import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { MessageOutcome } from '../../src/protocol/message-outcome.ts';
+import type { Notification } from '../../src/protocol/notification.ts';
+import { Client } from '../gateway/fixture.ts';
+import { refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { Cases, message, shownActor, user } from './cases.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace, vera } = demo.users;
+const cases = new Cases(app);
+
+t.test('from the schedule to the sockets: every field and no other', async (t) => {
+  const conversationId = await cases.conversation('internal');
+  const [reader, feed] = await Promise.all([
+    listen(ada.access_token, conversationId),
+    listen(ada.access_token),
+  ]);
+  const scheduledAt = await timeIn(500);
+  const scheduled = await cases.sent(conversationId, {
+    ...{ body: 'good morning', client_message_id: 'exact', scheduled_at: scheduledAt },
+    attachments: [{ kind: 'link', url: 'https://example.com/' }],
+  });
+  const { id, created_at } = scheduled;
+  t.strictSame(scheduled, {
+    ...{ id, object: 'chat_message', kind: 'scheduled', status: 'scheduled', visibility: 'internal' },
+    ...{
+      conversation: null,
+      sequence: null,
+      body: 'good morning',
+      subject: null,
+      sender: null,
+      author: null,
+    },
+    ...{ attachments: null, reply_to: null, resource: null, channel: 'message', scheduled_at: scheduledAt },
+    ...{ agent_run: null, streaming_state: null, client_message_id: 'exact', edited_at: null },
+    ...{ deleted_at: null, created_at, updated_at: created_at },
+  });
+  t.match(await outcomeOf(id), { status: 'scheduled', result: null, reason: null, at: null });
+  const waiting = await app.call<List<ChatMessage>>(
+    'GET',
+    `/v1/messaging/conversations/${conversationId}/messages?status=scheduled`,
+  );
+  t.strictSame(waiting.body.data, [scheduled]);
+  t.match(await eventOf(reader, 'scheduled.updated', id), { data: { status: 'scheduled', outcome: null } });
+
+  const created = await reader.frame(({ event }) => event === 'message.created');
+  const sent = { ...scheduled, status: 'sent', sequence: 1, updated_at: created.at };
+  t.strictSame(created, {
+    ...{
+      type: 'event',
+      event: 'message.created',
+      conversation_id: conversationId,
+      sequence: 1,
+      at: created.at,
+    },
+    data: {
+      ...sent,
+      sender: shownActor(grace.id, 'user', 'Grace Hopper', grace.email),
+      attachments: (created.data as unknown as ChatMessage).attachments,
+    },
+  });
+  t.match(created.data, { attachments: [{ kind: 'link', url: 'https://example.com/' }] });
+  t.ok(String(created.at) >= scheduledAt, 'not early');
+  t.strictSame(await cases.read(id), sent);
+  const ended = await reader.frame(
+    ({ event, data }) => event === 'scheduled.updated' && data?.status === 'sent' && data.id === id,
+  );
+  t.match(ended, { sequence: 1, data: { outcome: { result: 'sent', reason: null } } });
+  const { at } = await outcomeOf(id);
+  t.strictSame(await outcomeOf(id), {
+    ...{ object: 'message_outcome', message_id: id, status: 'sent', result: 'sent', reason: null, at },
+  });
+  const told = await feed.frame(({ event }) => event === 'notification.created');
+  t.match(told.data, { category: 'chat.message', body: 'good morning', resource: null });
+});
+
+t.test('what cannot be scheduled', async (t) => {
+  const [open, archived, { id: caseId }] = await Promise.all([
+    cases.conversation('internal', user(vera.id, 'viewer')),
+    cases.conversation('internal'),
+    cases.open(),
+  ]);
+  await cases.set(archived, { status: 'archived' });
+  const soon = await timeIn(60_000);
+  const refusals: readonly (readonly [string, object, string])[] = [
+    [open, { scheduled_at: 'tomorrow' }, '400 invalid_format scheduled_at'],
+    [open, { scheduled_at: '2031-01-01T00:00:00' }, '400 invalid_format scheduled_at'],
+    [open, { scheduled_at: 1_900_000_000 }, '400 invalid_format scheduled_at'],
+    [open, { scheduled_at: await timeIn(-1_000) }, '422 validation_failed scheduled_at'],
+    [open, { scheduled_at: await timeIn(367 * 86_400_000) }, '422 validation_failed scheduled_at'],
+    [open, { scheduled_at: soon, client_message_id: '' }, '400 missing_field client_message_id'],
+    [open, { scheduled_at: soon, body: '' }, '400 missing_field body'],
+    [
+      open,
+      { scheduled_at: soon, mentions: [demo.other_account.account_id] },
+      '422 validation_failed mentions[0]',
+    ],
+    [archived, { scheduled_at: soon }, '409 resource_conflict null'],
+    [caseId, { mode: 'draft', channel: 'message', scheduled_at: soon }, '422 validation_failed scheduled_at'],
+  ];
+  for (const [conversationId, fields, expected] of refusals) {
+    t.equal(refusalOf(await cases.send(conversationId, fields)), expected, JSON.stringify(fields));
+  }
+  const scheduled = { scheduled_at: soon };
+  t.equal(
+    refusalOf(await cases.send(open, scheduled, { token: vera.access_token })),
+    '403 insufficient_permissions null',
+  );
+  const { text: absent } = await cases.send('cnv_absent', scheduled);
+  const foreign = { 'Service-Account': demo.other_account.account_id };
+  const { api_key: token } = demo.other_account;
+  const { text } = await cases.send(open, scheduled, { token, headers: foreign });
+  t.equal(text, absent, "another account's is an absent one");
+});
+
+t.test('a resend and a replay answer what the first one did', async (t) => {
+  const conversationId = await cases.conversation('internal');
+  const fields = { client_message_id: 'again', scheduled_at: await timeIn(60_000) };
+  const headers = { 'Idempotency-Key': 'scheduled-1' };
+  const first = await cases.send(conversationId, fields, { headers });
+  const replayed = await cases.send(conversationId, fields, { headers });
+  t.equal(replayed.text, first.text);
+  t.equal(replayed.headers.get('Idempotent-Replayed'), 'true');
+  const original = message(first, 201);
+  t.strictSame(await cases.sent(conversationId, fields), original);
+  t.strictSame(await cases.sent(conversationId, { ...fields, scheduled_at: await timeIn(90_000) }), original);
+  const { scheduled_at: _, ...now } = fields;
+  t.strictSame(await cases.sent(conversationId, now), original, 'also without its time');
+  t.strictSame(await cases.sent(conversationId, { ...fields, scheduled_at: await timeIn(-1) }), original);
+  const twelve = await Promise.all(
+    Array.from({ length: 12 }, () => cases.sent(conversationId, { ...fields, client_message_id: 'at once' })),
+  );
+  t.equal(new Set(twelve.map(({ id }) => id)).size, 1);
+});
+
+t.test('canceled before its time, or edited', async (t) => {
+  const conversationId = await cases.conversation('internal');
+  const reader = await listen(ada.access_token, conversationId);
+  const [canceled, earlier, later] = await Promise.all([
+    cases.sent(conversationId, { scheduled_at: await timeIn(1_000) }),
+    cases.sent(conversationId, { scheduled_at: await timeIn(60_000) }),
+    cases.sent(conversationId, { scheduled_at: await timeIn(1_000) }),
+  ]);
+  const answer = message(await cases.act('cancel', canceled.id), 200);
+  t.strictSame(answer, { ...canceled, status: 'canceled', updated_at: answer.updated_at });
+  t.ok(answer.updated_at > canceled.updated_at);
+  t.match(await outcomeOf(canceled.id), { status: 'canceled', result: 'canceled', reason: null });
+  t.match(await reader.frame(({ data }) => data?.id === canceled.id && data.status === 'canceled'), {
+    event: 'scheduled.updated',
+    data: { outcome: { result: 'canceled' } },
+  });
+  t.equal(refusalOf(await cases.act('cancel', canceled.id)), '409 resource_conflict null');
+
+  const soon = await timeIn(300);
+  const edited = await edit(earlier.id, { scheduled_at: soon, body: 'sooner' });
+  t.match(edited, { status: 'scheduled', scheduled_at: soon, body: 'sooner' });
+  const late = await timeIn(3_600_000);
+  t.match(await edit(later.id, { scheduled_at: late }), { status: 'scheduled', scheduled_at: late });
+  const created = await reader.frame(({ event }) => event === 'message.created');
+  t.match(created, { sequence: 1, data: { id: earlier.id, body: 'sooner' } });
+  await until(async () => (await timeIn(0)) > canceled.scheduled_at!, {
+    what: 'the time of the canceled one',
+  });
+  t.match(await cases.read(later.id), { status: 'scheduled' });
+  t.equal(refusalOf(await cases.act('cancel', earlier.id)), '409 resource_conflict null');
+});
+
+t.test('on a case: team and customer', async (t) => {
+  const { id, customerToken } = await cases.open();
+  const customer = await listen(customerToken, id);
+  const reply = await cases.sent(id, { audience: 'customer', scheduled_at: await timeIn(300) });
+  t.match(reply, { kind: 'scheduled', status: 'scheduled', visibility: 'external' });
+  t.same(await cases.lanes(id), ['new', null], 'nothing has been said yet');
+  const created = await customer.frame(({ event }) => event === 'message.created');
+  t.match(created.data, { id: reply.id, author: null, sender: { name: 'Customer Service' } });
+  t.same(await cases.lanes(id), ['waiting_external', null]);
+
+  const question = await cases.sent(id, { scheduled_at: await timeIn(300) }, { token: customerToken });
+  t.match(question, { visibility: 'external', status: 'scheduled', author: null });
+  await customer.frame(({ event, data }) => event === 'message.created' && data?.id === question.id);
+  t.same(await cases.lanes(id), ['open', null]);
+  const events = new Set(customer.frames.flatMap(({ event }) => event ?? []));
+  t.same([...events], ['message.created'], 'customers see nothing of what waits');
+});
+
+t.test('its author hears that it was not sent, once', async (t) => {
+  const conversationId = await cases.conversation('internal');
+  const [row, kept] = await Promise.all([
+    cases.sent(conversationId, { body: 'too late', scheduled_at: await timeIn(60_000) }),
+    cases.sent(conversationId, { body: 'kept', scheduled_at: await timeIn(60_000) }),
+  ]);
+  const feed = await listen(grace.access_token);
+  // The server was away for a day: whatever becomes due now comes too late.
+  await database.query(
+    {
+      name: 'test-late',
+      text: `UPDATE messages SET scheduled_at = now() - interval '25 hours' WHERE id = $1`,
+    },
+    [row.id],
+  );
+  await database.query(
+    {
+      name: 'test-due',
+      text: 'SELECT graphile_worker.reschedule_jobs(ARRAY(SELECT id FROM graphile_worker.jobs WHERE key = $1), now())',
+    },
+    [row.id],
+  );
+  const told = await feed.frame(({ event }) => event === 'notification.created');
+  t.match(told.data, {
+    category: 'system.broadcast',
+    title: 'Your scheduled message in Pier was not sent',
+    body: 'too late',
+    sender: null,
+  });
+  t.match(await outcomeOf(row.id), { status: 'canceled', result: 'canceled', reason: 'too_late' });
+  const { body } = await app.call<List<Notification>>('GET', '/v1/messaging/notifications?q=too+late', {
+    token: grace.access_token,
+  });
+  t.equal(body.data.length, 1);
+  t.match(await cases.read(kept.id), { status: 'scheduled' });
+});
+
+/** By Postgres' clock. */
+async function timeIn(ms: number): Promise<string> {
+  const [row] = await database.query<{ at: string }>(
+    { name: 'test-time', text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at` },
+    [ms],
+  );
+  return row!.at;
+}
+
+async function outcomeOf(id: string): Promise<MessageOutcome> {
+  return (await app.call<MessageOutcome>('GET', `/v1/messaging/messages/${id}/outcome`)).body;
+}
+
+async function edit(id: string, body: object): Promise<ChatMessage> {
+  return message(
+    await app.call('PATCH', `/v1/messaging/messages/${id}`, { token: grace.access_token, body }),
+    200,
+  );
+}
+
+/** A socket, subscribed to the conversation. */
+async function listen(token: string, conversationId?: string): Promise<Client> {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Service-Version': demo.service_version,
+    'Service-Account': demo.account_id,
+  };
+  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => client.close());
+  await client.frame('ready');
+  if (conversationId !== undefined) await client.request('subscribe', { conversation_id: conversationId });
+  return client;
+}
+
+function eventOf(client: Client, event: string, id: string) {
+  return client.frame((frame) => frame.event === event && frame.data?.id === id);
+}

@@ -1,0 +1,547 @@
+import type { Transaction } from 'kysely';
+import { sql } from 'kysely';
+import t from 'tap';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { Schema } from '../../src/db/schema.ts';
+import { EngineUnavailableError } from '../../src/engine/engine.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { JobWorker } from '../../src/jobs/job-worker.ts';
+import type { NewMessage } from '../../src/messages/insert-messages.ts';
+import {
+  cancelScheduled,
+  reschedule,
+  type ScheduledJob,
+  SEND_SCHEDULED,
+  scheduleMessage,
+} from '../../src/messages/scheduled.ts';
+import { ScheduledDelivery } from '../../src/messages/scheduled-delivery.ts';
+import { lockMessage } from '../../src/messages/store.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { ApiError } from '../../src/protocol/errors.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { Teardown } from '../support/teardown.ts';
+import {
+  addConversation,
+  createGround,
+  type Ground,
+  log,
+  newMessage,
+  numbers,
+  openWritePath,
+} from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+
+/** One database for all: each test has an account of its own in it. */
+const base = await createGround(t);
+
+t.test('enters the timeline at its time, as it was written', async (t) => {
+  const ground = await newGround();
+  const { delivery, committed, metrics } = openNode(ground);
+  await work(t, ground.database, delivery);
+  const scheduledAt = await timeIn(ground, 300);
+  const row = await schedule(ground, scheduledAt, {
+    mentions: [ground.authorId],
+    attachments: [
+      {
+        id: newId('attachment'),
+        position: 0,
+        kind: 'link',
+        s3_key: null,
+        filename: null,
+        content_type: null,
+        size_bytes: null,
+        url: 'https://example.com/',
+        resource_type: null,
+        resource_id: null,
+      },
+    ],
+  });
+  t.match(row, { kind: 'scheduled', status: 'scheduled', sequence: null, scheduled_at: scheduledAt });
+  t.equal(row.created_at, row.updated_at);
+
+  const sent = await until(
+    async () => {
+      const now = await read(ground, row.id);
+      return now.status === 'sent' ? now : undefined;
+    },
+    { what: 'the delivery' },
+  );
+  const { updated_at, changed_in: _, attempts, outcome, ...rest } = sent;
+  t.ok(updated_at >= scheduledAt, `${updated_at} >= ${scheduledAt}`);
+  t.equal(attempts, 0);
+  t.match(outcome, { result: 'sent', reason: null });
+  t.match(rest, { ...row, status: 'sent', sequence: 1, updated_at: undefined });
+  await until(() => committed.length === 1, { what: 'the effects to be told' });
+  t.match(committed[0]!.messages[0], {
+    row: { id: row.id, sequence: 1, kind: 'scheduled' },
+    sender: { id: ground.authorId },
+    attachments: [{ kind: 'link', url: 'https://example.com/' }],
+    audience: 'internal',
+  });
+  t.match(await told(ground), [row.id, row.id], 'that it waits, and that it was sent');
+  await until(async () => (await jobs(ground)).length === 0, { what: 'an empty queue' });
+  const { values } = await metrics.scheduledEnded.get();
+  t.match(values, [{ labels: { result: 'sent' }, value: 1 }]);
+});
+
+t.test('a resend answers the original, whatever became of it', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  const first = await schedule(ground, await timeIn(ground, 60_000), { client_message_id: 'again' });
+  const later = await timeIn(ground, 120_000);
+  const second = await schedule(ground, later, { client_message_id: 'again', body: 'else' });
+  t.same(second, first);
+  t.equal((await jobs(ground)).length, 1);
+  await makeDue(ground, first.id);
+  await delivery.deliver(jobOf(first));
+  const third = await schedule(ground, later, { client_message_id: 'again' });
+  t.match(third, { id: first.id, status: 'sent', sequence: 1 });
+  const together = await Promise.all(
+    Array.from({ length: 6 }, () => schedule(ground, later, { client_message_id: 'together' })),
+  );
+  t.equal(new Set(together.map(({ id }) => id)).size, 1);
+});
+
+t.test('a time must be to come, within a year', async (t) => {
+  const ground = await newGround();
+  const refused = 'validation_failed scheduled_at';
+  for (const at of ['2001-01-01T00:00:00Z', await timeIn(ground, -1), await timeIn(ground, 367 * DAY_MS)]) {
+    t.equal(await refusalOf(schedule(ground, at)), refused, at);
+  }
+  const row = await schedule(ground, await timeIn(ground, 364 * DAY_MS));
+  t.equal(
+    await refusalOf(change(ground, row.id, (tx, it) => reschedule(tx, it, '2001-01-01T00:00:00Z'))),
+    refused,
+  );
+  t.equal((await read(ground, row.id)).scheduled_at, row.scheduled_at);
+  const offset = await schedule(ground, (await timeIn(ground, 60_000)).replace('Z', '+00:00'));
+  t.match(offset.scheduled_at, /Z$/, 'shown in UTC');
+});
+
+t.test('canceled, put off or brought forward', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  await work(t, ground.database, delivery);
+  const [canceled, earlier, later] = await Promise.all([
+    schedule(ground, await timeIn(ground, 400)),
+    schedule(ground, await timeIn(ground, 60_000)),
+    schedule(ground, await timeIn(ground, 400)),
+  ]);
+  await change(ground, canceled.id, (tx, row) => cancelScheduled(tx, row));
+  await change(ground, earlier.id, async (tx, row) => reschedule(tx, row, await timeIn(ground, 500)));
+  await change(ground, later.id, async (tx, row) => reschedule(tx, row, await timeIn(ground, 60_000)));
+  await until(async () => (await read(ground, earlier.id)).status === 'sent', {
+    what: 'what was brought forward',
+  });
+  t.match(await read(ground, canceled.id), {
+    status: 'canceled',
+    sequence: null,
+    outcome: { result: 'canceled', reason: null },
+  });
+  t.match(await read(ground, later.id), { status: 'scheduled', sequence: null, outcome: null });
+  t.match(await jobs(ground), [{ key: later.id }]);
+  for (const row of [canceled, earlier]) {
+    t.equal(
+      await refusalOf(change(ground, row.id, (tx, it) => cancelScheduled(tx, it))),
+      'resource_conflict null',
+    );
+    const at = await timeIn(ground, 60_000);
+    t.equal(
+      await refusalOf(change(ground, row.id, (tx, it) => reschedule(tx, it, at))),
+      'resource_conflict null',
+    );
+  }
+  await delivery.deliver(jobOf(canceled));
+  await delivery.deliver(jobOf(later));
+  t.equal((await numbers(ground)).length, 1, 'a job that comes all the same does nothing');
+});
+
+t.test('once however many try, in the order of the conversation', async (t) => {
+  const ground = await newGround();
+  const other = await openDatabase({ url: ground.url, log });
+  t.teardown(() => other.close());
+  const engine = new MemoryEngine();
+  const nodes = [openNode(ground, { engine }), openNode(ground, { engine, database: other })];
+  const rows = await Promise.all(
+    Array.from({ length: 5 }, async () => schedule(ground, await timeIn(ground, 60_000))),
+  );
+  for (const { id } of rows) await makeDue(ground, id);
+  await Promise.all(
+    [...rows, ...rows, ...rows].map((row, index) => nodes[index % 2]!.delivery.deliver(jobOf(row))),
+  );
+  t.match(
+    await numbers(ground),
+    [1, 2, 3, 4, 5].map((sequence) => ({ sequence, status: 'sent' })),
+    'and nobody took a number in vain',
+  );
+});
+
+/** What can happen between the writing and the sending, and what it is refused with. */
+const REFUSALS: Readonly<
+  Record<string, { arrange: (ground: ScheduleGround) => Promise<unknown>; reason: string }>
+> = {
+  'its author is deactivated': {
+    arrange: (ground) => update(ground, 'actors', ground.authorId, { deactivated_at: sql`now()` }),
+    reason: 'invalid_credentials',
+  },
+  'its role may not send any more': {
+    arrange: (ground) => update(ground, 'roles', ground.roleId, { permissions: sql`'{messaging:read}'` }),
+    reason: 'insufficient_permissions',
+  },
+  'its author has no role any more': {
+    arrange: (ground) => update(ground, 'actors', ground.authorId, { role_id: null }),
+    reason: 'insufficient_permissions',
+  },
+  'the subscription ended': {
+    arrange: (ground) => update(ground, 'accounts', ground.accountId, { subscription: 'canceled' }),
+    reason: 'payment_required',
+  },
+  'its author was removed': {
+    arrange: (ground) => setMembership(ground, { membership: 'removed' }),
+    reason: 'resource_not_found',
+  },
+  'its author only reads': {
+    arrange: (ground) => setMembership(ground, { role: 'viewer' }),
+    reason: 'insufficient_permissions',
+  },
+  'the conversation is archived': {
+    arrange: (ground) => update(ground, 'conversations', ground.conversationId, { status: 'archived' }),
+    reason: 'resource_conflict',
+  },
+  'the key is revoked': {
+    async arrange(ground) {
+      await update(ground, 'actors', ground.authorId, { type: 'api_key' });
+      await insertKey(ground, { revoked_at: new Date().toISOString() });
+    },
+    reason: 'invalid_credentials',
+  },
+  'an agent may not answer customers any more': {
+    async arrange(ground) {
+      await update(ground, 'actors', ground.authorId, { type: 'agent' });
+      await ground.database.kysely
+        .updateTable('messages')
+        .set({ visibility: 'external' })
+        .where('author_id', '=', ground.authorId)
+        .execute();
+    },
+    reason: 'insufficient_permissions',
+  },
+};
+
+for (const [what, { arrange, reason }] of Object.entries(REFUSALS)) {
+  t.test(`five refusals and it failed: ${what}`, async (t) => {
+    const ground = await newGround();
+    const { delivery, metrics } = openNode(ground);
+    const row = await schedule(ground, await timeIn(ground, 60_000));
+    await makeDue(ground, row.id);
+    await arrange(ground);
+    for (let attempt = 1; attempt < 5; attempt++) {
+      await delivery.deliver(jobOf(row));
+      t.match(await read(ground, row.id), { status: 'scheduled', attempts: attempt, outcome: null });
+    }
+    t.equal((await jobs(ground)).length, 1, 'the next attempt waits');
+    await delivery.deliver(jobOf(row));
+    const failed = await read(ground, row.id);
+    t.match(failed, { status: 'failed', sequence: null, attempts: 5, outcome: { result: 'failed', reason } });
+    t.ok(failed.updated_at > row.updated_at);
+    await delivery.deliver(jobOf(row));
+    t.equal((await read(ground, row.id)).updated_at, failed.updated_at, 'the end is the end');
+    t.match(await told(ground), [row.id, row.id], 'that it waits, and that it failed');
+    t.match((await metrics.scheduledEnded.get()).values, [{ labels: { result: 'failed' }, value: 1 }]);
+  });
+}
+
+t.test('who sees the whole account needs no membership, and a valid key is one', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  await setMembership(ground, { membership: 'removed' });
+  const ofAdmin = await schedule(ground, await timeIn(ground, 60_000));
+  await update(ground, 'roles', ground.roleId, { type: 'admin', permissions: sql`'{}'` });
+  await makeDue(ground, ofAdmin.id);
+  await delivery.deliver(jobOf(ofAdmin));
+  t.match(await read(ground, ofAdmin.id), { status: 'sent' });
+
+  const ofKey = await schedule(ground, await timeIn(ground, 60_000));
+  await update(ground, 'actors', ground.authorId, { type: 'api_key' });
+  await update(ground, 'roles', ground.roleId, { type: 'user', permissions: sql`'{messaging:create}'` });
+  await insertKey(ground, { revoked_at: new Date().toISOString() });
+  await insertKey(ground, { revoked_at: null });
+  await makeDue(ground, ofKey.id);
+  await delivery.deliver(jobOf(ofKey));
+  t.match(await read(ground, ofKey.id), { status: 'sent' });
+});
+
+t.test('archived and taken out again in time: it is sent', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  await work(t, ground.database, delivery);
+  await update(ground, 'conversations', ground.conversationId, { status: 'archived' });
+  const row = await schedule(ground, await timeIn(ground, 100));
+  await until(async () => (await read(ground, row.id)).attempts >= 2, { what: 'two refusals' });
+  await update(ground, 'conversations', ground.conversationId, { status: 'active' });
+  await until(async () => (await read(ground, row.id)).status === 'sent', { what: 'the delivery' });
+});
+
+t.test('an attempt counts once, and a new time begins anew', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  await update(ground, 'conversations', ground.conversationId, { status: 'archived' });
+  const row = await schedule(ground, await timeIn(ground, 60_000));
+  await makeDue(ground, row.id);
+  await delivery.deliver(jobOf(row));
+  await Promise.all([1, 2, 3].map(() => delivery.deliver(jobOf(row))));
+  const { attempts } = await read(ground, row.id);
+  t.ok(attempts >= 2 && attempts <= 4, `${attempts}`);
+  await change(ground, row.id, async (tx, it) => reschedule(tx, it, await timeIn(ground, 60_000)));
+  t.equal((await read(ground, row.id)).attempts, 0);
+});
+
+t.test('over a day late: canceled', async (t) => {
+  const ground = await newGround();
+  const { delivery, metrics } = openNode(ground);
+  const row = await schedule(ground, await timeIn(ground, 60_000));
+  await makeDue(ground, row.id, '25 hours');
+  await delivery.deliver(jobOf(row));
+  t.match(await read(ground, row.id), {
+    status: 'canceled',
+    sequence: null,
+    outcome: { result: 'canceled', reason: 'too_late' },
+  });
+  t.equal((await jobs(ground)).length, 0);
+  t.match((await metrics.scheduledEnded.get()).values, [{ labels: { result: 'canceled' }, value: 1 }]);
+});
+
+t.test('what is away is waited for: no attempt is counted', async (t) => {
+  const ground = await newGround();
+  let held = false;
+  const engine = new MemoryEngine();
+  const { reserve } = engine;
+  engine.reserve = () => Promise.reject(new EngineUnavailableError('away'));
+  const { delivery } = openNode(ground, { engine, maySend: () => held });
+  const row = await schedule(ground, await timeIn(ground, 60_000));
+  await makeDue(ground, row.id);
+  await delivery.deliver(jobOf(row));
+  held = true;
+  await delivery.deliver(jobOf(row));
+  t.match(await read(ground, row.id), { status: 'scheduled', attempts: 0 });
+  const [job] = await jobs(ground);
+  t.ok(job!.run_at < (await timeIn(ground, 2_000)), 'asked again within a second');
+  engine.reserve = reserve;
+  await delivery.deliver(jobOf(row));
+  t.match(await read(ground, row.id), { status: 'sent', sequence: 1 });
+});
+
+t.test('a lost job is made again, one that lives is left alone', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  const overdue = async (late = '4 seconds') => {
+    const { id } = await schedule(ground, await timeIn(ground, 60_000));
+    await makeDue(ground, id, late);
+    return id;
+  };
+  const [lost, dead, running, waiting, putOff] = [
+    await overdue(),
+    await overdue(),
+    await overdue(),
+    await overdue(),
+    await overdue(),
+  ];
+  const fresh = await overdue('1 second');
+  await run(ground, 'DELETE FROM graphile_worker._private_jobs WHERE key = ANY($1)', [[lost, fresh]]);
+  const lock = `UPDATE graphile_worker._private_jobs SET locked_by = 'a node', locked_at = now() - $2::interval WHERE key = $1`;
+  await run(ground, lock, [dead, '4 seconds']);
+  await run(ground, lock, [running, '1 second']);
+  const wait = `UPDATE graphile_worker._private_jobs SET run_at = now() + $2::interval WHERE key = $1`;
+  await run(ground, wait, [waiting, '8 seconds']);
+  await run(ground, wait, [putOff, '3 hours']);
+  t.equal(await delivery.recoverLost(), 3);
+  t.equal(await delivery.recoverLost(), 0);
+  const soon = await timeIn(ground, 0);
+  const dueNow = (await jobs(ground)).filter(({ locked_at, run_at }) => locked_at === null && run_at <= soon);
+  t.same(dueNow.map(({ key }) => key).sort(), [lost, dead, putOff].sort());
+});
+
+t.test('on a case: the lane moves when it is sent, not before', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  await update(ground, 'conversations', ground.conversationId, {
+    audience: 'customer',
+    workflow_status: 'new',
+  });
+  const laneOf = async () => {
+    const { workflow_status } = await ground.database.kysely
+      .selectFrom('conversations')
+      .select('workflow_status')
+      .where('id', '=', ground.conversationId)
+      .executeTakeFirstOrThrow();
+    return workflow_status;
+  };
+  const reply = await schedule(ground, await timeIn(ground, 60_000), {
+    visibility: 'external',
+    channel: 'email',
+  });
+  t.equal(await laneOf(), 'new');
+  await makeDue(ground, reply.id);
+  await delivery.deliver(jobOf(reply));
+  t.equal(await laneOf(), 'waiting_external');
+  const mail = await ground.database.kysely
+    .selectFrom('outbox')
+    .selectAll()
+    .where('topic', '=', 'mail.outbound')
+    .execute();
+  t.match(mail, [{ payload: { message_id: reply.id, conversation_id: ground.conversationId } }]);
+
+  await update(ground, 'actors', ground.authorId, { customer: true, role_id: null });
+  const question = await schedule(ground, await timeIn(ground, 60_000), { visibility: 'external' });
+  await makeDue(ground, question.id);
+  await delivery.deliver(jobOf(question));
+  t.equal(await laneOf(), 'open', 'customers need no role to send');
+});
+
+const DAY_MS = 86_400_000;
+
+interface ScheduleGround extends Ground {
+  readonly roleId: string;
+}
+
+/** An account with one conversation, whose author may send. */
+async function newGround(): Promise<ScheduleGround> {
+  const { database } = base;
+  const accountId = newId('account');
+  const authorId = newId('actor');
+  const roleId = newId('role');
+  await database.kysely.insertInto('accounts').values({ id: accountId, name: 'Harbor' }).execute();
+  await database.kysely
+    .insertInto('roles')
+    .values({ id: roleId, account_id: accountId, name: 'Crew', permissions: ['messaging:create'] })
+    .execute();
+  await database.kysely
+    .insertInto('actors')
+    .values({ id: authorId, account_id: accountId, type: 'user', role_id: roleId })
+    .execute();
+  const ground = { ...base, accountId, authorId, roleId };
+  return { ...ground, conversationId: await addConversation(ground) };
+}
+
+function openNode(
+  ground: Ground,
+  options: { engine?: MemoryEngine; database?: Database; maySend?: () => boolean } = {},
+) {
+  const { engine = new MemoryEngine(), database = ground.database } = options;
+  const { lockedWrites, committed } = openWritePath(ground, engine, options);
+  const metrics = createMetrics();
+  const delivery = new ScheduledDelivery({ database, lockedWrites, metrics, log, backoffMs: () => 10 });
+  return { delivery, committed, metrics };
+}
+
+async function work(t: Teardown, database: Database, delivery: ScheduledDelivery): Promise<void> {
+  const tasks = { [SEND_SCHEDULED]: (job: ScheduledJob) => delivery.deliver(job) };
+  const worker = new JobWorker({ database, tasks, log });
+  t.teardown(() => worker.close());
+}
+
+function schedule(ground: Ground, at: string, fields: Partial<NewMessage> = {}) {
+  return ground.database.transaction((tx) => scheduleMessage(tx, newMessage(ground, fields), at));
+}
+
+function change<T>(
+  ground: Ground,
+  id: string,
+  run: (tx: Transaction<Schema>, row: Awaited<ReturnType<typeof lockMessage>>) => Promise<T>,
+): Promise<T> {
+  return ground.database.transaction(async (tx) =>
+    run(tx, await lockMessage(tx, { id, conversation_id: ground.conversationId })),
+  );
+}
+
+/** `resource_conflict null`: what refuses, on one line. */
+async function refusalOf(refused: Promise<unknown>): Promise<string> {
+  return refused.then(
+    () => 'accepted',
+    (error: unknown) => (error instanceof ApiError ? `${error.condition} ${error.param}` : String(error)),
+  );
+}
+
+function jobOf({ id, conversation_id }: { id: string; conversation_id: string }): ScheduledJob {
+  return { message_id: id, conversation_id };
+}
+
+/** By Postgres' clock. */
+async function timeIn({ database }: Ground, ms: number): Promise<string> {
+  const [row] = await database.query<{ at: string }>(
+    { name: 'test-time', text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at` },
+    [ms],
+  );
+  return row!.at;
+}
+
+async function makeDue(ground: Ground, id: string, late = '1 second'): Promise<void> {
+  await run(ground, 'UPDATE messages SET scheduled_at = clock_timestamp() - $2::interval WHERE id = $1', [
+    id,
+    late,
+  ]);
+}
+
+function read({ database }: Ground, id: string) {
+  return database.kysely.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Those of the ground's messages. */
+function jobs({ database, conversationId }: Ground) {
+  return database.query<{ key: string; run_at: string; locked_at: string | null }>(
+    {
+      name: 'test-jobs',
+      text: `
+        SELECT j.key, j.run_at, j.locked_at FROM graphile_worker.jobs j
+        JOIN messages m ON m.id = j.key WHERE m.conversation_id = $1`,
+    },
+    [conversationId],
+  );
+}
+
+/** The messages of every `scheduled.updated` that is in the outbox. */
+async function told({ database, conversationId }: Ground): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    {
+      name: 'test-told',
+      text: `
+        SELECT c->>'id' AS id FROM outbox, jsonb_array_elements(payload->'changes') AS c
+        WHERE topic = 'changed' AND c->>'event' = 'scheduled.updated' AND c->>'stream' = $1 ORDER BY outbox.id`,
+    },
+    [conversationId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function update(
+  { database }: Ground,
+  table: 'actors' | 'roles' | 'accounts' | 'conversations',
+  id: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await database.kysely.updateTable(table).set(values).where('id', '=', id).execute();
+}
+
+async function setMembership({ database, authorId }: Ground, values: object): Promise<void> {
+  await database.kysely.updateTable('participants').set(values).where('actor_id', '=', authorId).execute();
+}
+
+async function insertKey(ground: Ground, { revoked_at }: { revoked_at: string | null }): Promise<void> {
+  await ground.database.kysely
+    .insertInto('api_keys')
+    .values({
+      id: newId('apiKey'),
+      account_id: ground.accountId,
+      actor_id: ground.authorId,
+      name: 'k',
+      hash: Buffer.from(newId('apiKey')),
+      redacted: '…',
+      expires_at: null,
+      revoked_at,
+    })
+    .execute();
+}
+
+async function run({ database }: Ground, text: string, values: (string | string[])[]): Promise<void> {
+  await database.query({ name: `test-${text.length}-${text.slice(0, 30)}`, text }, values);
+}

@@ -1,0 +1,185 @@
+/** `chat.added`: whoever is added to a conversation hears of it, once. */
+
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { type Added, tellAdded } from '../../src/conversations/added.ts';
+import { addParticipant, createConversation, type NewParticipant } from '../../src/conversations/create.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { notifyAdded } from '../../src/notifications/added.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { Notification } from '../../src/protocol/notification.ts';
+import { Client } from '../gateway/fixture.ts';
+import { startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { newReader, type Reader } from './readers.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada } = demo.users;
+const engine = new MemoryEngine();
+t.teardown(() => engine.close());
+
+t.test('the added one is told: every field and no other, in the list and on the socket', async (t) => {
+  const reader = await newReader(app);
+  const headers = {
+    Authorization: `Bearer ${reader.token}`,
+    'Service-Version': demo.service_version,
+    'Service-Account': demo.account_id,
+  };
+  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => client.close());
+  await client.frame('ready');
+
+  const { conversationId } = await add({ type: 'user', actorId: reader.id }, ada.id);
+  const [shown] = await until(
+    async () => {
+      const data = await feed(reader, 'category=chat.added&include[]=sender&include[]=resource');
+      return data.length > 0 ? data : undefined;
+    },
+    { what: 'chat.added' },
+  );
+  t.strictSame(shown, {
+    id: shown?.id,
+    object: 'notification',
+    category: 'chat.added',
+    title: 'Ada Lovelace added you to Harbor',
+    body: null,
+    status: 'unseen',
+    priority: 'normal',
+    sender: {
+      ...{ id: ada.id, object: 'actor', type: 'user', name: 'Ada Lovelace' },
+      ...{ handle: ada.email, avatar_url: null, role: null },
+    },
+    resource: { id: conversationId, object: 'entity', type: 'entity', name: 'Harbor', handle: null },
+    seen_at: null,
+    read_at: null,
+    dismissed_at: null,
+    created_at: shown?.created_at,
+    updated_at: shown?.created_at,
+  });
+  const { data } = await client.frame(({ event }) => event === 'notification.created');
+  t.strictSame(data, { ...shown, sender: null, resource: null });
+  t.strictSame(await feed(reader, 'sender_types[]=user'), [{ ...shown, sender: null, resource: null }]);
+});
+
+t.test('once, however often and at once the row is dealt with', async (t) => {
+  const reader = await newReader(app);
+  const added = await addQuietly({ type: 'user', actorId: reader.id }, ada.id);
+  await Promise.all(Array.from({ length: 4 }, () => notifyAdded(database, engine, added)));
+  await notifyAdded(database, engine, added);
+  t.strictSame(
+    (await feed(reader)).map(({ id }) => id),
+    [added.notification_id],
+  );
+  const again = { ...added, notification_id: newId('notification') };
+  await notifyAdded(database, engine, again);
+  t.equal((await feed(reader)).length, 2, 'added again is told again');
+});
+
+t.test('who is told, and what', async (t) => {
+  const { actor_id: key } = await database.kysely
+    .selectFrom('api_keys')
+    .select('actor_id')
+    .where('account_id', '=', demo.account_id)
+    .executeTakeFirstOrThrow();
+  const cases: [what: string, by: string | null, title: string | null, told: string, senderType: string][] = [
+    ['by a person', ada.id, 'Harbor', 'Ada Lovelace added you to Harbor', 'user'],
+    ['without a title', ada.id, null, 'Ada Lovelace added you to a conversation', 'user'],
+    ['by nobody in particular', null, 'Harbor', 'You were added to Harbor', 'system'],
+    ['by a key', key, 'Harbor', `${await nameOf(key)} added you to Harbor`, 'system'],
+    [
+      'by an agent',
+      demo.agent.actor_id,
+      'Harbor',
+      `${await nameOf(demo.agent.actor_id)} added you to Harbor`,
+      'system',
+    ],
+  ];
+  for (const [what, by, title, told, senderType] of cases) {
+    const reader = await newReader(app);
+    await notifyAdded(database, engine, await addQuietly({ type: 'user', actorId: reader.id }, by, title));
+    const [shown] = await feed(reader, `sender_types[]=${senderType}&include[]=sender`);
+    t.strictSame([shown?.title, shown?.sender?.id ?? null], [told, by], what);
+  }
+});
+
+t.test('who is not', async (t) => {
+  const [own, gone, muted, customer] = [
+    await newReader(app),
+    await newReader(app),
+    await newReader(app),
+    await newReader(app),
+  ];
+  const agent = demo.agent.actor_id;
+  const ofOwn = await addQuietly({ type: 'user', actorId: own.id }, own.id);
+  const ofGone = await addQuietly({ type: 'user', actorId: gone.id }, ada.id);
+  await change(ofGone, { membership: 'removed' });
+  const ofMuted = await addQuietly({ type: 'user', actorId: muted.id }, ada.id);
+  await change(ofMuted, { notifications: 'muted' });
+  const ofAgent = await addQuietly({ type: 'agent', actorId: agent }, ada.id);
+  const ofCustomer = await addQuietly({ type: 'customer', actorId: customer.id }, ada.id);
+  const ofSystem = await addQuietly({ type: 'system', actorId: null }, ada.id);
+  const absent = { ...ofOwn, participant_id: newId('participant') };
+  for (const added of [ofOwn, ofGone, ofMuted, ofAgent, ofCustomer, ofSystem, absent]) {
+    await notifyAdded(database, engine, added);
+    const rows = await database.kysely
+      .selectFrom('notifications')
+      .select('id')
+      .where('id', '=', added.notification_id)
+      .execute();
+    t.strictSame(rows, []);
+  }
+});
+
+/** As the route that adds somebody does it. */
+function add(
+  participant: NewParticipant,
+  by: string | null,
+): Promise<{ conversationId: string; participantId: string }> {
+  return database.transaction(async (tx) => {
+    const { conversation } = await createConversation(tx, {
+      ...{ accountId: demo.account_id, type: 'group', title: 'Harbor', participants: [] },
+    });
+    const { id } = await addParticipant(tx, conversation, participant);
+    await tellAdded(tx, { participantId: id, by });
+    return { conversationId: conversation.id, participantId: id };
+  });
+}
+
+/** The payload of an outbox row that no worker knows of. */
+async function addQuietly(
+  participant: NewParticipant,
+  by: string | null,
+  title: string | null = 'Harbor',
+): Promise<Added> {
+  const { participants } = await database.transaction((tx) =>
+    createConversation(tx, {
+      ...{ accountId: demo.account_id, type: 'group', title, participants: [participant] },
+    }),
+  );
+  return { notification_id: newId('notification'), participant_id: participants[0]!.id, by };
+}
+
+async function change(
+  { participant_id }: Added,
+  set: { membership?: 'removed'; notifications?: 'muted' },
+): Promise<void> {
+  await database.kysely.updateTable('participants').set(set).where('id', '=', participant_id).execute();
+}
+
+async function nameOf(actorId: string): Promise<string | null> {
+  const { name } = await database.kysely
+    .selectFrom('actors')
+    .select('name')
+    .where('id', '=', actorId)
+    .executeTakeFirstOrThrow();
+  return name;
+}
+
+async function feed({ token }: Reader, query = ''): Promise<readonly Notification[]> {
+  const { body } = await app.call<List<Notification>>('GET', `/v1/messaging/notifications?${query}`, {
+    token,
+  });
+  return body.data;
+}

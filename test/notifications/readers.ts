@@ -1,0 +1,48 @@
+import { findRole } from '../../src/accounts/roles.ts';
+import { createUser } from '../../src/accounts/users.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { Notification } from '../../src/protocol/notification.ts';
+import type { TestApp } from '../support/app.ts';
+
+export interface Reader {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** A notification that nothing made. */
+export interface Row {
+  readonly title?: string;
+  readonly body?: string | null;
+  readonly category?: string;
+  readonly status?: Notification['status'];
+  readonly created_at?: string;
+  readonly resource_type?: 'entity';
+  readonly resource_id?: string;
+}
+
+let readers = 0;
+
+/** Somebody of the demo account whose feed is still empty. `role`: by its name or id. */
+export async function newReader({ database, demo, tokenOf }: TestApp, role = 'viewer'): Promise<Reader> {
+  readers += 1;
+  const accountId = demo.account_id;
+  const { user } = await database.transaction(async (tx) => {
+    const { id: roleId } = await findRole(tx, accountId, role);
+    const [name, email] = [`Reader ${readers}`, `reader-${readers}@example.com`];
+    return createUser(tx, { accountId, name, email, roleId });
+  });
+  return { id: user.id, token: await tokenOf(user.id) };
+}
+
+/** Answers the id. Later than the one before unless `created_at` says otherwise. */
+export async function insertRow({ database, demo }: TestApp, { id }: Reader, row: Row = {}): Promise<string> {
+  const inserted = await database.kysely
+    .insertInto('notifications')
+    .values({
+      ...{ id: newId('notification'), account_id: demo.account_id, recipient_id: id },
+      ...{ category: 'chat.message', title: 'row', body: null, ...row },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return inserted.id;
+}

@@ -1,0 +1,166 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { codeOf } from '../../src/protocol/error-envelope.ts';
+import { ERRORS, type ErrorCondition } from '../../src/protocol/errors.ts';
+
+/** One answer as it came over the wire. */
+export interface WireAnswer {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/**
+ * Holds every answer that a test gets against the OpenAPI document that the server itself publishes: a
+ * status that is not documented, a field too many or of the wrong type, an error that is not in the table
+ * fail the test that asked.
+ */
+export class Contract {
+  static #ofProcess: Promise<Contract> | undefined;
+
+  readonly #operations: readonly Operation[];
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  /** By the text of the schema: all refusals share one. */
+  readonly #checks = new Map<string, ValidateFunction>();
+
+  /** All servers of one process run the same code: the document is read once. */
+  static of(baseUrl: string): Promise<Contract> {
+    Contract.#ofProcess ??= fetch(`${baseUrl}/v1/openapi.json`)
+      .then((response) => response.json())
+      .then((document) => new Contract(document as OpenApi));
+    return Contract.#ofProcess;
+  }
+
+  constructor({ paths, components }: OpenApi) {
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema({ components: { schemas: closedMap(components.schemas) } }, ROOT);
+    this.#operations = Object.entries(paths)
+      .flatMap(([template, methods]) =>
+        Object.entries(methods).map(([method, operation]) => ({
+          ...operation,
+          method: method.toUpperCase(),
+          template,
+          pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
+        })),
+      )
+      // What is written out wins over a parameter, as with the router.
+      .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
+  }
+
+  /** Throws where the answer is not what was promised. */
+  check(answer: WireAnswer): void {
+    const problem = this.#problemOf(answer);
+    if (problem === undefined) return;
+    const { method, path, status, text } = answer;
+    throw new Error(`against the contract: ${method} ${path} answered ${status}: ${problem}\n${text}`);
+  }
+
+  #problemOf({ method, path, status, headers, text }: WireAnswer): string | undefined {
+    if (!headers.get('Request-Id')) return 'no Request-Id';
+    const pathname = path.split('?')[0]!;
+    const operation = this.#find(method === 'HEAD' ? 'GET' : method, pathname);
+    const isApi = operation !== undefined || pathname.startsWith('/v1/');
+    if (!isApi || text === '') return undefined;
+    const type = headers.get('Content-Type');
+    if (type !== 'application/json') return `its type is ${type}`;
+    const body: unknown = JSON.parse(text);
+    if (operation === undefined) return status < 400 ? undefined : errorProblem(status, body);
+
+    const response = operation.responses[status];
+    if (response === undefined) return `${operation.operationId} documents no such status`;
+    const { schema, examples } = response.content['application/json'];
+    const check = this.#checkFor(schema);
+    if (!check(body)) return this.#ajv.errorsText(check.errors, { dataVar: 'body' });
+    return status < 400 ? undefined : errorProblem(status, body, Object.keys(examples ?? {}));
+  }
+
+  #find(method: string, path: string): Operation | undefined {
+    return this.#operations.find((operation) => operation.method === method && operation.pattern.test(path));
+  }
+
+  #checkFor(schema: Schema): ValidateFunction {
+    const text = JSON.stringify(schema);
+    let check = this.#checks.get(text);
+    if (check === undefined) {
+      const absolute = JSON.parse(text.replaceAll('"#/components/', `"${ROOT}#/components/`));
+      check = this.#ajv.compile(closed(absolute));
+      this.#checks.set(text, check);
+    }
+    return check;
+  }
+}
+
+const ROOT = 'parley';
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface DocumentedOperation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, DocumentedResponse>>;
+}
+
+interface DocumentedResponse {
+  readonly content: { readonly 'application/json': { readonly schema: Schema; readonly examples?: object } };
+}
+
+interface Operation extends DocumentedOperation {
+  readonly method: string;
+  readonly template: string;
+  readonly pattern: RegExp;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * Clients let unknown fields pass; the server that is tested here must not have any. Objects that are made of
+ * several parts are closed as a whole.
+ */
+function closed(schema: Schema, isPart = false): Schema {
+  const copy: Record<string, unknown> = { ...schema };
+  const { properties, items, additionalProperties, patternProperties } = copy;
+  if (isSchema(properties)) copy.properties = closedMap(properties);
+  if (isSchema(patternProperties)) copy.patternProperties = closedMap(patternProperties);
+  if (isSchema(additionalProperties)) copy.additionalProperties = closed(additionalProperties);
+  if (isSchema(items)) copy.items = closed(items);
+  for (const keyword of ['anyOf', 'oneOf', 'allOf']) {
+    const parts = copy[keyword];
+    if (Array.isArray(parts)) copy[keyword] = parts.map((part: Schema) => closed(part, keyword === 'allOf'));
+  }
+  if (isPart) return copy;
+  if (copy.allOf !== undefined) return { ...copy, unevaluatedProperties: false };
+  const isOpen =
+    properties !== undefined && additionalProperties === undefined && patternProperties === undefined;
+  return isOpen ? { ...copy, additionalProperties: false } : copy;
+}
+
+function closedMap(schemas: Schema): Schema {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, closed(schema as Schema)]),
+  );
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Whether code, type, status and transience stand in one line of the error table, and the route documents it. */
+function errorProblem(status: number, body: unknown, documented?: readonly string[]): string | undefined {
+  const { error } = body as { readonly error?: Readonly<Record<string, unknown>> };
+  if (error === undefined) return 'no error envelope';
+  const conditions = (Object.keys(ERRORS) as ErrorCondition[]).filter(
+    (condition) => codeOf(condition) === error.code && ERRORS[condition].status === status,
+  );
+  if (conditions.length === 0) return `the error table has no ${error.code} with this status`;
+  const agrees = (condition: ErrorCondition) =>
+    ERRORS[condition].type === error.type && ERRORS[condition].transient === error.is_transient;
+  if (!conditions.some(agrees)) return `the error table says otherwise about ${error.code}`;
+  if (documented === undefined || conditions.some((condition) => documented.includes(condition)))
+    return undefined;
+  return `${error.code} is not documented for this endpoint`;
+}

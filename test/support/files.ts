@@ -1,0 +1,7 @@
+import type { Downloads } from '../../src/attachments/storage.ts';
+
+/** For what delivers messages that have none. */
+export const NO_FILES: Downloads = {
+  presignDownload: ({ key }) =>
+    Promise.reject(new Error(`no message here has a file, yet ${key} is asked for`)),
+};
