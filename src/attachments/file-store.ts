@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncDirectory } from '../db/sync-directory.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/upload.ts';
 import { downloadName, downloadType } from './download-name.ts';
@@ -133,16 +134,6 @@ async function writeAll(file: FileHandle, bytes: AsyncIterable<Buffer>, sizeByte
     await file.writeFile(piece);
   }
   if (written !== sizeBytes) throw wrongSize(sizeBytes);
-}
-
-/** A name is on the disk when its directory is. */
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }
 
 async function namesIn(directory: string): Promise<string[]> {

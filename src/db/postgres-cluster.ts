@@ -27,6 +27,7 @@ import {
   unprivilegedAccount,
 } from './postgres-account.ts';
 import { type PostgresBinaries, SYSTEM_DIR } from './postgres-binaries.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 export const SUPERUSER = 'parley';
 
@@ -191,14 +192,5 @@ async function writeSecret(path: string, secret: string): Promise<void> {
     await file.sync();
   } finally {
     await file.close();
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }

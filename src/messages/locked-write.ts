@@ -2,12 +2,9 @@ import type { Transaction } from 'kysely';
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationRow } from '../conversations/create.ts';
 import { type MessageRow, withParts } from '../conversations/message-rows.ts';
-import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Metrics } from '../metrics.ts';
 import {
   ENTER_TIMELINE,
   type InsertedRow,
@@ -18,12 +15,11 @@ import {
 import {
   asCommitted,
   asUnavailable,
-  type Committed,
   type CommittedMessage,
   type Outgoing,
   unavailable,
+  type WriteOptions,
 } from './outgoing.ts';
-import type { Timeline } from './timeline.ts';
 import { Turns } from './turns.ts';
 
 /** What is to enter the timeline, as it was decided under the lock. */
@@ -44,16 +40,8 @@ export type Decide = (tx: Transaction<Schema>, conversation: ConversationRow) =>
 /** What else becomes true with the message: lanes, audits, the stored answer of an Idempotency-Key. */
 export type Follow = (tx: Transaction<Schema>, written: CommittedMessage) => Promise<void>;
 
-export interface LockedWritesOptions {
-  readonly database: Database;
+export interface LockedWritesOptions extends WriteOptions {
   readonly files: Downloads;
-  readonly engine: Engine;
-  readonly timeline: Timeline;
-  readonly metrics: Metrics;
-  /** False while this node may not take numbers (db/node-lock.ts). */
-  readonly maySend: () => boolean;
-  /** As WritePath's. */
-  readonly onCommitted: (committed: Committed) => void;
 }
 
 /** Half of the pool: the rest is for who reads. */

@@ -1,11 +1,14 @@
 import { type MessageRow, presentAttachment } from '../conversations/message-rows.ts';
+import type { Database } from '../db/database.ts';
 import { isUnavailable } from '../db/unavailable.ts';
-import { EngineUnavailableError } from '../engine/engine.ts';
+import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Actor } from '../protocol/actor.ts';
 import type { Attachment } from '../protocol/attachment.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { NewMessage } from './insert-messages.ts';
+import type { Timeline } from './timeline.ts';
 
 /** A message on its way, with what its event needs and the sender knows already. */
 export interface Outgoing {
@@ -32,6 +35,18 @@ export interface CommittedMessage {
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
   readonly audience: Audience;
+}
+
+/** What both lanes of the write path work with. */
+export interface WriteOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly timeline: Timeline;
+  readonly metrics: Metrics;
+  /** False while this node may not take numbers (db/node-lock.ts). */
+  readonly maySend: () => boolean;
+  /** Called in the order of commits, once for each statement, synchronously behind the acknowledgement. */
+  readonly onCommitted: (committed: Committed) => void;
 }
 
 /** What was written, as the insert's answer completes it. */

@@ -1,10 +1,8 @@
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { Database } from '../db/database.ts';
 import type { PipelinedConnection } from '../db/pipelined-connection.ts';
 import { isUnavailable } from '../db/unavailable.ts';
-import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
+import { EngineUnavailableError } from '../engine/engine.ts';
 import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
 import {
   type InsertedRow,
   insertMessages,
@@ -17,23 +15,14 @@ import {
   type Acknowledged,
   asCommitted,
   asUnavailable,
-  type Committed,
   type CommittedMessage,
   type Outgoing,
   unavailable,
+  type WriteOptions,
 } from './outgoing.ts';
-import type { Timeline } from './timeline.ts';
 
-export interface WritePathOptions {
-  readonly database: Database;
-  readonly engine: Engine;
-  readonly timeline: Timeline;
-  readonly metrics: Metrics;
+export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
-  /** False while this node may not take numbers (db/node-lock.ts). */
-  readonly maySend: () => boolean;
-  /** Called in the order of commits, once for each statement, synchronously behind the acknowledgement. */
-  readonly onCommitted: (committed: Committed) => void;
   /** Most rows a flush; 1 turns batching off, which is what the bench compares with. */
   readonly maxBatch?: number;
 }
