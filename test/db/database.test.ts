@@ -93,6 +93,7 @@ t.test('Postgres goes and comes back', async (t) => {
   const ways = {
     query: () => database.query(ONE),
     pipeline: () => database.pipeline.query(ONE),
+    reader: () => database.reader.query(ONE),
     transaction: () => database.transaction((tx) => sql`SELECT 1`.execute(tx)),
   };
   const expectAway = async (what: string) => {
