@@ -6,7 +6,6 @@
 import Fastify from 'fastify';
 import pg from 'pg';
 import { connectionOptions } from '../../src/db/connection-options.ts';
-import { FEED_STATEMENTS } from '../../src/notifications/feed.ts';
 import { listening } from './delivery-loop.ts';
 
 /** What the runner says first. */
@@ -25,7 +24,15 @@ const pool = new pg.Pool({
   ...connectionOptions({ url: start.databaseUrl, statementTimeoutMs: 8_000, queryTimeoutMs: 10_000 }),
   max: 10,
 });
-const statement = FEED_STATEMENTS.newest_first.bare.whole;
+const statement = {
+  name: 'feed',
+  text: `
+    SELECT id, category, title, body, status, priority, seen_at, read_at, dismissed_at, created_at, updated_at
+    FROM notifications
+    WHERE recipient_id = $1 AND status <> 'dismissed' AND ($2::text IS NULL OR status = $2)
+      AND ($3::text IS NULL OR category = $3)
+    ORDER BY created_at DESC, id DESC LIMIT $4`,
+};
 
 const text = { type: 'string' } as const;
 const nullableText = { type: ['string', 'null'] } as const;
@@ -93,7 +100,7 @@ app.get<{ Querystring: Query }>(
       'RateLimit-Reset': resetS,
     });
     const { limit } = query;
-    const values = [recipient, query.status, query.category, null, null, null, limit + 1];
+    const values = [recipient, query.status, query.category, limit + 1];
     const { rows } = await pool.query<Row>({ ...statement, values });
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);

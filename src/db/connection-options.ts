@@ -74,8 +74,8 @@ const columnTypes: pg.CustomTypesConfig = {
 const PARSERS = new Map<number, (text: string) => unknown>([
   [20, integer],
   [1016, arrayOf(integer)],
-  [1184, time],
-  [1185, arrayOf(time)],
+  [1184, readTime],
+  [1185, arrayOf(readTime)],
   [1082, (text) => text],
   [1114, (text) => text],
 ]);
@@ -86,8 +86,8 @@ function integer(text: string): number {
   return value;
 }
 
-/** The times of one row are often the same. */
-function time(text: string): string {
+/** ISO 8601 in UTC with microseconds of a time as Postgres casts it to text. The times of one row are often the same. */
+export function readTime(text: string): string {
   if (text !== lastText) {
     lastTime = parseTime(text);
     lastText = text;
