@@ -1,6 +1,7 @@
 import { Authenticator } from './access/authenticate.ts';
 import { Idempotency } from './access/idempotency.ts';
 import { createRateLimits } from './access/rate-limit.ts';
+import { RateSharing } from './access/rate-sharing.ts';
 import { Rights } from './access/rights.ts';
 import { Tokens } from './access/tokens.ts';
 import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
@@ -110,6 +111,9 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const tokens = await Tokens.open({ database, secret: config.tokenSecret });
   const authenticator = new Authenticator({ database, tokens, rights });
   const rateLimits = createRateLimits(config.rateLimit);
+  if (config.redisUrl !== null) {
+    disposer.add('rate sharing', new RateSharing(engine, { ...rateLimits }), (it) => it.close());
+  }
   const directory = new ConversationDirectory(database, rights);
   const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
 

@@ -40,8 +40,8 @@ export interface RateLimiterOptions {
 
 /**
  * So many requests in a window that begins with a key's first one (specification, Limits). Counted in
- * this process: with n nodes a caller that spreads its requests gets up to n times as much. Counting is one
- * look-up: every request pays for it twice.
+ * this process, which is one look-up (every request pays for it twice); what several nodes count is brought
+ * together a few times a second (rate-sharing.ts).
  */
 export class RateLimiter {
   /** Requests that a window allows; 0 where nothing is limited. */
@@ -50,6 +50,8 @@ export class RateLimiter {
   readonly #windows: LRUCache<string, Window> | undefined;
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
+  /** Keys counted since they were last shared; undefined while nobody asks. */
+  #unshared: Map<string, number> | undefined;
 
   constructor(limit: RateLimit | null, { keyOf, now = () => performance.now() }: RateLimiterOptions = {}) {
     this.limit = limit?.requests ?? 0;
@@ -70,9 +72,30 @@ export class RateLimiter {
       this.#windows.set(counted, window);
     }
     window.used += 1;
+    if (this.#unshared !== undefined) {
+      this.#unshared.set(counted, (this.#unshared.get(counted) ?? 0) + 1);
+    }
     const resetS = Math.ceil((window.endsMs - nowMs) / 1_000);
     if (window.used > this.limit) throw tooMany(resetS);
     return { limit: this.limit, remaining: this.limit - window.used, resetS };
+  }
+
+  /** Of a window, in milliseconds. */
+  get windowMs(): number {
+    return this.#windowMs;
+  }
+
+  /** What was counted here since the last call, by key. The first one says that it is asked for from now on. */
+  takeUnshared(): ReadonlyMap<string, number> {
+    const unshared = this.#unshared ?? new Map();
+    if (unshared.size > 0 || this.#unshared === undefined) this.#unshared = new Map();
+    return unshared;
+  }
+
+  /** What all nodes together have counted of a key, and when that window ends. */
+  learn(key: string, total: number, leftMs: number): void {
+    const used = total + (this.#unshared?.get(key) ?? 0);
+    this.#windows?.set(key, { endsMs: this.#now() + leftMs, used });
   }
 }
 

@@ -53,6 +53,12 @@ export interface Engine {
   reserve(claims: readonly Claim[]): Promise<(number | null)[]>;
 
   /**
+   * Adds to counts that all nodes share and that end with their window, in one round trip: for limits, where
+   * a count lost with its store is no harm. The answer is in the order of the additions.
+   */
+  tally(additions: readonly Addition[]): Promise<readonly Tally[]>;
+
+  /**
    * Called after the link was away and is proven again, with the time (`performance.now()` ms) it was
    * last known whole: anything the broker took after it may not have arrived, so a reader of Postgres
    * subtracts what lies between its commit and its publish. Every subscription is back by then, nothing
@@ -77,6 +83,20 @@ export interface Claim {
   readonly count: number;
   /** The highest number known to be taken in Postgres. */
   readonly floor?: number;
+}
+
+export interface Addition {
+  readonly key: string;
+  readonly by: number;
+  /** Of a window that begins with this addition, where none is open: how long it lasts. */
+  readonly windowMs: number;
+}
+
+export interface Tally {
+  /** Of all nodes, in the window that is open. */
+  readonly total: number;
+  /** Until that window ends. */
+  readonly leftMs: number;
 }
 
 /** The link is away, or did not answer in time. What was asked may or may not have happened. */

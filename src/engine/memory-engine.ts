@@ -1,11 +1,13 @@
 import { nanoid } from 'nanoid';
 import { Channels } from './channels.ts';
 import {
+  type Addition,
   type Claim,
   type Engine,
   EngineUnavailableError,
   type FrameListener,
   type Subscription,
+  type Tally,
 } from './engine.ts';
 import type { Frame } from './frame.ts';
 
@@ -14,6 +16,7 @@ export class MemoryEngine implements Engine {
   readonly nodeId = nanoid(12);
   readonly #channels = new Channels();
   readonly #counters = new Map<string, number>();
+  readonly #windows = new Map<string, { total: number; endsMs: number }>();
   #closed = false;
 
   get healthy(): boolean {
@@ -33,6 +36,19 @@ export class MemoryEngine implements Engine {
   async reserve(claims: readonly Claim[]): Promise<(number | null)[]> {
     this.#mustBeOpen();
     return claims.map((claim) => this.#take(claim));
+  }
+
+  async tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
+    this.#mustBeOpen();
+    const nowMs = performance.now();
+    return additions.map(({ key, by, windowMs }) => {
+      const open = this.#windows.get(key);
+      const window =
+        open !== undefined && open.endsMs > nowMs ? open : { total: 0, endsMs: nowMs + windowMs };
+      window.total += by;
+      this.#windows.set(key, window);
+      return { total: window.total, leftMs: window.endsMs - nowMs };
+    });
   }
 
   /** Never calls: there is no link to lose. */

@@ -4,11 +4,13 @@ import { nanoid } from 'nanoid';
 import type { Logger } from '../log.ts';
 import { Channels } from './channels.ts';
 import {
+  type Addition,
   type Claim,
   type Engine,
   EngineUnavailableError,
   type FrameListener,
   type Subscription,
+  type Tally,
 } from './engine.ts';
 import { decodeFrame, encodeFrame, type Frame } from './frame.ts';
 import { Link } from './link.ts';
@@ -129,6 +131,19 @@ export class RedisEngine implements Engine {
     }
   }
 
+  async tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
+    if (additions.length === 0) return [];
+    const answers: Promise<[total: number, leftMs: number][]>[] = [];
+    for (let start = 0; start < additions.length; start += MOST_PER_SCRIPT) {
+      answers.push(this.#tally(additions.slice(start, start + MOST_PER_SCRIPT)));
+    }
+    try {
+      return (await Promise.all(answers)).flat().map(([total, leftMs]) => ({ total, leftMs }));
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
   onRecovered(listener: (healthySinceMs: number) => void): () => void {
     return this.#link.onRecovered(listener);
   }
@@ -202,6 +217,12 @@ export class RedisEngine implements Engine {
     const keys = claims.map((claim) => `parley:seq:{${claim.stream}}`);
     const amounts = claims.flatMap((claim) => [claim.count, claim.floor ?? '']);
     return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
+  }
+
+  async #tally(additions: readonly Addition[]): Promise<[total: number, leftMs: number][]> {
+    const keys = additions.map(({ key }) => `parley:tally:{${key}}`);
+    const amounts = additions.flatMap(({ by, windowMs }) => [by, Math.ceil(windowMs)]);
+    return (await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts)) as [number, number][];
   }
 
   #sendProof(proof: string): void {
@@ -279,6 +300,20 @@ const MOST_PER_SCRIPT = 256;
  * again, behind frames that came later.
  */
 const PUBLISH = `for i = 1, #KEYS do redis.call('SPUBLISH', KEYS[i], ARGV[i]) end`;
+
+/** KEYS: windows. ARGV: addition and length of each. Returns the total of each and the milliseconds it has left. */
+const TALLY = `
+local tallies = {}
+for i = 1, #KEYS do
+  local total = redis.call('INCRBY', KEYS[i], ARGV[2 * i - 1])
+  local left = redis.call('PTTL', KEYS[i])
+  if left < 0 then
+    left = tonumber(ARGV[2 * i])
+    redis.call('PEXPIRE', KEYS[i], left)
+  end
+  tallies[i] = { total, left }
+end
+return tallies`;
 
 /**
  * KEYS: counters. ARGV: count and floor ('' for none) of each. Returns the first number of each, or nil.

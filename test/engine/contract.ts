@@ -17,6 +17,7 @@ export function engineContract(t: Test, connect: ConnectNodes): void {
   t.test('frames', (t) => framesContract(t, connect));
   t.test('subscriptions', (t) => subscriptionsContract(t, connect));
   t.test('counters', (t) => countersContract(t, connect));
+  t.test('tallies', (t) => talliesContract(t, connect));
   t.test('closing', (t) => closingContract(t, connect));
 }
 
@@ -291,6 +292,33 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
     await until(() => heard === channels.length, { what: 'a frame on each channel' });
     for (const subscription of subscriptions) subscription.unsubscribe();
     t.equal(heard, channels.length);
+  });
+}
+
+async function talliesContract(t: Test, connect: ConnectNodes): Promise<void> {
+  const { a, b } = await connect(t);
+  const key = newChannel();
+  const other = newChannel();
+
+  t.test('nodes add to one count', async (t) => {
+    const [first] = await a.tally([{ key, by: 2, windowMs: 60_000 }]);
+    t.equal(first?.total, 2);
+    t.ok(first !== undefined && first.leftMs > 50_000 && first.leftMs <= 60_000, `${first?.leftMs} ms`);
+    const [second, third] = await b.tally([
+      { key, by: 3, windowMs: 10 },
+      { key: other, by: 1, windowMs: 60_000 },
+    ]);
+    t.equal(second?.total, 5);
+    t.ok(second !== undefined && second.leftMs > 50_000, 'the window stays the first one');
+    t.equal(third?.total, 1);
+    t.same(await a.tally([]), []);
+  });
+
+  t.test('a window ends', async (t) => {
+    const short = newChannel();
+    await a.tally([{ key: short, by: 7, windowMs: 30 }]);
+    const begun = async () => (await b.tally([{ key: short, by: 1, windowMs: 30 }]))[0]?.total === 1;
+    t.ok(await until(begun, { what: 'a new window' }));
   });
 }
 

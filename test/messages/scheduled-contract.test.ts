@@ -22,9 +22,9 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
     listen(ada.access_token, conversationId),
     listen(ada.access_token),
   ]);
-  const scheduledAt = await timeIn(500);
+  const later = await timeIn(60_000);
   const scheduled = await cases.sent(conversationId, {
-    ...{ body: 'good morning', client_message_id: 'exact', scheduled_at: scheduledAt },
+    ...{ body: 'good morning', client_message_id: 'exact', scheduled_at: later },
     attachments: [{ kind: 'link', url: 'https://example.com/' }],
   });
   const { id, created_at } = scheduled;
@@ -38,7 +38,7 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
       sender: null,
       author: null,
     },
-    ...{ attachments: null, reply_to: null, resource: null, channel: 'message', scheduled_at: scheduledAt },
+    ...{ attachments: null, reply_to: null, resource: null, channel: 'message', scheduled_at: later },
     ...{ agent_run: null, streaming_state: null, client_message_id: 'exact', edited_at: null },
     ...{ deleted_at: null, created_at, updated_at: created_at },
   });
@@ -50,8 +50,13 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   t.strictSame(waiting.body.data, [scheduled]);
   t.match(await eventOf(reader, 'scheduled.updated', id), { data: { status: 'scheduled', outcome: null } });
 
+  const scheduledAt = await timeIn(500);
+  const { body: moved } = await app.call<ChatMessage>('PATCH', `/v1/messaging/messages/${id}`, {
+    token: grace.access_token,
+    body: { scheduled_at: scheduledAt },
+  });
   const created = await reader.frame(({ event }) => event === 'message.created');
-  const sent = { ...scheduled, status: 'sent', sequence: 1, updated_at: created.at };
+  const sent = { ...moved, status: 'sent', sequence: 1, updated_at: created.at };
   t.strictSame(created, {
     ...{
       type: 'event',
