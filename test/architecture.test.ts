@@ -9,7 +9,7 @@ type Files = ReadonlyMap<string, string>;
 
 /**
  * Rows from top to bottom: an area may import those below its row, never its own row's others. An area is a
- * directory of src/, or a file right in it. `client` stands aside: only the console and nobody else uses it.
+ * directory of src/, or a file right in it. `client` stands aside: only the console and `npm run tail` use it.
  */
 const ROWS: readonly (readonly string[])[] = [
   ['main'],
@@ -124,7 +124,7 @@ function misplacedImport(path: string, specifier: string): string[] {
   if (EVERYWHERE.includes(from)) return wrong(`${from} imports nothing of ours`);
   if (to === 'config') return CONFIGURED.includes(from) ? [] : wrong('take its values as options');
   if (from === 'config') return to === 'protocol' ? [] : wrong('config imports protocol/ alone');
-  if (to === 'client') return from === 'console' ? [] : wrong('client/ is for the console');
+  if (to === 'client') return ['console', 'tail'].includes(from) ? [] : wrong('client/ is for the console');
   if (from === 'client') return to === 'protocol' ? [] : wrong('client/ imports protocol/ alone');
   if (to === 'http' && SLICES.includes(from) && !/(^|-)routes\.ts$/.test(basename(path))) {
     return wrong('of a slice only its routes import http/');

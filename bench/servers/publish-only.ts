@@ -13,6 +13,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish } from '../../src/engine/publish.ts';
 import { Fanout } from '../../src/gateway/fanout.ts';
+import { Presence } from '../../src/gateway/presence.ts';
 import type { Reader } from '../../src/gateway/reader.ts';
 import { Streams } from '../../src/gateway/streams.ts';
 import { createLog } from '../../src/log.ts';
@@ -40,6 +41,13 @@ const streams = new Streams({
   timeline: new Timeline(database, engine, metrics),
   directory: new ConversationDirectory(database, await Rights.open(engine)),
   broadcast: new Fanout(app, metrics).broadcast,
+  limits: config.socket,
+  presence: new Presence({
+    engine,
+    holdMs: config.socket.presenceMs,
+    tell: (conversationId, event) => streams.tell(conversationId, event),
+    onError: (error) => log.error({ err: error }, 'presence failed'),
+  }),
   log,
 });
 
@@ -80,6 +88,7 @@ function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
     leave: (topic) => {
       ws.unsubscribe(topic);
     },
+    isOn: (topic) => ws.isSubscribed(topic),
     drained: () => Promise.resolve(),
   };
 }

@@ -2,6 +2,7 @@ import { RevocableCache } from '../access/revocable-cache.ts';
 import type { Rights } from '../access/rights.ts';
 import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
+import { GatheredReads } from '../db/gathered-reads.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/actor.ts';
 import type { Audience, ConversationType } from '../protocol/conversation.ts';
 import type { Participant } from '../protocol/participant.ts';
@@ -38,10 +39,12 @@ export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
 
   constructor(database: Database, rights: Rights) {
+    // After a restart thousands of sockets ask for hundreds of conversations in one second.
+    const reads = new GatheredReads((ids: readonly string[]) => loadFacts(database, ids));
     this.#cache = new RevocableCache({
       rights,
       max: MAX_CACHED,
-      load: (id: string) => loadFacts(database, id),
+      load: (id: string) => reads.ask(id),
       subjectsOf: (_facts, id) => [id],
     });
   }
@@ -53,6 +56,7 @@ export class ConversationDirectory {
 }
 
 interface ConversationRow {
+  id: string;
   account_id: string;
   type: ConversationType;
   audience: Audience;
@@ -62,24 +66,36 @@ interface ConversationRow {
 }
 
 interface MemberRow extends ActorFields {
+  conversation_id: string;
   participant_id: string;
   participant_type: Participant['type'];
   role: Participant['role'];
   notifications: Participant['notifications'];
 }
 
-async function loadFacts(database: Database, id: string): Promise<ConversationFacts | undefined> {
-  const [row] = await database.query<ConversationRow>(READ_CONVERSATION, [id, CUSTOMER_SERVICE]);
-  if (row === undefined) return undefined;
-  const members = await database.query<MemberRow>(READ_MEMBERS, [id]);
+async function loadFacts(
+  database: Database,
+  ids: readonly string[],
+): Promise<(ConversationFacts | undefined)[]> {
+  const conversations = await database.query<ConversationRow>(READ_CONVERSATIONS, [ids, CUSTOMER_SERVICE]);
+  if (conversations.length === 0) return ids.map(() => undefined);
+  const members = new Map(conversations.map(({ id }) => [id, new Map<string, Member>()]));
+  for (const row of await database.query<MemberRow>(READ_MEMBERS, [[...members.keys()]])) {
+    members.get(row.conversation_id)!.set(row.id, toMember(row));
+  }
+  const facts = new Map(conversations.map((row) => [row.id, toFacts(row, members.get(row.id)!)]));
+  return ids.map((id) => facts.get(id));
+}
+
+function toFacts(row: ConversationRow, members: ReadonlyMap<string, Member>): ConversationFacts {
   return {
-    id,
+    id: row.id,
     accountId: row.account_id,
     type: row.type,
     audience: row.audience,
     status: row.status,
     title: row.title,
-    members: new Map(members.map((member) => [member.id, toMember(member)])),
+    members,
     persona: row.persona && presentActor(row.persona),
   };
 }
@@ -94,23 +110,23 @@ function toMember(row: MemberRow): Member {
   };
 }
 
-const READ_CONVERSATION = {
+const READ_CONVERSATIONS = {
   name: 'read-conversation-facts',
   text: `
-    SELECT c.account_id, c.type, c.audience, c.status, c.title,
+    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
         FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.account_id = c.account_id AND g.name = $2
       ) END AS persona
-    FROM conversations c WHERE c.id = $1`,
+    FROM conversations c WHERE c.id = ANY($1)`,
 };
 
 const READ_MEMBERS = {
   name: 'read-conversation-members',
   text: `
-    SELECT p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
+    SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
       a.id, a.type, a.name, a.handle, a.avatar_url
     FROM participants p JOIN actors a ON a.id = p.actor_id
-    WHERE p.conversation_id = $1 AND p.membership IN ('active', 'hidden')`,
+    WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,
 };

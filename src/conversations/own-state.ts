@@ -2,6 +2,9 @@ import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
+import type { Engine } from '../engine/engine.ts';
+import { publish } from '../engine/publish.ts';
+import type { Read } from '../protocol/activity.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/membership.ts';
 import { after } from '../protocol/transitions.ts';
@@ -58,6 +61,20 @@ export async function markRead(
   }
   const [moved] = await statements.query<{ at: string }>(MOVE_POSITION, [own.id, sequence]);
   return { conversation, movedAt: moved?.at };
+}
+
+/** Ephemeral: who misses it sees the position move with the next one (realtime.md section 3). */
+export function tellRead(engine: Engine, conversationId: string, data: Read, at: string): void {
+  publish(engine, {
+    event: 'read',
+    stream: conversationId,
+    conversationId,
+    sequence: 0,
+    resource: data.actor_id,
+    at,
+    team: data,
+    customer: undefined,
+  }).catch(() => {});
 }
 
 const READ_VISIBLE_HEAD = {

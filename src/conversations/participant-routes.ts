@@ -5,14 +5,13 @@ import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
-import { publish } from '../engine/publish.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { Conversation, CustomerTokenBody, MarkReadBody } from '../protocol/conversation.ts';
 import { Participant, ParticipantInput, UpdateParticipantBody } from '../protocol/participant.ts';
 import { Token } from '../protocol/token.ts';
 import type { ParticipantRow } from './create.ts';
 import { requireCustomer } from './customer-token.ts';
-import { type MarkedRead, markRead, setHidden } from './own-state.ts';
+import { type MarkedRead, markRead, setHidden, tellRead } from './own-state.ts';
 import { presentParticipants } from './participant-present.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
 import { ConversationQuery, show } from './routes.ts';
@@ -145,23 +144,4 @@ export function participantRoutes({ database, engine, tokens }: ParticipantRoute
 async function showParticipant(tx: Transaction<Schema>, row: ParticipantRow): Promise<Participant> {
   const [shown] = await presentParticipants(within(tx), [row]);
   return shown!;
-}
-
-/** Ephemeral: who misses it sees the position move with the next one (realtime.md section 3). */
-function tellRead(
-  engine: Engine,
-  conversationId: string,
-  data: { readonly actor_id: string; readonly sequence: number },
-  at: string,
-): void {
-  publish(engine, {
-    event: 'read',
-    stream: conversationId,
-    conversationId,
-    sequence: 0,
-    resource: data.actor_id,
-    at,
-    team: data,
-    customer: undefined,
-  }).catch(() => {});
 }

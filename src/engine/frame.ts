@@ -36,6 +36,8 @@ export const FRAME_KINDS = {
   ephemeral: 5,
   /** A right named by `stream` changed: what is cached of it is read again. No bytes. */
   invalidate: 6,
+  /** What the node named by `resource` says of its sockets in a conversation (gateway/presence.ts); for nodes alone. */
+  presence: 7,
 } as const;
 
 export type FrameKind = (typeof FRAME_KINDS)[keyof typeof FRAME_KINDS];
@@ -104,5 +106,5 @@ function requireCarriable(id: string): void {
 }
 
 function isFrameKind(kind: number): kind is FrameKind {
-  return kind >= FRAME_KINDS.created && kind <= FRAME_KINDS.invalidate;
+  return kind >= FRAME_KINDS.created && kind <= FRAME_KINDS.presence;
 }

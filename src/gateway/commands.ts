@@ -10,14 +10,16 @@ import type { CommandFrame, CommandResult, Op } from '../protocol/commands.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ReplyFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
+import type { Activity } from './activity.ts';
 import { type Admission, expiryShown } from './admission.ts';
 import { SOCKETS_SINCE } from './handshake.ts';
 import { topics } from './reader.ts';
 import { type Request, readRequest } from './requests.ts';
+import type { Resume } from './resume.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import type { Joined, Streams } from './streams.ts';
-import type { Subscription } from './subscription.ts';
+import { type Subscription, tooManySubscriptions } from './subscription.ts';
 
 export interface CommandsOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
@@ -25,6 +27,8 @@ export interface CommandsOptions {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly admission: Admission;
   readonly revocation: Pick<Revocation, 'check'>;
+  readonly activity: Activity;
+  readonly resume: Resume;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
   readonly failures: Failures;
   readonly log: Logger;
@@ -108,8 +112,16 @@ export class Commands {
         return this.#answer(session, frame.id, this.#refresh(session, frame));
       case 'subscribe':
         return this.#subscribe(session, frame);
+      case 'resume':
+        return this.#resume(session, frame);
       case 'unsubscribe':
         return this.#reply(session, frame.id, this.#unsubscribe(session, frame));
+      case 'typing':
+        return this.#answer(session, frame.id, this.#options.activity.type(session, frame));
+      case 'mark_read':
+        return this.#answer(session, frame.id, this.#options.activity.markRead(session, frame));
+      case 'presence':
+        return this.#answer(session, frame.id, this.#options.activity.declare(session, frame));
       case 'ping':
         return this.#pong(session, frame.id);
     }
@@ -156,6 +168,8 @@ export class Commands {
 
   async #subscribe(session: Session, frame: CommandFrame<'subscribe'>): Promise<void> {
     const { conversation_id: id, after_sequence: after } = frame;
+    const resuming = session.subscription(id);
+    if (resuming?.state === 'resuming') await resuming.replay;
     const known = session.subscription(id);
     if (known !== undefined) {
       this.#subscribeAgain(session, known, frame);
@@ -174,7 +188,9 @@ export class Commands {
         head_sequence: joined.headSequence,
       });
       // Not awaited: a long replay holds up neither the socket's other requests nor their replies.
-      this.#replay(session, id, subscription, joined).catch((error) => this.#failed(session, error));
+      subscription.replay = this.#replay(session, id, subscription, joined).catch((error) =>
+        this.#failed(session, error),
+      );
     } catch (error) {
       if (session.subscription(id) === subscription) session.removeSubscription(id);
       this.#refuse(session, frame.id, this.#toApiError(error));
@@ -194,9 +210,7 @@ export class Commands {
     if (principal === undefined) throw notFound();
     if (!principal.customer) requirePermission(principal, 'messaging:read');
     if (session.subscriptionCount >= limit) {
-      throw new ApiError('limit_exceeded', `A socket may have ${limit} subscriptions.`, {
-        quota: { limit, used: session.subscriptionCount, reset_at: null },
-      });
+      throw tooManySubscriptions(limit, session.subscriptionCount);
     }
     session.addSubscription(id, subscription);
     const facts = await directory.facts(id);
@@ -213,6 +227,21 @@ export class Commands {
     // A reader that got `resync` is not put on the topic: it may subscribe again.
     if (session.isOn(topics.durable(id, session.audience))) subscription.state = 'live';
     else session.removeSubscription(id);
+  }
+
+  async #resume(session: Session, frame: CommandFrame<'resume'>): Promise<void> {
+    const { resume } = this.#options;
+    await resume.running(session);
+    try {
+      const resumption = resume.accept(session, frame);
+      this.#reply<'resume'>(session, frame.id, {});
+      // Not awaited, as replays are not.
+      resume.run(session, resumption).catch((error) => this.#failed(session, error));
+    } catch (thrown) {
+      const error = this.#toApiError(thrown);
+      this.#refuse(session, frame.id, error);
+      if (error.param === 'cursor') session.close('cursor_invalid');
+    }
   }
 
   /** The same answer as the first time. What was sent is not sent again on this socket. */

@@ -8,8 +8,7 @@ import type { Logger } from '../log.ts';
 import { SETTLING, type Timeline } from '../messages/timeline.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import { Journal } from './journal.ts';
-import type { Broadcast } from './reader.ts';
-import { topics } from './reader.ts';
+import { type Broadcast, type Reader, topics } from './reader.ts';
 
 export interface StreamContext {
   readonly database: Database;
@@ -24,6 +23,13 @@ const MAX_HELD = 2_000;
 
 /** Messages read from Postgres at once while filling. */
 const FILL_STRETCH = 500;
+
+export interface Moved {
+  readonly head: number;
+  readonly atMs: number;
+}
+
+const NOT_MOVED: Moved = { head: 0, atMs: Number.NEGATIVE_INFINITY };
 
 /**
  * One conversation on this node: puts what arrives from the engine, in whatever order, on the node's
@@ -44,6 +50,8 @@ export class ConversationStream {
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
+  /** Of what came since the stream was opened, the highest number that an audience may see, and when it came. */
+  readonly #moved = { team: NOT_MOVED, customer: NOT_MOVED };
   #known: number;
   #filling: Promise<void> | undefined;
   #holeTimer: NodeJS.Timeout | undefined;
@@ -63,7 +71,12 @@ export class ConversationStream {
     return this.#delivered;
   }
 
-  /** The engine's listener: never throws, never waits. */
+  /** The head that moved last on the topics of an audience, and when (`performance.now()`). */
+  moved(audience: Reader['audience']): Moved {
+    return this.#moved[audience];
+  }
+
+  /** What the engine brings of durable events: never throws, never waits. */
   receive(frame: Frame): void {
     if (this.#closed) return;
     switch (frame.kind) {
@@ -73,9 +86,6 @@ export class ConversationStream {
         break;
       case FRAME_KINDS.updated:
         this.#receiveUpdate(frame);
-        break;
-      case FRAME_KINDS.ephemeral:
-        this.#broadcast(topics.ephemeral, frame);
         break;
       default:
         if (this.#isNews(frame)) this.#deliver(frame);
@@ -131,7 +141,9 @@ export class ConversationStream {
 
   /** Delivers the frame of number `delivered + 1`. */
   #advance(frame: Frame): void {
-    this.#delivered = frame.sequence;
+    this.#moveTo(frame.sequence);
+    // Customers are not told that there are numbers which they may not see.
+    if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
     this.#held.delete(frame.sequence);
     if (frame.kind !== FRAME_KINDS.void) this.#deliver(frame);
     const updates = this.#heldUpdates.get(frame.sequence);
@@ -152,13 +164,9 @@ export class ConversationStream {
 
   #deliver(frame: Frame): void {
     this.journal.append(frame);
-    this.#broadcast(topics.durable, frame);
-  }
-
-  #broadcast(topicOf: (stream: string, audience: 'team' | 'customer') => string, frame: Frame): void {
     const { broadcast } = this.#context;
-    if (frame.team !== undefined) broadcast(topicOf(this.id, 'team'), frame.team);
-    if (frame.customer !== undefined) broadcast(topicOf(this.id, 'customer'), frame.customer);
+    if (frame.team !== undefined) broadcast(topics.durable(this.id, 'team'), frame.team);
+    if (frame.customer !== undefined) broadcast(topics.durable(this.id, 'customer'), frame.customer);
   }
 
   #isNews(frame: Frame): boolean {
@@ -211,6 +219,11 @@ export class ConversationStream {
     if (sequence <= this.#delivered) return;
     for (const held of [...this.#held.keys()]) if (held <= sequence) this.#held.delete(held);
     for (const held of [...this.#heldUpdates.keys()]) if (held <= sequence) this.#heldUpdates.delete(held);
+    this.#moveTo(sequence);
+  }
+
+  #moveTo(sequence: number): void {
     this.#delivered = sequence;
+    this.#moved.team = { head: sequence, atMs: performance.now() };
   }
 }

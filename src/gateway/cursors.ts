@@ -1,4 +1,6 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../db/database.ts';
+import { sharedSecret } from '../db/shared-secret.ts';
 import type { Engine } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
@@ -8,6 +10,16 @@ const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
 /** Resuming further back than this is loading afresh (realtime.md section 4). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
+const SECRET = 'cursor_secret';
+
+/** What a cursor says. */
+export interface ReadCursor {
+  /** The transaction from which on changes may have been missed. */
+  readonly xid: string;
+  readonly ageMs: number;
+  /** Older than cursors last. */
+  readonly expired: boolean;
+}
 
 /**
  * Points in Postgres's own history: the oldest transaction that was still open at a moment. Everything
@@ -21,11 +33,13 @@ export class Cursors {
   /** Oldest first: one older than the margin, and all that are younger. */
   #samples: { readonly takenAtMs: number; readonly xid: string; readonly time: string }[] = [];
   #databaseId = '';
+  #secret = '';
 
   /** Takes the first sample; rejects when Postgres is away. */
   static async start(database: Database, engine: Engine, log: Logger): Promise<Cursors> {
     const cursors = new Cursors(database, engine, log);
     try {
+      cursors.#secret = await sharedSecret(database, SECRET);
       await cursors.#sample();
     } catch (error) {
       await cursors.close();
@@ -52,7 +66,24 @@ export class Cursors {
   current(): string {
     const { xid, time } = this.#samples[0]!;
     const expiresAtMs = Date.parse(time) + LIFETIME_MS;
-    return Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
+    const content = Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
+    return `${content}.${this.#seal(content).toString('base64url')}`;
+  }
+
+  /** Undefined for what no node of this database has handed out. Signed: how far back is read is not for clients to choose. */
+  read(cursor: string): ReadCursor | undefined {
+    const [content = '', seal = '', ...rest] = cursor.split('.');
+    const given = Buffer.from(seal, 'base64url');
+    const expected = this.#seal(content);
+    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      return undefined;
+    }
+    const [databaseId, xid, expiresAtMs]: [string, string, number] = JSON.parse(
+      Buffer.from(content, 'base64url').toString(),
+    );
+    if (databaseId !== this.#databaseId) return undefined;
+    const ageMs = Date.now() - (expiresAtMs - LIFETIME_MS);
+    return { xid, ageMs, expired: ageMs >= LIFETIME_MS };
   }
 
   /** The transaction id from which on changes may have been missed by who was last whole at `healthySinceMs` (`performance.now()`). */
@@ -63,6 +94,10 @@ export class Cursors {
 
   close(): Promise<void> {
     return this.#loop.close();
+  }
+
+  #seal(content: string): Buffer {
+    return createHmac('sha256', this.#secret).update(content).digest().subarray(0, SEAL_BYTES);
   }
 
   async #sample(): Promise<void> {
@@ -78,6 +113,8 @@ export class Cursors {
     this.#samples = [...this.#samples.slice(Math.max(aged, 0)), { takenAtMs, ...row! }];
   }
 }
+
+const SEAL_BYTES = 16;
 
 // A restored database has the identity of its original, and other transactions behind the same ids:
 // the timeline tells them apart.

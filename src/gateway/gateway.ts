@@ -12,12 +12,15 @@ import type { Logger } from '../log.ts';
 import type { Timeline } from '../messages/timeline.ts';
 import type { Metrics } from '../metrics.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
+import { Activity } from './activity.ts';
 import { Admission } from './admission.ts';
 import { Commands } from './commands.ts';
 import type { Cursors } from './cursors.ts';
 import { Fanout } from './fanout.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { Presence } from './presence.ts';
 import type { Broadcast } from './reader.ts';
+import { Resume } from './resume.ts';
 import { Revocation } from './revocation.ts';
 import { SocketServer } from './server.ts';
 import type { Session } from './session.ts';
@@ -34,7 +37,7 @@ export interface GatewayOptions {
   readonly rateLimits: RateLimits;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
-  readonly cursors: Pick<Cursors, 'current'>;
+  readonly cursors: Pick<Cursors, 'current' | 'read'>;
   readonly http: Pick<HttpServer, 'app' | 'receive'>;
   /** How a request is answered that is not upgraded. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
@@ -52,6 +55,7 @@ export class Gateway {
   /** To the sockets of this node alone. */
   readonly broadcast: Broadcast;
   readonly #heartbeats: Heartbeats;
+  readonly #presence: Presence;
   readonly #revocation: Revocation;
   readonly #server: SocketServer;
 
@@ -59,7 +63,13 @@ export class Gateway {
     const { database, rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
     const sessions = new Sessions<Session>();
     const fanout = new Fanout(http.app, metrics);
-    const streams = new Streams({ ...options, broadcast: fanout.broadcast });
+    const presence = new Presence({
+      engine: options.engine,
+      holdMs: limits.presenceMs,
+      tell: (conversationId, event) => streams.tell(conversationId, event),
+      onError: (error) => log.error({ err: error }, 'presence failed'),
+    });
+    const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
     const heartbeats = new Heartbeats({
       limits,
       cursor: () => cursors.current(),
@@ -67,11 +77,14 @@ export class Gateway {
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
     const admission = new Admission({ sessions, streams, revocation, cursors, limits });
-    const commands = new Commands({ ...options, streams, admission, revocation });
+    const activity = new Activity({ ...options, presence });
+    const resume = new Resume({ ...options, streams });
+    const commands = new Commands({ ...options, streams, admission, revocation, activity, resume });
     this.streams = streams;
     this.broadcast = fanout.broadcast;
     this.tickets = new Tickets(database);
     this.#heartbeats = heartbeats;
+    this.#presence = presence;
     this.#revocation = revocation;
     this.#server = new SocketServer({
       ...options,
@@ -92,6 +105,11 @@ export class Gateway {
 
   /** After `drain`. Sockets that are still open are the HttpServer's to cut. */
   async close(): Promise<void> {
-    await Promise.all([this.#server.close(), this.#heartbeats.close(), this.#revocation.close()]);
+    await Promise.all([
+      this.#server.close(),
+      this.#heartbeats.close(),
+      this.#presence.close(),
+      this.#revocation.close(),
+    ]);
   }
 }

@@ -61,12 +61,10 @@ export class Heartbeats {
     else slot.push(timed);
   }
 
-  /** The heartbeat of this moment, encoded once for everybody who is due in the same round. */
-  ping(nowMs: number): Buffer {
-    if (this.#ping?.atMs !== nowMs) {
-      const frame: ServerFrame = { type: 'ping', t: Date.now(), cursor: this.#cursor(), heads: {} };
-      this.#ping = { atMs: nowMs, bytes: Buffer.from(JSON.stringify(frame)) };
-    }
+  /** The heartbeat of this moment, encoded once for everybody who is due in the same round and has no `heads` of its own. */
+  ping(nowMs: number, heads?: Readonly<Record<string, number>>): Buffer {
+    if (heads !== undefined) return this.#encode({ ...heads });
+    if (this.#ping?.atMs !== nowMs) this.#ping = { atMs: nowMs, bytes: this.#encode({}) };
     return this.#ping.bytes;
   }
 
@@ -89,6 +87,11 @@ export class Heartbeats {
         if (nextMs !== Number.POSITIVE_INFINITY) this.schedule(timed, nextMs);
       }
     }
+  }
+
+  #encode(heads: Record<string, number>): Buffer {
+    const frame: ServerFrame = { type: 'ping', t: Date.now(), cursor: this.#cursor(), heads };
+    return Buffer.from(JSON.stringify(frame));
   }
 
   #tickAt(ms: number): number {

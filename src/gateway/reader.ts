@@ -16,6 +16,7 @@ export interface Reader {
   /** From the next published frame on, what is published to the topic. */
   join(topic: string): void;
   leave(topic: string): void;
+  isOn(topic: string): boolean;
 }
 
 export type Audience = 'team' | 'customer';

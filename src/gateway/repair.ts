@@ -1,15 +1,10 @@
 import type { Downloads } from '../attachments/storage.ts';
-import { changedConversations, changedMemberships } from '../conversations/conversation-events.ts';
-import { changedOutside } from '../conversations/message-events.ts';
-import { messageEvent } from '../conversations/message-present.ts';
-import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
-import { toFrame } from '../engine/publish.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { READ_HEADS } from '../messages/insert-messages.ts';
-import { changedNotifications } from '../notifications/changed.ts';
+import { readChanges } from './changes.ts';
 import type { ConversationStream } from './conversation-stream.ts';
 import type { Cursors } from './cursors.ts';
 import { type Broadcast, topics } from './reader.ts';
@@ -88,29 +83,16 @@ export class Repair {
     ]);
     await Promise.all(heads.map(({ conversation_id, head }) => byId.get(conversation_id)!.fill(head)));
 
-    const changed = await this.#options.database.query<MessageRow>(READ_CHANGED_MESSAGES, [ids, since]);
-    for (const message of await withParts(this.#options.database, this.#options.files, changed)) {
-      const stream = byId.get(message.row.conversation_id)!;
-      stream.receive(toFrame(messageEvent('message.updated', message, stream.audience)));
-    }
-    const { database, files } = this.#options;
-    const others = [
-      ...(await changedOutside(database, files, ids, since)),
-      ...(await changedConversations(database, ids, since)),
-    ];
-    for (const event of others) byId.get(event.stream)!.receive(toFrame(event));
+    const { frames } = await readChanges(this.#options, { conversationIds: ids, actorIds: [] }, since);
+    for (const [id, ofStream] of frames) for (const frame of ofStream) byId.get(id)!.receive(frame);
   }
 
   async #repairFeeds(actorIds: readonly string[], since: string): Promise<void> {
-    const { database, broadcast } = this.#options;
-    const events = [
-      ...(await changedMemberships(database, actorIds, since)),
-      ...(await changedNotifications(database, actorIds, since)),
-    ];
-    for (const event of events) {
-      const { team, customer } = toFrame(event);
-      if (team !== undefined) broadcast(topics.durable(event.stream, 'team'), team);
-      if (customer !== undefined) broadcast(topics.durable(event.stream, 'customer'), customer);
+    const { broadcast } = this.#options;
+    const { frames } = await readChanges(this.#options, { conversationIds: [], actorIds }, since);
+    for (const { stream, team, customer } of [...frames.values()].flat()) {
+      if (team !== undefined) broadcast(topics.durable(stream, 'team'), team);
+      if (customer !== undefined) broadcast(topics.durable(stream, 'customer'), customer);
     }
   }
 }
@@ -118,13 +100,3 @@ export class Repair {
 function* chunks<T>(items: readonly T[]): Iterable<readonly T[]> {
   for (let start = 0; start < items.length; start += CHUNK) yield items.slice(start, start + CHUNK);
 }
-
-// Messages that were only created come by their numbers.
-const READ_CHANGED_MESSAGES = {
-  name: 'read-changed-messages',
-  text: `
-    SELECT ${messageColumns('m')} FROM messages m
-    WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
-      AND m.updated_at > m.created_at AND m.status = 'sent'
-    ORDER BY m.conversation_id, m.sequence`,
-};

@@ -1,12 +1,7 @@
-import type { Downloads } from '../attachments/storage.ts';
-import { messageEvent } from '../conversations/message-present.ts';
-import { withParts } from '../conversations/message-rows.ts';
-import type { Database } from '../db/database.ts';
 import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
-import { toFrame } from '../engine/publish.ts';
-import type { Timeline } from '../messages/timeline.ts';
 import type { ConversationStream } from './conversation-stream.ts';
 import type { Reader } from './reader.ts';
+import type { Stretches } from './stretches.ts';
 
 /** More numbers behind than this are not replayed: the client pages over REST (realtime.md section 4). */
 export const MAX_REPLAY = 1_000;
@@ -18,12 +13,6 @@ const BUFFERED_BYTES = { pauseAbove: 256 * 1024, resumeBelow: 64 * 1024 } as con
 /** What is delivered in the one step that joins the live topic; more is sent ahead of it. */
 const LAST_STEP_FRAMES = 32;
 
-export interface ReplaySource {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly timeline: Timeline;
-}
-
 /** Where a reader stands in a stream. */
 export interface Position {
   /** Every message up to this number was sent to the reader. */
@@ -34,6 +23,46 @@ export interface Position {
   journal: number;
 }
 
+/** What is sent first, read ahead. */
+export interface ReadAhead {
+  readonly upTo: number;
+  readonly frames: Promise<readonly Frame[]>;
+}
+
+/** Begins to read what `replay` from there sends first; undefined where nothing is missing. */
+export function readAhead(
+  stretches: Stretches,
+  stream: ConversationStream,
+  after: number,
+): ReadAhead | undefined {
+  const upTo = Math.min(stream.delivered, after + READ_ROWS);
+  if (after >= upTo) return undefined;
+  const frames = stretches.read({ stream, after, upTo });
+  // Whoever replays hears of it; it may be cancelled before.
+  frames.catch(() => {});
+  return { upTo, frames };
+}
+
+/**
+ * Sends what changed beside new messages, oldest first. Changes of messages that are still to be replayed
+ * are left out: those are sent as they are by then.
+ */
+export async function sendChanges(
+  frames: readonly Frame[],
+  reader: Reader,
+  upToSequence: number,
+  cancelled: () => boolean,
+): Promise<void> {
+  for (const frame of frames) {
+    if (cancelled()) return;
+    const bytes = frame[reader.audience];
+    if (bytes === undefined || (frame.kind === FRAME_KINDS.updated && frame.sequence > upToSequence))
+      continue;
+    reader.send(bytes);
+    await waitForReader(reader);
+  }
+}
+
 /**
  * Sends everything between a reader's position and now, in order, each message once, and calls `join`
  * in the same step as the last of it, so that the live topic carries on exactly there. Only numbers
@@ -41,16 +70,21 @@ export interface Position {
  * `cancelled` says so.
  */
 export async function replay(
-  source: ReplaySource,
+  stretches: Stretches,
   stream: ConversationStream,
   reader: Reader,
   position: Position,
+  ahead: ReadAhead | undefined,
   cancelled: () => boolean,
   join: () => void,
 ): Promise<void> {
+  let next = ahead;
   for (;;) {
-    await replayStretch(source, stream, reader, position, stream.delivered, cancelled);
-    if (cancelled()) return;
+    next ??= readAhead(stretches, stream, position.sequence);
+    for (; next !== undefined; next = readAhead(stretches, stream, position.sequence)) {
+      await replayStretch(next, reader, position, cancelled);
+      if (cancelled()) return;
+    }
     const frames = stream.journal.since(position.journal);
     if (frames === undefined) {
       // Delivered faster than read: what the journal forgot is in Postgres.
@@ -66,24 +100,17 @@ export async function replay(
 }
 
 async function replayStretch(
-  source: ReplaySource,
-  stream: ConversationStream,
+  { upTo, frames }: ReadAhead,
   reader: Reader,
   position: Position,
-  upTo: number,
   cancelled: () => boolean,
 ): Promise<void> {
-  while (position.sequence < upTo) {
-    const stretch = { after: position.sequence, upTo: Math.min(upTo, position.sequence + READ_ROWS) };
-    const rows = await source.timeline.read({ conversationId: stream.id, ...stretch });
-    for (const message of await withParts(source.database, source.files, rows)) {
-      if (cancelled()) return;
-      sendFrame(toFrame(messageEvent('message.created', message, stream.audience)), reader, position);
-      await waitForReader(reader);
-    }
+  for (const frame of await frames) {
     if (cancelled()) return;
-    position.sequence = stretch.upTo;
+    sendFrame(frame, reader, position);
+    await waitForReader(reader);
   }
+  position.sequence = upTo;
 }
 
 /** A message goes out once, by its number; other changes may come again. */

@@ -48,7 +48,11 @@ const VALIDATORS: { readonly [O in Op]: Validator<CommandFrame<O>> } = {
   authenticate: compile(commandSchema('authenticate')),
   refresh: compile(commandSchema('refresh')),
   subscribe: compile(commandSchema('subscribe')),
+  resume: compile(commandSchema('resume')),
   unsubscribe: compile(commandSchema('unsubscribe')),
+  typing: compile(commandSchema('typing')),
+  mark_read: compile(commandSchema('mark_read')),
+  presence: compile(commandSchema('presence')),
   ping: compile(commandSchema('ping')),
 };
 

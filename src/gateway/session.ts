@@ -7,8 +7,10 @@ import { Conduct } from './conduct.ts';
 import { DrainWaiters } from './drain-waiters.ts';
 import type { Handshake } from './handshake.ts';
 import type { Heartbeats, Timed } from './heartbeats.ts';
+import { movedHeads } from './moved-heads.ts';
 import type { Audience, Reader } from './reader.ts';
 import { type Sessions, subjectsOf } from './sessions.ts';
+import type { Streams } from './streams.ts';
 import type { Subscription } from './subscription.ts';
 import type { Wire } from './wire.ts';
 
@@ -17,10 +19,7 @@ export interface SessionHost {
   readonly limits: SocketLimits;
   readonly heartbeats: Heartbeats;
   readonly sessions: Sessions<Session>;
-  readonly streams: {
-    leave(conversationId: string, reader: Reader): void;
-    leaveFeed(actorId: string, reader: Reader): void;
-  };
+  readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   /** The session has a gap: it is to be silenced before anything else is published, then closed. */
   gapped(session: Session): void;
   /** The socket is gone; `reason` where this side ended it. */
@@ -329,15 +328,16 @@ export class Session implements Reader, Timed {
   }
 
   #beat(nowMs: number): void {
-    const { limits, heartbeats } = this.#host;
+    const { limits, heartbeats, streams } = this.#host;
     if (this.#pongByMs !== 0 && nowMs >= this.#pongByMs) {
       this.close('heartbeat_timeout');
       return;
     }
     if (nowMs < this.#pingAtMs) return;
+    const heads = movedHeads(this, streams, this.#pingAtMs - limits.heartbeatMs);
     this.#pingAtMs = nowMs + limits.heartbeatMs;
     if (this.#pongByMs === 0) this.#pongByMs = nowMs + limits.pongMs;
-    this.send(heartbeats.ping(nowMs));
+    this.send(heartbeats.ping(nowMs, heads));
   }
 
   #expire(nowMs: number): void {

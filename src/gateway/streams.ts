@@ -1,14 +1,19 @@
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
+import { GatheredReads } from '../db/gathered-reads.ts';
 import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
-import type { Frame } from '../engine/frame.ts';
+import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 import type { Logger } from '../log.ts';
-import type { Timeline } from '../messages/timeline.ts';
+import type { SettledHead, Timeline } from '../messages/timeline.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { ConversationStream, type StreamContext } from './conversation-stream.ts';
+import type { SocketLimits } from '../protocol/socket-limits.ts';
+import { ConversationStream, type Moved, type StreamContext } from './conversation-stream.ts';
+import type { Presence } from './presence.ts';
 import { type Audience, type Broadcast, type Reader, topics } from './reader.ts';
-import { MAX_REPLAY, type Position, replay } from './replay.ts';
+import { MAX_REPLAY, type Position, type ReadAhead, readAhead, replay, sendChanges } from './replay.ts';
+import { Shedding } from './shedding.ts';
+import { Stretches } from './stretches.ts';
 
 export interface StreamsOptions {
   readonly database: Database;
@@ -17,6 +22,8 @@ export interface StreamsOptions {
   readonly timeline: Timeline;
   readonly directory: ConversationDirectory;
   readonly broadcast: Broadcast;
+  readonly presence: Presence;
+  readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
   readonly log: Logger;
 }
 
@@ -24,8 +31,13 @@ export interface StreamsOptions {
 export interface Joined {
   /** The highest number that this reader may see, for the reply. */
   readonly headSequence: number;
-  /** Sends the replay, then `caught_up` or `resync`; the reader is live when it resolves. Call it once, behind the reply. */
-  run(): Promise<void>;
+  /** Begins to read what `run` will send, for who runs several one after the other. */
+  readAhead(): void;
+  /**
+   * Sends what changed (for who resumes; it was read after joining), the replay, then `caught_up` or
+   * `resync`; the reader is live when it resolves. Call it once, behind the reply.
+   */
+  run(changes?: readonly Frame[] | 'too_many'): Promise<void>;
 }
 
 /**
@@ -35,17 +47,29 @@ export interface Joined {
 export class Streams {
   readonly #options: StreamsOptions;
   readonly #context: StreamContext;
+  readonly #stretches: Stretches;
+  readonly #settledHeads: GatheredReads<string, SettledHead>;
+  readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
   readonly #conversations = new Map<string, OpenStream>();
   readonly #feeds = new Map<string, Feed>();
 
   constructor(options: StreamsOptions) {
     this.#options = options;
     this.#context = options;
+    this.#stretches = new Stretches(options);
+    const { timeline } = options;
+    this.#settledHeads = new GatheredReads((ids) => timeline.settledHeads(ids));
+    this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks));
   }
 
   /** The conversation streams that are open, for repair. */
   *open(): Iterable<ConversationStream> {
     for (const { stream } of this.#conversations.values()) if (stream !== undefined) yield stream;
+  }
+
+  /** The head of a conversation that moved last for an audience; undefined where nobody here listens to it. */
+  moved(conversationId: string, audience: Audience): Moved | undefined {
+    return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
 
   /** The actors whose feeds are open, for repair. */
@@ -72,9 +96,14 @@ export class Streams {
       const { end: journal } = stream.journal;
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
       const position = { sequence: afterSequence ?? delivered, visible: headSequence, journal };
+      let ahead: ReadAhead | undefined;
       return {
         headSequence,
-        run: () => this.#run(stream, reader, position, isCancelled),
+        readAhead: () => {
+          if (isTooFar(stream, position) || isCancelled()) return;
+          ahead = readAhead(this.#stretches, stream, position.sequence);
+        },
+        run: (changes = []) => this.#run(stream, reader, position, isCancelled, changes, ahead),
       };
     } catch (error) {
       if (!cancelled) this.leave(conversationId, reader);
@@ -92,9 +121,17 @@ export class Streams {
     cancel();
     open.readers.delete(reader);
     for (const topic of topicsOf(conversationId, reader.audience)) reader.leave(topic);
+    this.#options.presence.left(conversationId, reader);
     if (open.readers.size > 0) return;
     this.#conversations.delete(conversationId);
     open.close();
+  }
+
+  /** Gives an ephemeral event to the readers on this node; false where there are none. */
+  tell(conversationId: string, frame: Frame): boolean {
+    const open = this.#conversations.get(conversationId);
+    open?.shedding.deliver(frame);
+    return open !== undefined;
   }
 
   /** The actor's own feed. Listening when it resolves; throws like `join`. */
@@ -126,7 +163,7 @@ export class Streams {
   #acquire(conversationId: string): OpenStream {
     let open = this.#conversations.get(conversationId);
     if (open === undefined) {
-      open = new OpenStream(conversationId, this.#options, this.#context);
+      open = new OpenStream(conversationId, this.#options, this.#context, this.#settledHeads);
       this.#conversations.set(conversationId, open);
     }
     return open;
@@ -137,9 +174,11 @@ export class Streams {
     reader: Reader,
     position: Position,
     cancelled: () => boolean,
+    changes: readonly Frame[] | 'too_many',
+    ahead: ReadAhead | undefined,
   ): Promise<void> {
     if (cancelled()) return;
-    if (stream.delivered - position.sequence > MAX_REPLAY) {
+    if (changes === 'too_many' || isTooFar(stream, position)) {
       const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
       if (cancelled()) return;
       this.leave(stream.id, reader);
@@ -154,17 +193,20 @@ export class Streams {
     }
     // A client that has seen more than there is (a restored database) carries on from what there is.
     position.sequence = Math.min(position.sequence, stream.delivered);
-    await replay(this.#options, stream, reader, position, cancelled, () => {
+    await sendChanges(changes, reader, position.sequence, cancelled);
+    if (cancelled()) return;
+    await replay(this.#stretches, stream, reader, position, ahead, cancelled, () => {
       const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
       reader.send(encode({ type: 'caught_up', conversation_id: stream.id, sequence }));
       for (const topic of topicsOf(stream.id, reader.audience)) reader.join(topic);
+      this.#options.presence.entered(stream.id, reader);
     });
   }
 
   /** Customers are not told of numbers that they may not see (design.md section 7). */
   async #visibleHead(stream: ConversationStream, upTo: number, audience: Audience): Promise<number> {
     if (audience === 'team') return upTo;
-    return this.#options.timeline.visibleHead(stream.id, upTo);
+    return this.#visibleHeads.ask({ conversationId: stream.id, upTo });
   }
 }
 
@@ -174,31 +216,66 @@ class OpenStream {
   readonly readers = new Map<Reader, () => void>();
   readonly ready: Promise<ConversationStream>;
   stream: ConversationStream | undefined;
+  readonly #id: string;
+  readonly #options: StreamsOptions;
+  #shedding: Shedding | undefined;
   #subscription: Subscription | undefined;
   #closed = false;
 
-  constructor(id: string, options: StreamsOptions, context: StreamContext) {
-    this.ready = this.#open(id, options, context);
+  constructor(
+    id: string,
+    options: StreamsOptions,
+    context: StreamContext,
+    settledHeads: GatheredReads<string, SettledHead>,
+  ) {
+    this.#id = id;
+    this.#options = options;
+    this.ready = this.#open(id, options, context, settledHeads);
     // Whoever joins awaits it; the stream itself survives that nobody does.
     this.ready.catch(() => {});
+  }
+
+  /** The ephemeral events, made with the first of them. */
+  get shedding(): Shedding {
+    const { broadcast, limits, presence } = this.#options;
+    this.#shedding ??= new Shedding({
+      conversationId: this.#id,
+      readers: this.readers,
+      broadcast,
+      ephemeralBytes: limits.ephemeralBytes,
+      onRestored: (reader) => presence.repeat(this.#id, reader),
+    });
+    return this.#shedding;
   }
 
   close(): void {
     this.#closed = true;
     this.#subscription?.unsubscribe();
     this.stream?.close();
+    this.#options.presence.closed(this.#id);
   }
 
   /** Listens before it reads, so that what is committed meanwhile is held, not missed. */
-  async #open(id: string, options: StreamsOptions, context: StreamContext): Promise<ConversationStream> {
+  async #open(
+    id: string,
+    options: StreamsOptions,
+    context: StreamContext,
+    settledHeads: GatheredReads<string, SettledHead>,
+  ): Promise<ConversationStream> {
     const early: Frame[] = [];
     let receive = (frame: Frame): void => {
       early.push(frame);
     };
-    this.#subscription = await options.engine.subscribe(id, (frame) => receive(frame));
+    this.#subscription = await options.engine.subscribe(id, (frame) => {
+      if (this.#closed) return;
+      if (frame.kind === FRAME_KINDS.presence) options.presence.heard(id, frame);
+      else if (frame.kind === FRAME_KINDS.ephemeral) this.shedding.deliver(frame);
+      else receive(frame);
+    });
     if (this.#closed) this.#subscription.unsubscribe();
+    else options.presence.opened(id);
     const facts = await options.directory.facts(id);
-    const { head, settled } = await options.timeline.settledHead(id);
+    const { head, settled } = await settledHeads.ask(id);
     const stream = new ConversationStream(id, facts?.audience ?? 'internal', settled, context);
     if (this.#closed) stream.close();
     this.stream = stream;
@@ -233,6 +310,10 @@ class Feed {
       () => {},
     );
   }
+}
+
+function isTooFar(stream: ConversationStream, { sequence }: Position): boolean {
+  return stream.delivered - sequence > MAX_REPLAY;
 }
 
 function topicsOf(stream: string, audience: Audience): [string, string] {

@@ -22,6 +22,11 @@ export interface Stretch {
   readonly upTo: number;
 }
 
+export interface SettledHead {
+  readonly head: number;
+  readonly settled: number;
+}
+
 /**
  * Reads timelines past no unsettled number: every number in what it answers is a message or a void,
  * and stays what it is. Live ordering, replay and pages all read through here, which is why they end
@@ -48,17 +53,31 @@ export class Timeline {
    * The head, and the number up to which nothing can change any more: below the lowest hole of the
    * last SETTLE_WINDOW. Waits for nobody.
    */
-  async settledHead(conversationId: string): Promise<{ head: number; settled: number }> {
-    const [row] = await this.#database.query<{ head: number; settled: number }>(READ_SETTLED_HEAD, [
-      conversationId,
-    ]);
-    return row ?? { head: 0, settled: 0 };
+  async settledHead(conversationId: string): Promise<SettledHead> {
+    const [settledHead] = await this.settledHeads([conversationId]);
+    return settledHead!;
   }
 
-  /** The highest number up to `upTo` that customers may see; 0 for none. */
-  async visibleHead(conversationId: string, upTo: number): Promise<number> {
-    const [row] = await this.#database.query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, upTo]);
-    return row?.head ?? 0;
+  /** The same of several conversations, in their order. */
+  async settledHeads(conversationIds: readonly string[]): Promise<SettledHead[]> {
+    const rows = await this.#database.query<SettledHead & { id: string }>(READ_SETTLED_HEADS, [
+      [...new Set(conversationIds)],
+    ]);
+    const byId = new Map(rows.map(({ id, head, settled }) => [id, { head, settled }]));
+    return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0 });
+  }
+
+  /** The highest numbers up to `upTo` that customers may see, in the order of the asks; 0 for none. */
+  async visibleHeads(
+    asks: readonly { readonly conversationId: string; readonly upTo: number }[],
+  ): Promise<number[]> {
+    const rows = await this.#database.query<{ place: number; head: number }>(READ_VISIBLE_HEADS, [
+      asks.map(({ conversationId }) => conversationId),
+      asks.map(({ upTo }) => upTo),
+    ]);
+    const heads = asks.map(() => 0);
+    for (const { place, head } of rows) heads[place - 1] = head;
+    return heads;
   }
 
   /**
@@ -153,27 +172,31 @@ const READ_HEAD = {
 };
 
 // Numbers run on without a hole as long as the number minus its place in the row stays the same.
-const READ_SETTLED_HEAD = {
-  name: 'read-settled-head',
+const READ_SETTLED_HEADS = {
+  name: 'read-settled-heads',
   text: `
-    WITH newest AS (
-      SELECT max(sequence) AS head, greatest(max(sequence) - ${SETTLE_WINDOW}, 0) AS floor
-      FROM messages WHERE conversation_id = $1
-    ), numbered AS (
-      SELECT m.sequence, newest.floor + row_number() OVER (ORDER BY m.sequence) AS expected, newest.floor
-      FROM newest JOIN messages m ON m.conversation_id = $1 AND m.sequence > newest.floor
-    )
-    SELECT coalesce((SELECT head FROM newest), 0) AS head,
-      coalesce(max(sequence) FILTER (WHERE sequence = expected), max(floor), 0) AS settled
-    FROM numbered`,
+    SELECT c.id, newest.head, counted.settled
+    FROM unnest($1::text[]) AS c(id), LATERAL (
+      SELECT coalesce(max(sequence), 0) AS head, greatest(max(sequence) - ${SETTLE_WINDOW}, 0) AS floor
+      FROM messages WHERE conversation_id = c.id
+    ) newest, LATERAL (
+      SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), newest.floor) AS settled
+      FROM (
+        SELECT m.sequence, newest.floor + row_number() OVER (ORDER BY m.sequence) AS expected
+        FROM messages m WHERE m.conversation_id = c.id AND m.sequence > newest.floor
+      ) numbered
+    ) counted`,
 };
 
-const READ_VISIBLE_HEAD = {
-  name: 'read-visible-head',
+const READ_VISIBLE_HEADS = {
+  name: 'read-visible-heads',
   text: `
-    SELECT sequence AS head FROM messages
-    WHERE conversation_id = $1 AND sequence <= $2 AND status = 'sent' AND visibility <> 'internal'
-    ORDER BY sequence DESC LIMIT 1`,
+    SELECT c.place, m.head
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place), LATERAL (
+      SELECT sequence AS head FROM messages
+      WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent' AND visibility <> 'internal'
+      ORDER BY sequence DESC LIMIT 1
+    ) m`,
 };
 
 const READ_HOLES = {

@@ -16,3 +16,14 @@ export const CLOSE_CODES = {
 } as const;
 
 export type CloseReason = keyof typeof CLOSE_CODES;
+
+export type NextStep = (typeof CLOSE_CODES)[CloseReason]['next'];
+
+/** By the first two digits of a code: what its client does, also where it does not know the code itself. */
+export const CLOSE_BANDS: Readonly<Record<number, NextStep>> = {
+  40: 'reconnect',
+  41: 'wait',
+  42: 'authenticate',
+  43: 'start_afresh',
+  44: 'stop',
+};

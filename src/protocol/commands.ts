@@ -1,11 +1,13 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
-import { Body, Nullable, Timestamp } from './schema.ts';
+import { DECLARED_STATUSES, TYPING_STATES } from './activity.ts';
+import { Body, Nullable, OneOf, Timestamp } from './schema.ts';
 
 /** Longest `id` of a request frame, in characters (realtime.md section 2). */
 export const MAX_REQUEST_ID_CHARACTERS = 64;
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
 const Token = Type.String({ minLength: 1, maxLength: 4_096 });
+const Cursor = Type.String({ minLength: 1, maxLength: 512 });
 /** A message's number; beyond 2^53 JSON numbers are no longer exact. */
 const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -30,9 +32,31 @@ export const COMMANDS = {
     fields: { conversation_id: Id, after_sequence: Type.Optional(Sequence) },
     result: { conversation_id: Type.String(), head_sequence: Sequence },
   },
+  resume: {
+    summary:
+      "Sends what these conversations and the caller's own feed missed since the cursor, then what comes; each with the number that the client has.",
+    fields: { cursor: Cursor, conversations: Type.Record(Type.String({ maxLength: 64 }), Sequence) },
+    result: {},
+  },
   unsubscribe: {
     summary: 'Sends nothing more of the conversation.',
     fields: { conversation_id: Id },
+    result: {},
+  },
+  typing: {
+    summary:
+      "Tells the conversation's team that the caller types, or no more; repeated every few seconds while it does.",
+    fields: { conversation_id: Id, state: OneOf(TYPING_STATES) },
+    result: {},
+  },
+  mark_read: {
+    summary: "Moves the caller's read position forward, never back.",
+    fields: { conversation_id: Id, sequence: Sequence },
+    result: { unread: Type.Integer({ minimum: 0 }) },
+  },
+  presence: {
+    summary: "Shows the caller as there in the socket's conversations, until a while after its last socket.",
+    fields: { status: OneOf(DECLARED_STATUSES) },
     result: {},
   },
   ping: {

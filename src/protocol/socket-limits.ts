@@ -23,6 +23,8 @@ export const SOCKET_LIMITS = {
   durableBytes: 1_048_576,
   /** How long a closing socket may take what is queued for it before the connection is cut. */
   cutMs: 10_000,
+  /** How long an actor counts as present behind its last socket, and a node's word on that without another. */
+  presenceMs: 30_000,
   /** Malformed or unknown frames in one minute after which the socket is closed: 4400. */
   badFramesPerMinute: 10,
   /** How long before a token expires its socket is told. */

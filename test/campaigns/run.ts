@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
 import { delivery } from './delivery.ts';
+import { hostileFrames } from './hostile-frames.ts';
 import { idempotency } from './idempotency.ts';
 import { anyFaults, scheduled } from './scheduled.ts';
+import { sockets } from './sockets.ts';
 
 /**
  * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes them
@@ -13,7 +15,10 @@ import { anyFaults, scheduled } from './scheduled.ts';
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
   delivery: (t, seed) => delivery(t, { seed, faults: 40 }),
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
+  'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
   scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaults(seed, 24), messages: 200 }),
+  sockets: (t, seed) =>
+    sockets(t, { seed, sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),
 };
 
 interface Figures {

@@ -144,7 +144,7 @@ t.test('ping is answered by pong, frames say what is wrong with them', async (t)
     ['a number for an id', '{"type":"ping","id":1}', 'invalid_format', 'id', null],
     ['a long id', `{"type":"ping","id":"${'x'.repeat(65)}"}`, 'validation_failed', 'id', null],
     ['no type', '{"id":"a"}', 'missing_field', 'type', 'a'],
-    ['an unknown op', '{"type":"resume","id":"b"}', 'validation_failed', 'type', 'b'],
+    ['an unknown op', '{"type":"rewind","id":"b"}', 'validation_failed', 'type', 'b'],
     ['a name of Object', '{"type":"constructor","id":"c"}', 'validation_failed', 'type', 'c'],
   ];
   for (const [name, text, code, param, id] of cases) {

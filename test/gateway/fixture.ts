@@ -309,7 +309,7 @@ export class RawSocket {
       const frame = frameAt(bytes, at);
       if (frame === undefined) break;
       if (frame.opcode === TEXT) this.texts.push(frame.payload.toString());
-      if (frame.opcode === CLOSE) this.closeCode = frame.payload.readUInt16BE(0);
+      if (frame.opcode === CLOSE && frame.payload.length >= 2) this.closeCode = frame.payload.readUInt16BE(0);
       at = frame.end;
     }
     this.#pending = bytes.subarray(this.#upgraded ? at : 0);

@@ -5,8 +5,10 @@ import { messageEvent } from '../../src/conversations/message-present.ts';
 import { withParts } from '../../src/conversations/message-rows.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish, toFrame, voidFrame } from '../../src/engine/publish.ts';
+import { Presence } from '../../src/gateway/presence.ts';
 import type { Reader } from '../../src/gateway/reader.ts';
 import { Streams } from '../../src/gateway/streams.ts';
+import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
 import { NO_FILES } from '../support/files.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround, type Ground, log, openWritePath, outgoing } from '../support/timeline.ts';
@@ -155,6 +157,13 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
   t.teardown(() => rights.close());
   const readers = new Set<Recorder>();
   const { writePath, timeline, committed } = openWritePath(ground, engine);
+  const presence = new Presence({
+    engine,
+    holdMs: SOCKET_LIMITS.presenceMs,
+    tell: (conversationId, event) => streams.tell(conversationId, event),
+    onError: () => undefined,
+  });
+  t.teardown(() => presence.close());
   const streams = new Streams({
     files: NO_FILES,
     database: ground.database,
@@ -162,6 +171,8 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
     timeline,
     directory: new ConversationDirectory(ground.database, rights),
     log,
+    presence,
+    limits: SOCKET_LIMITS,
     broadcast: (topic, bytes) => {
       for (const reader of readers) if (reader.topics.has(topic)) reader.send(bytes);
     },
@@ -222,5 +233,9 @@ class Recorder implements Reader {
 
   leave(topic: string): void {
     this.topics.delete(topic);
+  }
+
+  isOn(topic: string): boolean {
+    return this.topics.has(topic);
   }
 }

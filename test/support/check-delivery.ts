@@ -13,3 +13,27 @@ export function deliveryProblems(got: readonly number[], stored: readonly number
   if (invented.length > 0) problems.push(`not in Postgres: ${invented.slice(0, 10).join(', ')}`);
   return problems;
 }
+
+/** A message as a reader got it, or as Postgres has it. */
+export interface Received {
+  readonly sequence: number;
+  readonly id: string;
+}
+
+/** The same of whole messages: under each number the very message that Postgres has there, and no message under two. */
+export function historyProblems(got: readonly Received[], stored: readonly Received[]): string[] {
+  const problems = deliveryProblems(
+    got.map(({ sequence }) => sequence),
+    stored.map(({ sequence }) => sequence),
+  );
+  const idOf = new Map(stored.map(({ sequence, id }) => [sequence, id]));
+  const sequenceOf = new Map<string, number>();
+  for (const { sequence, id } of got) {
+    const expected = idOf.get(sequence);
+    if (expected !== undefined && expected !== id) problems.push(`${sequence} is ${id}, not ${expected}`);
+    const before = sequenceOf.get(id);
+    if (before !== undefined) problems.push(`${id} came as ${before} and as ${sequence}`);
+    sequenceOf.set(id, sequence);
+  }
+  return problems;
+}

@@ -4,6 +4,7 @@ import { type Html, html } from './html.ts';
 /** Every page of the documentation, as the navigation lists them. */
 export const PAGES = {
   reference: { path: '/docs', title: 'API reference' },
+  socket: { path: '/docs/socket', title: 'Socket' },
   errors: { path: '/docs/api/errors', title: 'Errors' },
   states: { path: '/docs/states', title: 'States' },
   access: { path: '/docs/access', title: 'Access' },

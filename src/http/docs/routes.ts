@@ -1,3 +1,4 @@
+import { asyncApiDocument } from '../asyncapi.ts';
 import { type Document, documentRoute } from '../documents.ts';
 import { openApiDocument } from '../openapi.ts';
 import type { PublicRoutes } from '../public-routes.ts';
@@ -7,6 +8,7 @@ import { ASSETS } from './assets.ts';
 import { errorsPage } from './errors-page.ts';
 import { PAGES } from './page.ts';
 import { referencePage } from './reference-page.ts';
+import { socketPage } from './socket-page.ts';
 import { statesPage } from './states-page.ts';
 
 export interface DocsOptions {
@@ -15,14 +17,16 @@ export interface DocsOptions {
   readonly docsUrl: string;
 }
 
-/** The API described for machines and for people: /v1/openapi.json and the pages under /docs. */
+/** The API described for machines and for people: /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
 export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
   const reference = documentRoute(() => referencePage(routes));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
   return {
     '/v1/openapi.json': documentRoute(() => json(openApiDocument({ routes, docsUrl }))),
+    '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
     [`${PAGES.reference.path}/`]: reference,
+    [PAGES.socket.path]: documentRoute(socketPage),
     [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),
     [PAGES.states.path]: documentRoute(statesPage),
     [PAGES.access.path]: documentRoute(() => accessPage(routes)),

@@ -1,0 +1,33 @@
+import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/close-codes.ts';
+
+/** How a connection ended. */
+export interface ConnectionEnd {
+  /** 1006 where nobody said goodbye. */
+  readonly code: number;
+  readonly reason: string;
+}
+
+export interface AfterClose {
+  readonly next: NextStep;
+  /** Milliseconds that the server asks for; 0 where it asks for none. */
+  readonly waitMs: number;
+}
+
+/** What a client does after its connection has ended (realtime.md section 5): by its code, else by the code's band. */
+export function afterClose({ code, reason }: ConnectionEnd): AfterClose {
+  const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
+  return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };
+}
+
+const BY_CODE = new Map<number, NextStep>(Object.values(CLOSE_CODES).map(({ code, next }) => [code, next]));
+
+const DEFAULT_WAIT_MS = 1_000;
+
+function retryAfterOf(reason: string): number {
+  try {
+    const { retry_after_ms: ms } = JSON.parse(reason) as { readonly retry_after_ms?: unknown };
+    return typeof ms === 'number' && ms >= 0 ? ms : DEFAULT_WAIT_MS;
+  } catch {
+    return DEFAULT_WAIT_MS;
+  }
+}

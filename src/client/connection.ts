@@ -1,0 +1,173 @@
+import type { ErrorObject } from '../protocol/errors.ts';
+import type { EventFrame } from '../protocol/events.ts';
+import type { ReplyFrame, ServerFrame } from '../protocol/server-frames.ts';
+import { SOCKET_LIMITS } from '../protocol/socket-limits.ts';
+import type { ConnectionEnd } from './after-close.ts';
+import type { Timing } from './timing.ts';
+
+/** What the SDK needs of a WebSocket: the browsers' and Node's own are ones. */
+export interface SocketLike {
+  send(text: string): void;
+  close(code?: number, reason?: string): void;
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: 'close', listener: (event: ConnectionEnd) => void): void;
+  addEventListener(type: 'error', listener: () => void): void;
+}
+
+export type SocketConstructor = new (url: string) => SocketLike;
+
+/** Frames that are not a reply, a greeting or a heartbeat's mechanics. */
+export type Incoming = EventFrame | ServerFrame;
+
+export interface ConnectionListener {
+  /** In the order in which they came; also `ready`. */
+  received(connection: Connection, frame: Incoming): void;
+  /** Once, whoever ended it. */
+  ended(connection: Connection, end: ConnectionEnd): void;
+}
+
+export interface ConnectionOptions {
+  /** ws: or wss: */
+  readonly url: string;
+  readonly WebSocket: SocketConstructor;
+  /** The fields of the `authenticate` frame. */
+  readonly credential: { readonly token: string; readonly account: string; readonly version: string };
+  readonly timing: Timing;
+  readonly listener: ConnectionListener;
+}
+
+/** `error` is null where the connection ended before the answer came. */
+export type Answer =
+  | { readonly ok: true; readonly result: object }
+  | { readonly ok: false; readonly error: ErrorObject | null };
+
+/**
+ * One socket: says who is calling, matches replies to requests, answers heartbeats, keeps to the rate that
+ * a socket may ask at, and notices when nothing comes any more.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #socket: SocketLike;
+  readonly #replies = new Map<string, (answer: Answer) => void>();
+  readonly #unsent: string[] = [];
+  #requests = 0;
+  #allowance = BURST;
+  #silenceMs: number = OPENING_MS;
+  #stopWatch: () => void = () => {};
+  #stopPace: (() => void) | undefined;
+  #ended = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#socket = new options.WebSocket(options.url);
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
+    this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
+    // Node's own says nothing further of a handshake that failed; elsewhere a close without a code follows.
+    this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'the connection failed' }));
+    this.#watch();
+  }
+
+  /** `answered` is called before anything is looked at that came behind the answer. */
+  ask(op: string, fields: object, answered: (answer: Answer) => void): void {
+    if (this.#ended) {
+      answered(LOST);
+      return;
+    }
+    const id = String(++this.#requests);
+    this.#replies.set(id, answered);
+    this.#unsent.push(JSON.stringify({ type: op, id, ...fields }));
+    this.#sendAllowed();
+  }
+
+  /** Told to its listener as any other end. */
+  close(code = 1000): void {
+    if (this.#ended) return;
+    this.#socket.close(code);
+    this.#end({ code, reason: '' });
+  }
+
+  #receive(text: string): void {
+    if (this.#ended) return;
+    this.#watch();
+    const frame = parsed(text);
+    if (frame === undefined) {
+      this.close(UNREADABLE);
+      return;
+    }
+    switch (frame.type) {
+      case 'hello': {
+        // One heartbeat late is a busy network, more is a dead one.
+        this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
+        const { credential } = this.#options;
+        // Refused: the server closes the socket, and its code says what to do.
+        this.ask('authenticate', credential, () => {});
+        return;
+      }
+      case 'reply':
+        this.#settle(frame);
+        return;
+      case 'ping':
+        this.#socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
+        break;
+    }
+    this.#options.listener.received(this, frame);
+  }
+
+  #settle(frame: ReplyFrame): void {
+    const answered = this.#replies.get(frame.id ?? '');
+    this.#replies.delete(frame.id ?? '');
+    answered?.(frame.ok ? frame : { ok: false, error: frame.error as ErrorObject });
+  }
+
+  /** What is over the rate waits: refused requests count against the socket. */
+  #sendAllowed(): void {
+    while (this.#allowance > 0 && this.#unsent.length > 0) {
+      this.#allowance -= 1;
+      this.#socket.send(this.#unsent.shift()!);
+    }
+    if (this.#allowance === BURST || this.#ended) return;
+    this.#stopPace ??= this.#options.timing.after(1_000 / REQUESTS_PER_SECOND, () => {
+      this.#stopPace = undefined;
+      this.#allowance += 1;
+      this.#sendAllowed();
+    });
+  }
+
+  /** A connection whose other side has vanished may stay open for minutes. */
+  #watch(): void {
+    this.#stopWatch();
+    this.#stopWatch = this.#options.timing.after(this.#silenceMs, () => {
+      this.#socket.close();
+      this.#end({ code: 1006, reason: 'nothing came any more' });
+    });
+  }
+
+  #end(end: ConnectionEnd): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stopWatch();
+    this.#stopPace?.();
+    for (const answered of this.#replies.values()) answered(LOST);
+    this.#replies.clear();
+    this.#options.listener.ended(this, end);
+  }
+}
+
+function parsed(text: string): Incoming | ReplyFrame | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Said, and heard by our own side, of a frame that is no JSON: the connection is not to be trusted. */
+const UNREADABLE = 3000;
+
+const LOST: Answer = { ok: false, error: null };
+
+/** From the first step to `ready`; as long as the server waits for us. */
+const OPENING_MS = SOCKET_LIMITS.authenticateMs;
+/** Below what a socket may, for the clocks are two and pongs count. */
+const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
+const BURST = REQUESTS_PER_SECOND / 2;

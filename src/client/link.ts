@@ -1,0 +1,197 @@
+import { CURRENT_VERSION } from '../protocol/versions.ts';
+import { afterClose, type ConnectionEnd } from './after-close.ts';
+import { Backoff } from './backoff.ts';
+import { Connection, type ConnectionListener, type Incoming, type SocketConstructor } from './connection.ts';
+import type { Credential } from './credential.ts';
+import type { Timing } from './timing.ts';
+
+export interface LinkOptions {
+  /** http: or https:, without a path. */
+  readonly origin: () => string | Promise<string>;
+  readonly account: string;
+  readonly version?: string | undefined;
+  readonly credential: Credential;
+  readonly WebSocket: SocketConstructor;
+  /** Longest wait between two tries, in milliseconds. */
+  readonly mostWaitMs: number;
+  readonly timing: Timing;
+}
+
+export interface LinkListener {
+  /** This connection is the current one from here on; `cursor` says where the server stood. */
+  attached(connection: Connection, cursor: string): void;
+  /** From the current connection, and from the one before until it is let go. */
+  received(connection: Connection, frame: Incoming): void;
+  /** The server does not take our cursor. */
+  cursorRefused(): void;
+  /** `phase` may be another. */
+  changed(): void;
+  /** It will not connect again. */
+  finished(end: ConnectionEnd): void;
+}
+
+/**
+ * Keeps a client connected: tries again as the close code says (realtime.md section 5), moves to another
+ * connection before the one it has is taken away, and keeps the credential fresh.
+ */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #listener: LinkListener;
+  readonly #backoff: Backoff;
+  #opening: Connection | undefined;
+  #current: Connection | undefined;
+  /** The one before, that still brings what comes until the current one has everything. */
+  #leaving: Connection | undefined;
+  /** Takes the next try back. */
+  #stopWaiting: (() => void) | undefined;
+  #attempts = 0;
+  /** Tries in a row to leave the current connection. */
+  #failedMoves = 0;
+  #over = false;
+
+  constructor(options: LinkOptions, listener: LinkListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#backoff = new Backoff(options.timing, options.mostWaitMs);
+  }
+
+  get current(): Connection | undefined {
+    return this.#current;
+  }
+
+  /** Whether what comes still arrives over the connection before. */
+  get overlapping(): boolean {
+    return this.#leaving !== undefined;
+  }
+
+  get phase(): 'open' | 'opening' | 'waiting' {
+    if (this.#current !== undefined) return 'open';
+    return this.#over || this.#stopWaiting !== undefined ? 'waiting' : 'opening';
+  }
+
+  open(): void {
+    const attempt = ++this.#attempts;
+    this.#stopWaiting = undefined;
+    this.#connect(attempt).catch(() => {
+      // There was no credential to be had.
+      if (!this.#over && attempt === this.#attempts) this.#wait(this.#backoff.next());
+      this.#listener.changed();
+    });
+    this.#listener.changed();
+  }
+
+  /** Everything is there: the connection before is of no use any more. */
+  settled(): void {
+    this.#backoff.reset();
+    this.#leaving?.close();
+  }
+
+  /** For what the current connection cannot do: as if it had broken. */
+  reopen(): void {
+    this.#current?.close();
+  }
+
+  close(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stopWaiting?.();
+    for (const connection of [this.#opening, this.#leaving, this.#current]) connection?.close();
+    this.#listener.changed();
+  }
+
+  async #connect(attempt: number): Promise<void> {
+    const { origin, account, version = CURRENT_VERSION, credential, WebSocket, timing } = this.#options;
+    const [base, token] = await Promise.all([origin(), credential.current()]);
+    if (this.#over || attempt !== this.#attempts || this.#opening !== undefined) return;
+    const url = `${base.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/realtime`;
+    const listener: ConnectionListener = {
+      received: (connection, frame) => this.#received(connection, frame),
+      ended: (connection, end) => this.#ended(connection, end),
+    };
+    try {
+      const connection = { url, WebSocket, credential: { token, account, version }, timing, listener };
+      this.#opening = new Connection(connection);
+    } catch (error) {
+      // An address that is none: trying again cannot help.
+      this.#finish({ code: 1006, reason: String(error) });
+    }
+  }
+
+  #received(connection: Connection, frame: Incoming): void {
+    if (frame.type === 'ready' && connection === this.#opening) {
+      this.#leaving?.close();
+      this.#leaving = this.#current;
+      this.#failedMoves = 0;
+      this.#opening = undefined;
+      this.#current = connection;
+      this.#listener.attached(connection, frame.cursor);
+      return;
+    }
+    if (connection === this.#current) {
+      if (frame.type === 'goaway') this.#wait(frame.reconnect_in_ms);
+      if (frame.type === 'auth_expiring') this.#refresh(connection);
+    }
+    this.#listener.received(connection, frame);
+  }
+
+  #ended(connection: Connection, end: ConnectionEnd): void {
+    if (connection === this.#leaving) {
+      this.#leaving = undefined;
+      this.#listener.changed();
+      return;
+    }
+    const isMove = connection === this.#opening && this.#current !== undefined;
+    if (connection === this.#opening) this.#opening = undefined;
+    if (connection === this.#current) this.#current = undefined;
+    if (this.#over) return;
+    this.#goOn(end);
+    // There is no other node: this one waits for us before it stops.
+    if (isMove && ++this.#failedMoves % MOST_MOVES === 0) this.reopen();
+    this.#listener.changed();
+  }
+
+  #goOn(end: ConnectionEnd): void {
+    const { next, waitMs } = afterClose(end);
+    const { credential } = this.#options;
+    if (next === 'stop' || (next === 'authenticate' && !credential.renewable)) {
+      this.#finish(end);
+      return;
+    }
+    if (next === 'authenticate') credential.expired();
+    if (next === 'start_afresh') this.#listener.cursorRefused();
+    // On the way to another one already.
+    if (this.#opening === undefined) this.#wait(waitMs + this.#backoff.next());
+  }
+
+  #wait(ms: number): void {
+    this.#stopWaiting?.();
+    this.#stopWaiting = this.#options.timing.after(ms, () => this.open());
+  }
+
+  /** Until it has worked, or the server closes the socket for it. */
+  #refresh(connection: Connection): void {
+    const { credential, timing } = this.#options;
+    if (!credential.renewable) return;
+    const again = () => {
+      timing.after(REFRESH_AGAIN_MS, () => {
+        if (connection === this.#current) this.#refresh(connection);
+      });
+    };
+    credential.expired();
+    credential.current().then(
+      (token) =>
+        connection.ask('refresh', { token }, (answer) => {
+          if (!answer.ok && answer.error !== null) again();
+        }),
+      again,
+    );
+  }
+
+  #finish(end: ConnectionEnd): void {
+    this.#listener.finished(end);
+    this.close();
+  }
+}
+
+const REFRESH_AGAIN_MS = 5_000;
+const MOST_MOVES = 5;

@@ -1,0 +1,26 @@
+/**
+ * Which version of a thing was passed on last, so that a change that comes again, or late, is told from
+ * news (realtime.md section 4). Keeps the latest few thousand things. Versions are the server's times:
+ * text that sorts.
+ */
+export class Seen {
+  readonly #versions = new Map<string, { readonly version: string; readonly as: string }>();
+
+  knows(thing: string): boolean {
+    return this.#versions.has(thing);
+  }
+
+  /** True where this is news, which counts as passed on then. `as` tells apart what shares thing and time. */
+  isNews(thing: string, version: string, as = ''): boolean {
+    const last = this.#versions.get(thing);
+    if (last !== undefined && (version < last.version || (version === last.version && as === last.as))) {
+      return false;
+    }
+    this.#versions.delete(thing);
+    this.#versions.set(thing, { version, as });
+    if (this.#versions.size > MOST) this.#versions.delete(this.#versions.keys().next().value!);
+    return true;
+  }
+}
+
+const MOST = 5_000;

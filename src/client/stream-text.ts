@@ -1,0 +1,84 @@
+import type { MessageDelta, MessageReset, MessageSnapshot, StreamSeal } from '../protocol/event-data.ts';
+import { sha256 } from './sha256.ts';
+
+type Delta = Omit<MessageDelta, 'message_id'>;
+type Reset = Pick<MessageReset, 'attempt' | 'keep'>;
+type Snapshot = Omit<MessageSnapshot, 'message_id'>;
+
+/**
+ * The text of one message while it is written. Invariant: while `whole`, `body` is exactly what the writer
+ * had written at some moment of `attempt`; once a piece is missing it stays as it was until a snapshot
+ * comes, or the finished message. Offsets and lengths are in UTF-16 units.
+ */
+export class StreamText {
+  #attempt: number;
+  #body: string;
+  #whole: boolean;
+
+  /** `whole` false: begun somewhere in the middle. */
+  constructor({ attempt, body }: Snapshot, whole = true) {
+    this.#attempt = attempt;
+    this.#body = body;
+    this.#whole = whole;
+  }
+
+  get attempt(): number {
+    return this.#attempt;
+  }
+
+  get body(): string {
+    return this.#body;
+  }
+
+  get whole(): boolean {
+    return this.#whole;
+  }
+
+  /** True where `body` has changed; so with the others. */
+  delta({ attempt, offset, text }: Delta): boolean {
+    if (attempt < this.#attempt || !this.#whole) return false;
+    if (attempt > this.#attempt || offset > this.#body.length) return this.#lose();
+    const known = this.#body.slice(offset, offset + text.length);
+    if (!text.startsWith(known)) return this.#lose();
+    if (known.length === text.length) return false;
+    this.#body += text.slice(known.length);
+    return true;
+  }
+
+  reset({ attempt, keep }: Reset): boolean {
+    if (attempt <= this.#attempt) return false;
+    // What an attempt in between cut away is not known.
+    const follows = attempt === this.#attempt + 1 && this.#whole && keep <= this.#body.length;
+    if (!follows && keep > 0) return this.#lose();
+    const shorter = keep < this.#body.length;
+    this.#attempt = attempt;
+    this.#body = this.#body.slice(0, keep);
+    this.#whole = true;
+    return shorter;
+  }
+
+  snapshot({ attempt, body }: Snapshot): boolean {
+    if (attempt < this.#attempt) return false;
+    // Older than what came over the other connection meanwhile.
+    if (attempt === this.#attempt && this.#whole && this.#body.startsWith(body)) return false;
+    const changed = body !== this.#body;
+    this.#attempt = attempt;
+    this.#body = body;
+    this.#whole = true;
+    return changed;
+  }
+
+  /** Whether the pieces made exactly the text that was sealed. */
+  matches(seal: StreamSeal): boolean {
+    return this.#whole && this.#attempt === seal.attempt && isSealed(this.#body, seal);
+  }
+
+  #lose(): false {
+    this.#whole = false;
+    return false;
+  }
+}
+
+export function isSealed(body: string, { length, sha256: expected }: StreamSeal): boolean {
+  return body.length === length && sha256(body) === expected;
+}

@@ -1,0 +1,21 @@
+/** Time and chance, as the SDK takes them: tests put their own in. Milliseconds. */
+export interface Timing {
+  /** Calls `work` once; the result takes it back. */
+  after(ms: number, work: () => void): () => void;
+  /** At least 0, below 1. */
+  random(): number;
+}
+
+export const SYSTEM_TIMING: Timing = {
+  after(ms, work) {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+export function sleep(timing: Timing, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    timing.after(ms, resolve);
+  });
+}

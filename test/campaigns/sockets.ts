@@ -1,0 +1,361 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { historyProblems, type Received } from '../support/check-delivery.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { startNode, type TestNode } from '../support/node.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
+import { startRedis } from '../support/redis.ts';
+import { SocketClient } from '../support/socket-client.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+export interface SocketsOptions {
+  readonly seed: number;
+  readonly sockets: number;
+  readonly conversations: number;
+  readonly messages: number;
+  /** Over how long the messages are spread, and the faults with them. */
+  readonly seconds: number;
+  /** Two nodes go meanwhile: one is asked to stop, the other is killed. Both come back. */
+  readonly restarts: boolean;
+}
+
+export interface SocketsFigures {
+  readonly seed: number;
+  readonly acknowledged: number;
+  /** Sends that were refused or not answered, and tried again. */
+  readonly retried: number;
+  /** Messages that arrived, over all sockets. */
+  readonly delivered: number;
+  /** Times that a socket came back. */
+  readonly reconnected: number;
+  /** Messages that came once more on a later socket; clients tell them by their numbers. */
+  readonly again: number;
+  /** Frames between nodes that were overtaken by later ones. */
+  readonly overtaken: number;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  /** Empty: everything held. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Two nodes, each behind a link of its own to Redis that is cut, delayed, hung and put out of order, sockets
+ * that are reset, nodes that go and come back: every socket ends with what Postgres has in each of its
+ * conversations, each message once and in order, over however many connections.
+ */
+export async function sockets(t: Teardown, options: SocketsOptions): Promise<SocketsFigures> {
+  const startedAt = performance.now();
+  const ground = await Ground.start(t, options);
+  const clients = ground.connect(t);
+  await ground.untilAll(clients, ({ connections }) => connections > 0, 'every socket to be ready');
+
+  const sending = ground.send();
+  const breaking = ground.breakThings(clients, sending);
+  const restarting = options.restarts ? ground.restartNodes(sending) : undefined;
+  await Promise.all([sending, breaking, restarting]);
+  ground.heal();
+
+  const stored = await ground.stored();
+  const problems: string[] = [];
+  await ground
+    .untilAll(clients, (client) => isComplete(client, stored), 'every socket to have all')
+    .catch((error: Error) => problems.push(error.message));
+  for (const client of clients) client.stop();
+  for (const [index, client] of clients.entries()) {
+    problems.push(...client.problems.map((problem) => `socket ${index}: ${problem}`));
+    for (const [id, history] of client.history) {
+      const wrong = historyProblems(history, stored.get(id) ?? []);
+      problems.push(...wrong.map((problem) => `socket ${index}, ${id}: ${problem}`));
+    }
+  }
+  const ids = new Set([...stored.values()].flat().map(({ id }) => id));
+  const lost = ground.acknowledged.filter((id) => !ids.has(id));
+  if (lost.length > 0) problems.push(`acknowledged and lost: ${lost.length}`);
+  if (ids.size !== ground.acknowledged.length) {
+    problems.push(`${ground.acknowledged.length} acknowledged, ${ids.size} in Postgres`);
+  }
+  const histories = clients.flatMap(({ history }) => [...history.values()]);
+  return {
+    seed: options.seed,
+    acknowledged: ground.acknowledged.length,
+    retried: ground.retried,
+    delivered: histories.reduce((sum, { length }) => sum + length, 0),
+    reconnected: clients.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),
+    again: clients.reduce((sum, { again }) => sum + again, 0),
+    overtaken: ground.links.reduce((sum, { counts }) => sum + counts.held, 0),
+    faults: ground.faults,
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+    problems: problems.slice(0, 50),
+  };
+}
+
+/** Of each socket; drawn by chance. */
+const SUBSCRIPTIONS = 5;
+const SENDERS = 16;
+const DRAIN_MS = 3_000;
+/** No fault lasts that long. */
+const SEND_MS = 45_000;
+const END_MS = 20_000;
+
+class Ground {
+  readonly links: readonly FaultProxy[];
+  readonly faults: Record<string, number> = {};
+  /** Ids of messages that were answered 201. */
+  readonly acknowledged: string[] = [];
+  retried = 0;
+  readonly #options: SocketsOptions;
+  readonly #random: Random;
+  readonly #nodes: TestNode[];
+  readonly #restart: (index: number) => Promise<TestNode>;
+  readonly #databaseUrl: string;
+  #conversationIds: string[] = [];
+
+  static async start(t: Teardown, options: SocketsOptions): Promise<Ground> {
+    const { url: databaseUrl } = await createTestDatabase(t);
+    const redis = await startRedis(t);
+    const links: FaultProxy[] = [];
+    const nodes: TestNode[] = [];
+    const start = (index: number) =>
+      startNode(t, {
+        databaseUrl,
+        redisUrl: `redis://127.0.0.1:${links[index]!.port}`,
+        env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: '10000', PARLEY_DRAIN_MS: String(DRAIN_MS) },
+        ...(nodes[index] && { dataDir: nodes[index].dataDir }),
+      });
+    for (let index = 0; index < 2; index++) {
+      const link = await FaultProxy.start({
+        target: redis,
+        seed: options.seed + index,
+        // One in ten comes late. Not a node's own proofs: those find out about the link as it is.
+        faults: {
+          holdMs: ({ channel }, random) =>
+            channel.includes('{cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0,
+        },
+      });
+      t.teardown(() => link.close());
+      links.push(link);
+      nodes.push(await start(index));
+    }
+    const ground = new Ground(options, { links, nodes, start, databaseUrl });
+    await ground.#createConversations();
+    return ground;
+  }
+
+  private constructor(
+    options: SocketsOptions,
+    parts: {
+      links: FaultProxy[];
+      nodes: TestNode[];
+      start: (index: number) => Promise<TestNode>;
+      databaseUrl: string;
+    },
+  ) {
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    this.links = parts.links;
+    this.#nodes = parts.nodes;
+    this.#restart = parts.start;
+    this.#databaseUrl = parts.databaseUrl;
+  }
+
+  /** Half of the sockets are a person's, half a key's; both see everything, and neither has notifications of it. */
+  connect(t: Teardown): SocketClient[] {
+    return Array.from({ length: this.#options.sockets }, (_, index) => {
+      const random = new Random(this.#options.seed * 1_000 + index);
+      const chosen = Array.from({ length: SUBSCRIPTIONS }, () => random.pick(this.#conversationIds));
+      const client = new SocketClient({
+        conversationIds: [...new Set(chosen)],
+        random,
+        address: () => {
+          const node = random.pick(this.#nodes);
+          const token = index % 2 === 0 ? node.demo.users.ada.access_token : node.demo.api_key;
+          const { 'Content-Type': _, ...headers } = node.headers(token);
+          return { url: `${node.baseUrl.replace('http', 'ws')}/v1/realtime`, headers };
+        },
+      });
+      t.teardown(() => client.stop());
+      return client;
+    });
+  }
+
+  /** Each at its time, again and again under the same client id until it is acknowledged. */
+  async send(): Promise<void> {
+    const { messages, seconds } = this.#options;
+    const startedAt = performance.now();
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let n = next++; n < messages; n = next++) {
+        const inMs = startedAt + (n * seconds * 1_000) / messages - performance.now();
+        if (inMs > 0) await pause(inMs);
+        await this.#sendOne(`sockets-${n}`, this.#random.pick(this.#conversationIds));
+      }
+    };
+    await Promise.all(Array.from({ length: SENDERS }, work));
+  }
+
+  /** One fault after the other until everything is sent. */
+  async breakThings(clients: readonly SocketClient[], sending: Promise<void>): Promise<void> {
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    sending.then(over, over);
+    const random = new Random(this.#options.seed + 7);
+    const faults: Readonly<Record<string, () => Promise<void> | void>> = {
+      'link cut': () => random.pick(this.links).cut(),
+      'connection cut': () => random.pick(this.links).cutOne(),
+      'both links cut': () => {
+        for (const link of this.links) link.cut();
+      },
+      'link away': async () => {
+        const link = random.pick(this.links);
+        link.refuse();
+        await pause(100 + random.below(900));
+        link.accept();
+      },
+      'link hung': async () => {
+        const link = random.pick(this.links);
+        link.pause(random.pick([['up'], ['down'], ['up', 'down']] as const));
+        await pause(100 + random.below(2_900));
+        link.resume();
+      },
+      'link slow': async () => {
+        const link = random.pick(this.links);
+        link.faults.delayMs = 5 + random.below(295);
+        await pause(500 + random.below(1_500));
+        link.faults.delayMs = 0;
+      },
+      'sockets reset': () => {
+        for (let n = 0; n < Math.ceil(clients.length / 10); n++) random.pick(clients).reset();
+      },
+    };
+    while (!isOver) {
+      const name = random.pick(Object.keys(faults));
+      this.#count(name);
+      await faults[name]?.();
+      await pause(200 + random.below(800));
+    }
+  }
+
+  /** One goes when a third is sent, asked to; the other at two thirds, killed. */
+  async restartNodes(sending: Promise<void>): Promise<void> {
+    const share = (part: number) => () => this.acknowledged.length >= part * this.#options.messages;
+    for (const [index, signal, part] of [
+      [0, 'SIGTERM', 1 / 3],
+      [1, 'SIGKILL', 2 / 3],
+    ] as const) {
+      await Promise.race([sending, until(share(part), { what: 'a part to be sent', timeoutMs: 600_000 })]);
+      this.#count(signal);
+      await endOf(this.#nodes[index]!, signal);
+      // Its link may be one that is broken at this moment, and a node does not start without Redis.
+      this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
+        what: 'the node to start again',
+        timeoutMs: 60_000,
+      });
+    }
+  }
+
+  heal(): void {
+    for (const link of this.links) {
+      link.faults.delayMs = 0;
+      link.accept();
+      link.resume();
+    }
+  }
+
+  /** By conversation, in order. */
+  async stored(): Promise<Map<string, Received[]>> {
+    const client = new pg.Client({ connectionString: this.#databaseUrl });
+    await client.connect();
+    const { rows } = await client.query<{ conversation_id: string; sequence: string; id: string }>(
+      `SELECT conversation_id, sequence, id FROM messages
+       WHERE status = 'sent' AND conversation_id = ANY($1) ORDER BY conversation_id, sequence`,
+      [this.#conversationIds],
+    );
+    await client.end();
+    const stored = new Map<string, Received[]>(this.#conversationIds.map((id) => [id, []]));
+    for (const { conversation_id, sequence, id } of rows) {
+      stored.get(conversation_id)?.push({ sequence: Number(sequence), id });
+    }
+    return stored;
+  }
+
+  /** Rejects when some of them do not get there. */
+  async untilAll(
+    clients: readonly SocketClient[],
+    isThere: (client: SocketClient) => boolean,
+    what: string,
+  ): Promise<void> {
+    let late: readonly SocketClient[] = clients;
+    await until(
+      () => {
+        late = late.filter((client) => !isThere(client));
+        return late.length === 0;
+      },
+      { what, timeoutMs: 30_000 },
+    );
+  }
+
+  async #createConversations(): Promise<void> {
+    const [node] = this.#nodes;
+    const { users } = node!.demo;
+    const { conversations } = this.#options;
+    const created = await Promise.all(
+      Array.from({ length: conversations }, (_, n) =>
+        node!.call('POST', '/v1/messaging/conversations', {
+          type: 'group',
+          title: `Pier ${n}`,
+          participants: [
+            { type: 'user', actor_id: users.ada.id },
+            { type: 'user', actor_id: users.grace.id },
+          ],
+        }),
+      ),
+    );
+    this.#conversationIds = created.map(({ body }) => String(body.id));
+  }
+
+  async #sendOne(clientMessageId: string, conversationId: string): Promise<void> {
+    let last = 'no answer';
+    for (const startedAt = performance.now(); performance.now() - startedAt < SEND_MS; ) {
+      const node = this.#random.pick(this.#nodes);
+      // One author on both nodes: a client id is an author's.
+      const token = node.demo.users.ada.access_token;
+      const answer = await node
+        .send(conversationId, { client_message_id: clientMessageId }, token)
+        .catch((error: Error) => {
+          last = error.message;
+        });
+      if (answer) last = `${answer.status} ${JSON.stringify(answer.body)}`;
+      if (answer?.status === 201) {
+        this.acknowledged.push(String(answer.body.id));
+        return;
+      }
+      this.retried += 1;
+      await pause(50 + this.#random.below(100));
+    }
+    throw new Error(`${clientMessageId} is not acknowledged after ${SEND_MS} ms: ${last}`);
+  }
+
+  #count(name: string): void {
+    this.faults[name] = (this.faults[name] ?? 0) + 1;
+  }
+}
+
+function isComplete(client: SocketClient, stored: ReadonlyMap<string, readonly Received[]>): boolean {
+  return [...client.history.keys()].every((id) => client.last(id) >= (stored.get(id)?.at(-1)?.sequence ?? 0));
+}
+
+/** Resolves when the process is gone; rejects with its last words where it does not go. */
+async function endOf(node: TestNode, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  const { child } = node.running;
+  node.signal(signal);
+  await until(() => child.exitCode !== null || child.signalCode !== null, {
+    what: `a node to end by ${signal}`,
+    timeoutMs: END_MS,
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}; it said ${node.running.stderr.slice(-2_000)}`);
+  });
+}

@@ -1,0 +1,117 @@
+/** The SDK against the real gateway, over a network that breaks. */
+
+import t from 'tap';
+import { type Client, connect, type Message, type SubscribeOptions } from '../../src/client/index.ts';
+import { startTestApp } from '../support/app.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { openNetwork } from './network.ts';
+
+const app = await startTestApp(t);
+const { demo } = app;
+const { group } = demo.conversations;
+
+t.test('each message once and in order, over connections that are cut while others send', async (t) => {
+  const network = await openNetwork(t, app.baseUrl);
+  const client = open(t, network.url);
+  const messages: Message[] = [];
+  const subscription = client.subscribe(group, {
+    afterSequence: 0,
+    onMessage: (message) => messages.push(message),
+  });
+  await until(() => client.state === 'live', { what: 'live' });
+
+  const sender = open(t, app.baseUrl);
+  let cuts = 0;
+  client.on('state', (state) => {
+    if (state === 'offline') cuts += 1;
+  });
+  for (let round = 1; round <= 4; round++) {
+    const sends = Array.from({ length: 15 }, (_, n) => sender.send(group, `round ${round}, ${n}`));
+    if (round > 1) network.cut();
+    await Promise.all(sends);
+    await until(() => messages.length >= 15 * round, { what: `round ${round}`, timeoutMs: 15_000 });
+    await until(() => client.state === 'live', { what: 'live again' });
+  }
+  t.equal(cuts, 3);
+  t.strictSame(
+    messages.map(({ sequence }) => sequence),
+    Array.from({ length: 60 }, (_, index) => index + 1),
+  );
+  t.equal(new Set(messages.map(({ body }) => body)).size, 60);
+  t.equal(subscription.completeThrough, 60);
+  t.match(messages[0], { sender: { name: 'Demo' } });
+});
+
+t.test('a backlog, what changes, and what others may not see', async (t) => {
+  const client = open(t, app.baseUrl);
+  const { messages, updates, ends } = record();
+  client.subscribe(group, { backlog: 2, ...messages.handlers, ...updates.handlers });
+  await until(() => client.state === 'live', { what: 'live' });
+  t.strictSame(messages.seen(), [59, 60]);
+  const sent = await client.send(group, { body: 'ahoy', client_message_id: 'the same' });
+  await until(() => messages.seen().length === 3, { what: 'its own message' });
+  t.equal(
+    (await client.send(group, { body: 'ahoy', client_message_id: 'the same' })).id,
+    sent.id,
+    'sent once',
+  );
+  await app.call('PATCH', `/v1/messaging/messages/${sent.id}`, { body: { body: 'aye' } });
+  await until(() => updates.list.length === 1, { what: 'the change' });
+  t.match(updates.list, [{ id: sent.id, body: 'aye', sequence: 61 }]);
+
+  client.subscribe('cnv_nothing', { onMessage() {}, ...ends.handlers });
+  await until(() => ends.list.length === 1, { what: 'the refusal' });
+  t.match(ends.list, [{ code: 'resource_not_found' }]);
+  await t.rejects(client.send('cnv_nothing', 'ahoy'), { name: 'RestRefused', status: 404 });
+  await t.rejects(client.request('subscribe', { conversation_id: 'cnv_nothing' }), { name: 'RequestFailed' });
+});
+
+t.test('what was changed while nobody could connect', async (t) => {
+  const network = await openNetwork(t, app.baseUrl);
+  const client = open(t, network.url);
+  const { messages, updates } = record();
+  let stale = 0;
+  const onStale = () => {
+    stale += 1;
+  };
+  client.subscribe(group, { ...messages.handlers, ...updates.handlers, onStale });
+  await until(() => client.state === 'live', { what: 'live' });
+  const { id } = await client.send(group, 'before');
+  await until(() => messages.seen().length === 1, { what: 'the message' });
+  network.target = 'http://127.0.0.1:1';
+  network.cut();
+  await until(() => client.state === 'offline', { what: 'offline' });
+  await app.call('PATCH', `/v1/messaging/messages/${id}`, { body: { body: 'edited' } });
+  network.target = app.baseUrl;
+  // With what else was changed since the cursor.
+  const edit = await until(() => updates.list.find((message) => message.id === id), { what: 'the edit' });
+  t.equal(edit.body, 'edited');
+  t.equal(stale, 0, 'nothing has to be loaded anew');
+});
+
+t.test('a credential that is none', async (t) => {
+  const client = open(t, app.baseUrl, 'parley_nobody');
+  const { code } = await new Promise<{ code: number }>((resolve) => client.on('end', resolve));
+  t.equal(code, 4202);
+});
+
+function open(t: Teardown, url: string, token = demo.api_key): Client {
+  const client = connect({ url, account: demo.account_id, token, mostWaitMs: 200 });
+  t.teardown(() => client.close());
+  return client;
+}
+
+function record() {
+  const messages: Message[] = [];
+  const updates: Message[] = [];
+  const ends: unknown[] = [];
+  return {
+    messages: {
+      seen: () => messages.map(({ sequence }) => sequence),
+      handlers: { onMessage: (message) => messages.push(message) } satisfies SubscribeOptions,
+    },
+    updates: { list: updates, handlers: { onUpdate: (message: Message) => updates.push(message) } },
+    ends: { list: ends, handlers: { onEnd: (why: unknown) => ends.push(why) } },
+  };
+}

@@ -1,0 +1,146 @@
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+/** A gateway of the test's own, for what a real one does only once in a while: each socket answers as it is told. */
+export class ScriptedServer {
+  readonly sockets: ScriptedSocket[] = [];
+  /** Cuts whoever comes. */
+  refusing = false;
+  readonly #server: WebSocketServer;
+  /** Called for each frame of a client besides `authenticate` and `pong`. */
+  answer: (socket: ScriptedSocket, frame: ClientFrame) => void = (socket, frame) => socket.acknowledge(frame);
+
+  static async start(t: Teardown): Promise<ScriptedServer> {
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    await new Promise((resolve) => server.once('listening', resolve));
+    t.teardown(() => {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    });
+    return new ScriptedServer(server);
+  }
+
+  private constructor(server: WebSocketServer) {
+    this.#server = server;
+    server.on('connection', (socket) => {
+      if (this.refusing) socket.terminate();
+      else this.sockets.push(new ScriptedSocket(socket, this));
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The socket that came as the `n`th, counted from 1, once its caller is known. */
+  socket(n: number): Promise<ScriptedSocket> {
+    return until(() => this.sockets.filter(({ known }) => known)[n - 1], { what: `socket ${n}` });
+  }
+}
+
+export interface ClientFrame {
+  readonly type: string;
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+export class ScriptedSocket {
+  readonly frames: ClientFrame[] = [];
+  known = false;
+  closed = false;
+  readonly #socket: WebSocket;
+
+  constructor(socket: WebSocket, server: ScriptedServer) {
+    this.#socket = socket;
+    const connection_id = `con_${server.sockets.length + 1}`;
+    socket.on('close', () => {
+      this.closed = true;
+    });
+    socket.on('message', (data) => {
+      const frame: ClientFrame = JSON.parse(data.toString());
+      this.frames.push(frame);
+      if (frame.type === 'authenticate') {
+        this.known = true;
+        this.say({ type: 'ready', actor: {}, account_id: 'acc_1', cursor: connection_id, expires_at: null });
+      } else if (frame.type !== 'pong') server.answer(this, frame);
+    });
+    this.say({
+      type: 'hello',
+      connection_id,
+      server_time: '',
+      heartbeat_ms: 25_000,
+      max_frame_bytes: 65_536,
+    });
+  }
+
+  say(frame: object): void {
+    this.#socket.send(JSON.stringify(frame));
+  }
+
+  reply(to: ClientFrame, result: object): void {
+    this.say({ type: 'reply', id: to.id, ok: true, result });
+  }
+
+  refuse(to: ClientFrame, code: string, isTransient = false): void {
+    const error = { code, message: code, is_transient: isTransient, param: null };
+    this.say({ type: 'reply', id: to.id, ok: false, error });
+  }
+
+  /** As a gateway where nothing was missed. */
+  acknowledge(frame: ClientFrame): void {
+    if (frame.type === 'subscribe') {
+      const { conversation_id, after_sequence = 0 } = frame;
+      this.reply(frame, { conversation_id, head_sequence: after_sequence });
+      this.caughtUp(conversation_id as string, after_sequence as number);
+    } else if (frame.type === 'resume') {
+      this.reply(frame, {});
+      for (const [id, position] of Object.entries(frame.conversations as Record<string, number>)) {
+        this.caughtUp(id, position);
+      }
+      this.say({ type: 'resumed', cursor: `after ${frame.cursor}` });
+    } else this.reply(frame, {});
+  }
+
+  caughtUp(conversationId: string, sequence: number): void {
+    this.say({ type: 'caught_up', conversation_id: conversationId, sequence });
+  }
+
+  message(sequence: number, conversationId = 'cnv_1'): void {
+    const at = `2026-11-21T06:00:00.${String(sequence).padStart(6, '0')}Z`;
+    const data = {
+      id: `msg_${sequence}`,
+      sequence,
+      body: `ahoy ${sequence}`,
+      streaming_state: null,
+      updated_at: at,
+    };
+    this.say({
+      type: 'event',
+      event: 'message.created',
+      conversation_id: conversationId,
+      sequence,
+      at,
+      data,
+    });
+  }
+
+  close(code: number, reason = ''): void {
+    this.#socket.close(code, reason);
+  }
+
+  /** As a network that breaks. */
+  cut(): void {
+    this.#socket.terminate();
+  }
+
+  /** The frames of one type. */
+  asked(type: string): ClientFrame[] {
+    return this.frames.filter((frame) => frame.type === type);
+  }
+
+  ask(type: string): Promise<ClientFrame> {
+    return until(() => this.asked(type)[0], { what: `a frame ${type}; got ${JSON.stringify(this.frames)}` });
+  }
+}

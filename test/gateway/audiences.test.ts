@@ -1,0 +1,294 @@
+/**
+ * Every event of src/protocol/events.ts, for the team and for a customer of the same case (design.md section 6): a
+ * whole server makes them out of what is asked over REST and sockets; what no endpoint makes comes from another
+ * node. An event that is not placed here fails the test.
+ */
+
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import type { DomainEvent } from '../../src/engine/publish.ts';
+import { publish } from '../../src/engine/publish.ts';
+import { RedisEngine } from '../../src/engine/redis-engine.ts';
+import { EVENTS, type EventName } from '../../src/protocol/events.ts';
+import { Conversations, PATH } from '../conversations/fixture.ts';
+import { startTestApp } from '../support/app.ts';
+import { testRedisUrl } from '../support/redis.ts';
+import { log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+import { Client, type ReceivedFrame } from './fixture.ts';
+
+type Audience = 'team' | 'customer';
+
+/** What makes the event, and who has to get it. */
+interface Placed {
+  readonly to: readonly Audience[];
+  readonly make: () => Promise<unknown>;
+}
+
+const TEAM: readonly Audience[] = ['team'];
+const CUSTOMER: readonly Audience[] = ['customer'];
+const BOTH: readonly Audience[] = ['team', 'customer'];
+/** In every body that a customer must not see. */
+const SECRET = 'between ourselves';
+
+const LAST = 'the last of it';
+
+const redisUrl = await testRedisUrl(t);
+const app = await startTestApp(t, { REDIS_URL: redisUrl });
+const otherNode = await RedisEngine.connect({ url: redisUrl, log });
+t.teardown(() => otherNode.close());
+const { ada, grace, vera } = app.demo.users;
+const conversations = new Conversations(app);
+const MEMBER = { type: 'user', actor_id: grace.id };
+const { conversation, customer: participant } = await conversations.createCase();
+const { id } = conversation;
+await conversations.add(id, MEMBER);
+const customerId = participant.actor!.id;
+const customerToken = await app.tokenOf(customerId);
+const sockets = { team: await open(grace.access_token), customer: await open(customerToken) };
+for (const socket of Object.values(sockets)) {
+  await socket.request('subscribe', { conversation_id: id });
+  await socket.frame('caught_up');
+}
+
+const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
+  'message.created': [
+    { to: TEAM, make: () => send() },
+    { to: BOTH, make: () => send({ audience: 'customer', body: 'ahoy' }) },
+    { to: BOTH, make: () => send({ body: 'help' }, customerToken) },
+  ],
+  'message.updated': [
+    { to: TEAM, make: async () => edit(await send()) },
+    { to: BOTH, make: async () => edit(await send({ audience: 'customer', body: 'ahoy' }), 'ahoy again') },
+    { to: TEAM, make: async () => erase(await send()) },
+    { to: BOTH, make: async () => erase(await send({ audience: 'customer', body: 'ahoy' })) },
+  ],
+  'draft.created': [{ to: TEAM, make: () => draft() }],
+  'draft.updated': [{ to: TEAM, make: async () => act('messages', (await draft()).id, 'reject') }],
+  'scheduled.updated': [
+    { to: TEAM, make: () => send({ audience: 'customer', scheduled_at: inAnHour() }) },
+    {
+      to: TEAM,
+      make: async () => act('messages', (await send({ scheduled_at: inAnHour() })).id, 'cancel'),
+    },
+  ],
+  'conversation.updated': [
+    {
+      to: TEAM,
+      make: () => conversations.update(id, { assignee_id: ada.id }),
+    },
+  ],
+  'participant.added': [{ to: TEAM, make: addVera }],
+  'participant.updated': [{ to: TEAM, make: () => changeVera('PATCH', { role: 'viewer' }) }],
+  'participant.removed': [{ to: TEAM, make: () => changeVera('DELETE') }],
+  'conversation.added': [
+    { to: TEAM, make: () => conversations.create({ title: SECRET, participants: [MEMBER] }) },
+    { to: CUSTOMER, make: () => anotherCase() },
+  ],
+  'conversation.removed': [
+    {
+      to: TEAM,
+      make: async () => {
+        const { id } = await conversations.create({ title: SECRET });
+        await remove(id, (await conversations.add(id, MEMBER)).id);
+      },
+    },
+    { to: CUSTOMER, make: async () => remove(...(await anotherCase())) },
+  ],
+  'notification.created': [{ to: TEAM, make: () => send() }],
+  'notification.updated': [
+    {
+      to: TEAM,
+      make: async () => {
+        const list = await conversations.ok<{ data: { id: string }[] }>(
+          'GET',
+          '/v1/messaging/notifications?limit=1',
+          { token: grace.access_token },
+        );
+        return act('notifications', list.data[0]!.id, 'read');
+      },
+    },
+  ],
+  'agent_run.updated': [{ to: TEAM, make: () => elsewhere('agent_run.updated', grace.id) }],
+  'message.delta': [
+    { to: TEAM, make: () => elsewhere('message.delta', id) },
+    { to: BOTH, make: () => elsewhere('message.delta', id, { text: 'ahoy' }) },
+  ],
+  'message.reset': [
+    { to: TEAM, make: () => elsewhere('message.reset', id) },
+    { to: BOTH, make: () => elsewhere('message.reset', id, { keep: 1 }) },
+  ],
+  'message.snapshot': [
+    { to: TEAM, make: () => elsewhere('message.snapshot', id) },
+    { to: BOTH, make: () => elsewhere('message.snapshot', id, { body: 'ahoy' }) },
+  ],
+  typing: [
+    { to: TEAM, make: () => ask('team', 'typing', { conversation_id: id, state: 'start' }) },
+    { to: TEAM, make: () => ask('customer', 'typing', { conversation_id: id, state: 'start' }) },
+  ],
+  presence: [
+    { to: TEAM, make: () => ask('team', 'presence', { status: 'online' }) },
+    { to: TEAM, make: () => ask('customer', 'presence', { status: 'online' }) },
+  ],
+  read: [
+    {
+      to: TEAM,
+      make: async () => ask('team', 'mark_read', { conversation_id: id, sequence: (await send()).sequence }),
+    },
+    {
+      to: TEAM,
+      make: async () => {
+        const { sequence } = await send({ audience: 'customer', body: 'ahoy' });
+        return ask('customer', 'mark_read', { conversation_id: id, sequence });
+      },
+    },
+  ],
+};
+
+t.test('every event has its place, and where customers get it, one that they get', async (t) => {
+  t.strictSame(Object.keys(EVERY).sort(), Object.keys(EVENTS).sort());
+  for (const [event, placed] of Object.entries(EVERY)) {
+    const reaches = placed.some(({ to }) => to.includes('customer'));
+    t.equal(reaches, EVENTS[event as EventName].customers, event);
+    t.ok(placed.length > 0, event);
+  }
+});
+
+for (const [event, placed] of Object.entries(EVERY)) {
+  t.test(event, async (t) => {
+    for (const { to, make } of placed) {
+      const before = { team: framesOf('team', event).length, customer: framesOf('customer', event).length };
+      await make();
+      await until(() => to.every((audience) => framesOf(audience, event).length > before[audience]), {
+        what: `${event} for ${to}`,
+      });
+      await settled();
+      for (const audience of BOTH) {
+        const got = framesOf(audience, event).slice(before[audience]);
+        t.equal(got.length > 0, to.includes(audience), `${audience}: ${JSON.stringify(got)}`);
+      }
+    }
+  });
+}
+
+t.test('what a customer got says nothing of the team', async (t) => {
+  const got = sockets.customer.frames.filter(({ type }) => type === 'event');
+  for (const { event, data } of got) {
+    if (event !== 'message.created' && event !== 'message.updated') continue;
+    t.match(data, { author: null, agent_run: null, status: 'sent' });
+    t.not(data?.visibility, 'internal');
+  }
+  const text = JSON.stringify(got);
+  for (const secret of [
+    SECRET,
+    ada.id,
+    grace.id,
+    vera.id,
+    'Lovelace',
+    'Hopper',
+    'Rubin',
+    'waiting_internal',
+  ]) {
+    t.notOk(text.includes(secret), secret);
+  }
+  // The same words did reach the team: they are what would have leaked.
+  const teams = JSON.stringify(sockets.team.frames);
+  for (const secret of [SECRET, ada.id, grace.id, vera.id, 'Lovelace', 'needs_approval']) {
+    t.ok(teams.includes(secret), secret);
+  }
+});
+
+/** Resolves when whatever was on its way to either socket has arrived: both are one queue. */
+async function settled(): Promise<void> {
+  const { id } = await send({ audience: 'customer', body: LAST });
+  for (const socket of Object.values(sockets)) await socket.frame(({ data }) => data?.id === id);
+}
+
+/** Of an event, those that `settled` did not make. */
+function framesOf(audience: Audience, event: string): readonly ReceivedFrame[] {
+  return sockets[audience].frames.filter(
+    (frame) => frame.event === event && !(event === 'message.created' && frame.data?.body === LAST),
+  );
+}
+
+async function open(token: string): Promise<Client> {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Service-Version': app.demo.service_version,
+    'Service-Account': app.demo.account_id,
+  };
+  const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => socket.close());
+  await socket.frame('ready');
+  return socket;
+}
+
+async function ask(by: Audience, op: string, fields: object): Promise<void> {
+  const reply = await sockets[by].request(op, fields);
+  if (reply.ok !== true) throw new Error(JSON.stringify(reply));
+}
+
+/** By ada unless another token is given; internal unless `fields` say otherwise. */
+function send(fields: object = {}, token = ada.access_token) {
+  const body = { body: SECRET, client_message_id: randomUUID(), ...fields };
+  return conversations.ok<{ id: string; sequence: number }>('POST', `${PATH}/${id}/messages`, {
+    body,
+    token,
+  });
+}
+
+function draft() {
+  return send({ mode: 'draft', channel: 'message' });
+}
+
+function edit({ id }: { readonly id: string }, body = `${SECRET}, edited`): Promise<unknown> {
+  return conversations.ok('PATCH', `/v1/messaging/messages/${id}`, { body: { body } });
+}
+
+function erase({ id }: { readonly id: string }): Promise<unknown> {
+  return conversations.ok('DELETE', `/v1/messaging/messages/${id}`);
+}
+
+function act(noun: string, id: string, action: string): Promise<unknown> {
+  const token = noun === 'messages' ? ada.access_token : grace.access_token;
+  return conversations.ok('POST', `/v1/messaging/${noun}/${id}/actions/${action}`, { token });
+}
+
+function inAnHour(): string {
+  return new Date(Date.now() + 3_600_000).toISOString();
+}
+
+async function addVera(): Promise<void> {
+  await conversations.add(id, { type: 'user', actor_id: vera.id });
+}
+
+async function changeVera(method: string, body?: object): Promise<void> {
+  const members = await conversations.members(id);
+  const own = members.find((member) => member.actor?.id === vera.id)!;
+  const options = body === undefined ? {} : { body };
+  await conversations.ok(method, `${PATH}/${id}/participants/${own.id}`, options);
+}
+
+function remove(conversationId: string, participantId: string): Promise<unknown> {
+  return conversations.ok('DELETE', `${PATH}/${conversationId}/participants/${participantId}`);
+}
+
+/** Another case of the same customer; with its participant there. */
+async function anotherCase(): Promise<[conversationId: string, participantId: string]> {
+  const { conversation, customer } = await conversations.createCase({
+    participants: [{ type: 'customer', actor_id: customerId }],
+  });
+  return [conversation.id, customer.id];
+}
+
+/** An event of another node; for customers as well where `customer` is given. */
+function elsewhere(event: EventName, stream: string, customer?: object): Promise<void> {
+  const told: DomainEvent = {
+    ...{ event, stream, conversationId: stream === id ? id : null, sequence: 0 },
+    ...{ resource: randomUUID(), at: '2026-11-21T00:00:00.000000Z' },
+    team: { text: SECRET },
+    customer,
+  };
+  return publish(otherNode, told);
+}

@@ -1,0 +1,172 @@
+/** Realtime.md section 3, presence: nodes that tell each other over the engine alone. */
+
+import t from 'tap';
+import { FRAME_KINDS } from '../../src/engine/frame.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { ConversationPresence } from '../../src/gateway/conversation-presence.ts';
+import { Presence } from '../../src/gateway/presence.ts';
+import type { Reader } from '../../src/gateway/reader.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+const HOLD_MS = 1_000;
+const ID = 'cnv_quay';
+
+t.test('an actor is there on every node, until a while after its last socket', async (t) => {
+  const engine = new MemoryEngine();
+  const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
+  const [watcher, phone, laptop] = [new Socket(), new Socket(), new Socket()];
+  one.presence.entered(ID, watcher);
+  two.presence.entered(ID, phone);
+  two.presence.declare(phone, 'act_ada', 'away', [ID]);
+  await until(() => one.told.length === 1, { what: 'away' });
+  two.presence.entered(ID, laptop);
+  two.presence.declare(laptop, 'act_ada', 'online', [ID]);
+  await until(() => one.told.length === 2, { what: 'online' });
+  two.presence.left(ID, laptop);
+  await until(() => one.told.length === 3, { what: 'what the phone says' });
+  two.presence.left(ID, phone);
+  const leftAtMs = performance.now();
+  await until(() => one.told.length === 4, { what: 'offline' });
+  t.ok(performance.now() - leftAtMs >= HOLD_MS, 'not before its time');
+  t.strictSame(one.told, ['act_ada away', 'act_ada online', 'act_ada away', 'act_ada offline']);
+  t.strictSame(two.told, one.told, 'and where its sockets were');
+});
+
+t.test('who reconnects elsewhere was never gone, and is what it says there', async (t) => {
+  const engine = new MemoryEngine();
+  const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
+  const [before, after] = [new Socket(), new Socket()];
+  one.presence.declare(before, 'act_ada', 'online', [ID]);
+  await until(() => two.told.length === 1, { what: 'online' });
+  one.presence.left(ID, before);
+  two.presence.entered(ID, after);
+  two.presence.declare(after, 'act_ada', 'away', [ID]);
+  await until(() => one.told.at(-1) === 'act_ada away', { what: 'away' });
+  const quietUntilMs = performance.now() + 1.3 * HOLD_MS;
+  await until(() => performance.now() > quietUntilMs, { what: 'the time to pass' });
+  t.strictSame(two.told, ['act_ada online', 'act_ada away'], 'no offline, also past the time to live');
+  t.strictSame(one.told, two.told);
+});
+
+t.test('who begins to read learns who is there, also elsewhere', async (t) => {
+  const engine = new MemoryEngine();
+  const one = await openNode(t, engine, 'one');
+  one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
+  await until(() => one.told.length === 1, { what: 'online' });
+  const local = new Socket();
+  one.presence.entered(ID, local);
+  t.strictSame(local.got(), ['act_ada online'], 'at once');
+  const customer = new Socket('customer');
+  one.presence.entered(ID, customer);
+  t.strictSame(customer.got(), [], 'a customer nothing');
+
+  const two = await openNode(t, engine, 'two');
+  await until(() => two.told.length === 1, { what: 'the answer of the other node' });
+  t.strictSame(two.told, ['act_ada online']);
+});
+
+t.test('those of a node that was killed are offline when its last word is too old', async (t) => {
+  const engine = new MemoryEngine();
+  const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
+  two.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
+  await until(() => one.told.length === 1, { what: 'online' });
+  await two.presence.close();
+  const killedAtMs = performance.now();
+  await until(() => one.told.length === 2, { what: 'offline' });
+  t.strictSame(one.told, ['act_ada online', 'act_ada offline']);
+  t.ok(performance.now() - killedAtMs < 3 * HOLD_MS);
+  const restored = new Socket();
+  one.presence.repeat(ID, restored);
+  t.strictSame(restored.got(), ['act_ada offline'], 'for who may have missed it');
+});
+
+t.test('a node that nobody there is on says nothing', async (t) => {
+  const engine = new MemoryEngine();
+  const words: string[] = [];
+  await engine.subscribe(ID, ({ team }) => words.push(String(team)));
+  const one = await openNode(t, engine, 'one');
+  for (let n = 0; n < 10; n++) one.presence.entered(ID, new Socket());
+  const quietUntilMs = performance.now() + HOLD_MS / 2;
+  await until(() => performance.now() > quietUntilMs, { what: 'the time to pass' });
+  t.strictSame(words, ['{"asks":true,"present":[]}']);
+});
+
+t.test('a word that cannot be read is ignored', async (t) => {
+  const engine = new MemoryEngine();
+  const one = await openNode(t, engine, 'one');
+  for (const text of ['', '{', 'null', '[]', '{"present":1}']) {
+    const frame = { kind: FRAME_KINDS.presence, stream: ID, resource: 'two', sequence: 0, updatedAtUs: 0 };
+    await engine.publish(ID, { ...frame, team: Buffer.from(text), customer: undefined });
+  }
+  one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
+  await until(() => one.told.length === 1, { what: 'online' });
+});
+
+t.test('of several words the strongest counts', async (t) => {
+  const known = new ConversationPresence();
+  known.hear('two', [['act_ada', 'online', false]], 10);
+  known.hear('three', [['act_ada', 'away', true]], 10);
+  t.strictSame(known.news(), [['act_ada', 'away']], 'an open socket before one that has ended');
+  known.hear('four', [['act_ada', 'online', true]], 20);
+  t.strictSame(known.news(), [['act_ada', 'online']]);
+  t.ok(known.expire(10));
+  t.strictSame(known.news(), []);
+  t.notOk(known.expire(19));
+  t.ok(known.expire(20));
+  t.strictSame(known.news(), [['act_ada', 'offline']]);
+  t.strictSame(known.news(), []);
+  known.forgetOthers();
+  t.ok(known.empty);
+});
+
+/** A node's presence with the conversation open on it; all share one engine under names of their own. */
+async function openNode(t: Teardown, engine: MemoryEngine, nodeId: string) {
+  const told: string[] = [];
+  const presence = new Presence({
+    engine: { nodeId, publish: (channel, frame) => engine.publish(channel, frame) },
+    holdMs: HOLD_MS,
+    tell: (_, { team }) => {
+      told.push(shown(team!));
+      return true;
+    },
+    onError: (error) => told.push(String(error)),
+  });
+  t.teardown(() => presence.close());
+  await engine.subscribe(ID, (frame) => presence.heard(ID, frame));
+  presence.opened(ID);
+  return { presence, told };
+}
+
+/** `act_ada online` */
+function shown(bytes: Buffer): string {
+  const { data } = JSON.parse(bytes.toString());
+  return `${data.actor_id} ${data.status}`;
+}
+
+class Socket implements Reader {
+  readonly audience: Reader['audience'];
+  readonly closed = false;
+  readonly bufferedBytes = 0;
+  readonly #frames: Buffer[] = [];
+
+  constructor(audience: Reader['audience'] = 'team') {
+    this.audience = audience;
+  }
+
+  got(): string[] {
+    return this.#frames.map(shown);
+  }
+
+  send(bytes: Buffer): void {
+    this.#frames.push(bytes);
+  }
+
+  async drained(): Promise<void> {}
+  join(): void {}
+  leave(): void {}
+
+  isOn(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,72 @@
+/** As much of Redis's protocol (RESP2 and RESP3) as it takes to find single pushed messages in a stream. */
+
+/** A message that Redis pushes to a subscriber. */
+export interface Pushed {
+  readonly channel: string;
+  readonly message: Buffer;
+}
+
+/** Cuts a stream of replies into whole values; what is not whole yet waits for the rest. */
+export class RespSplitter {
+  #pending: Buffer = Buffer.alloc(0);
+
+  /** The values that `chunk` completes, as they stood on the wire. Throws a RangeError on anything but RESP. */
+  split(chunk: Buffer): Buffer[] {
+    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const values: Buffer[] = [];
+    let start = 0;
+    for (let end = valueEnd(bytes, 0); end !== undefined; end = valueEnd(bytes, start)) {
+      values.push(bytes.subarray(start, end));
+      start = end;
+    }
+    this.#pending = bytes.subarray(start);
+    return values;
+  }
+}
+
+/** Undefined where the value is anything else: a reply to a command, say. */
+export function pushedMessage(value: Buffer): Pushed | undefined {
+  const head = /^[>*]3\r\n\$\d+\r\ns?message\r\n/.exec(value.toString('latin1', 0, 32))?.[0];
+  if (head === undefined) return undefined;
+  const channelEnd = valueEnd(value, head.length);
+  if (channelEnd === undefined) return undefined;
+  return {
+    channel: text(value, head.length, channelEnd).toString(),
+    message: text(value, channelEnd, value.length),
+  };
+}
+
+/** The content of the bulk string from `start` to `end`. */
+function text(bytes: Buffer, start: number, end: number): Buffer {
+  return bytes.subarray(bytes.indexOf('\r\n', start) + 2, end - 2);
+}
+
+/** Where the value at `start` ends; undefined: further than the bytes. */
+function valueEnd(bytes: Buffer, start: number): number | undefined {
+  const lineEnd = bytes.indexOf('\r\n', start);
+  if (lineEnd === -1) return undefined;
+  const type = String.fromCharCode(bytes[start] ?? 0);
+  const after = lineEnd + 2;
+  if (LINES.has(type)) return after;
+  const length = Number(bytes.toString('latin1', start + 1, lineEnd));
+  const isBulk = BULKS.has(type);
+  const values = AGGREGATES[type];
+  if (!Number.isInteger(length) || (!isBulk && values === undefined)) {
+    throw new RangeError(`not RESP: ${JSON.stringify(bytes.toString('latin1', start, lineEnd))}`);
+  }
+  // RESP2's null.
+  if (length < 0) return after;
+  if (isBulk) return after + length + 2 <= bytes.length ? after + length + 2 : undefined;
+  let end: number | undefined = after;
+  // An attribute stands in front of the value that it belongs to.
+  const count = length * (values ?? 0) + (type === '|' ? 1 : 0);
+  for (let n = 0; n < count && end !== undefined; n++) end = valueEnd(bytes, end);
+  return end;
+}
+
+/** Types whose value is their line: strings, errors, numbers, null, booleans. */
+const LINES = new Set(['+', '-', ':', '_', ',', '#', '(']);
+/** Types whose line says how many bytes follow. */
+const BULKS = new Set(['$', '!', '=']);
+/** Types whose line says how many entries follow, with the values of each. */
+const AGGREGATES: Readonly<Record<string, number>> = { '*': 1, '>': 1, '~': 1, '%': 2, '|': 2 };
