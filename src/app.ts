@@ -37,6 +37,7 @@ import { Repair } from './gateway/repair.ts';
 import { realtimeRoutes } from './gateway/routes.ts';
 import { Tickets } from './gateway/tickets.ts';
 import { healthRoutes, metricsRoutes } from './health.ts';
+import { clientRoutes } from './http/client-modules.ts';
 import { docsRoutes } from './http/docs/routes.ts';
 import { requireFreePort } from './http/free-port.ts';
 import { createHttp } from './http/pipeline.ts';
@@ -228,6 +229,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     routes,
     publicRoutes: {
       ...docsRoutes({ routes, docsUrl }),
+      ...clientRoutes(),
       ...(files === undefined ? {} : fileRoutes(files)),
       ...healthRoutes({ database, engine, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),

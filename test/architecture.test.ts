@@ -69,6 +69,16 @@ t.test('the checkout keeps to design.md section 4', async (t) => {
   t.strictSame(violations(files), []);
 });
 
+t.test('what is not run file by file is run together', async (t) => {
+  const { tap } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'));
+  const runners = readdirSync(import.meta.dirname).flatMap((name) => {
+    const text = name.endsWith('.test.ts') ? readFileSync(join(import.meta.dirname, name), 'utf8') : '';
+    const [, directory] = /^await runTogether\('(\w+)'\);$/m.exec(text) ?? [];
+    return directory === undefined ? [] : [directory];
+  });
+  t.strictSame(tap.exclude, [`test/{${runners.sort().join(',')}}/**`], 'package.json, tap');
+});
+
 /** Every line that says what is wrong with which file. */
 function violations(files: Files): string[] {
   const found: string[] = [];

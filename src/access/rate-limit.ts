@@ -58,7 +58,8 @@ export class RateLimiter {
     this.#windowMs = (limit?.seconds ?? 0) * 1_000;
     this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
     this.#keyOf = keyOf;
-    this.#now = now;
+    // Whole: with fractions 60 s can come out a little longer, and be told as 61.
+    this.#now = () => Math.floor(now());
   }
 
   /** Counts one request. Throws ApiError `rate_limit_exceeded`; undefined where nothing is limited. */

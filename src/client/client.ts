@@ -3,29 +3,14 @@ import type { CommandResult, Op } from '../protocol/commands.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
 import { EVENTS, type EventFrame } from '../protocol/events.ts';
 import type { ServerFrame } from '../protocol/server-frames.ts';
-import type { ConnectionEnd } from './after-close.ts';
+import type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 import type { Answer, Connection, Incoming } from './connection.ts';
-import { ConversationFeed, type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
+import { type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
+import { Follower } from './follower.ts';
 import { Link, type LinkOptions } from './link.ts';
-import { Rest, type RestOptions, RestRefused } from './rest.ts';
+import { Rest, type RestOptions } from './rest.ts';
 import { Seen } from './seen.ts';
-
-/**
- * `connecting`: on the way · `catching_up`: connected, and something that was missed is still to come ·
- * `live`: everything is there and comes as it happens · `offline`: waiting for the next try, or over.
- */
-export type ClientState = 'connecting' | 'catching_up' | 'live' | 'offline';
-
-/** What the actor's own feed brings, whichever conversations are subscribed to. */
-export type FeedEvent = {
-  [E in keyof typeof EVENTS]: (typeof EVENTS)[E]['stream'] extends 'actor' ? E : never;
-}[keyof typeof EVENTS];
-
-export type ClientEvents = { readonly [E in FeedEvent]: EventFrame } & {
-  readonly state: ClientState;
-  /** It will not connect again: the reason is one that trying again does not change. */
-  readonly end: ConnectionEnd;
-};
+import { SharedFeed } from './shared-feed.ts';
 
 export interface SubscribeOptions extends ConversationHandlers {
   /** The number of the last message that is there already; default: whatever comes from now on. */
@@ -57,16 +42,17 @@ export class Client {
   readonly #link: Link;
   readonly #rest: Rest;
   readonly #timing: LinkOptions['timing'];
-  readonly #feeds = new Map<string, Feed>();
-  /** Those that the current connection has not caught up with. */
-  readonly #unsettled = new Set<Feed>();
-  /** Conversations that a connection was asked to leave, until it has answered. */
-  readonly #left = new WeakMap<Connection, Set<string>>();
+  readonly #feeds = new Map<string, SharedFeed>();
+  /** Feeds that the current connection has not caught up with, and followers that are behind their feed. */
+  readonly #unsettled = new Set<SharedFeed | Follower>();
+  /** What each connection has agreed to send: whatever else it still sends was for a feed before. */
+  readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new Seen();
   readonly #listeners = new Map<string, Set<(value: never) => void>>();
   /** Everything that changed before it has been handed over. */
   #cursor: string | undefined;
   #resuming = false;
+  #isClosed = false;
   #state: ClientState = 'connecting';
 
   constructor(options: LinkOptions & RestOptions) {
@@ -77,7 +63,7 @@ export class Client {
       received: (connection, frame) => this.#received(connection, frame),
       cursorRefused: () => {
         this.#cursor = undefined;
-        for (const feed of this.#feeds.values()) feed.handlers.onStale?.();
+        for (const feed of this.#feeds.values()) feed.goStale();
       },
       changed: () => this.#changed(),
       finished: (end) => this.#emit('end', end),
@@ -97,29 +83,34 @@ export class Client {
     return () => listeners.delete(listener);
   }
 
-  /** Throws where there is a subscription to this conversation already. */
+  /**
+   * Any number of subscriptions to one conversation share what is asked of the server; each gets all that it
+   * asked for, in order and once. Handlers are not called before this returns.
+   */
   subscribe(
     conversationId: string,
     { afterSequence, backlog = 0, ...handlers }: SubscribeOptions,
   ): Subscription {
-    if (this.#feeds.has(conversationId)) throw new Error(`there is a subscription to ${conversationId}`);
-    const feed = new Feed(conversationId, afterSequence, handlers, {
-      reload: (messageId) => this.#reload(feed, messageId),
-    });
-    feed.backlog = backlog;
-    this.#feeds.set(conversationId, feed);
-    this.#unsettled.add(feed);
+    const feed = this.#feeds.get(conversationId) ?? this.#open(conversationId);
     const { current } = this.#link;
-    if (current !== undefined) this.#join(feed, current);
+    // Else it is known once the feed has caught up.
+    const isNewest = current !== undefined && !this.#unsettled.has(feed);
+    const newest = isNewest ? Math.max(0, feed.through - backlog) : undefined;
+    const follower: Follower = new Follower(conversationId, {
+      position: afterSequence ?? newest,
+      backlog,
+      handlers,
+      host: { reload: (messageId) => this.#reload(follower, messageId) },
+    });
+    feed.add(follower);
+    if (current !== undefined && !feed.isAsked) this.#join(feed, current);
     this.#changed();
     return {
       conversationId,
       get completeThrough() {
-        return feed.completeThrough;
+        return follower.completeThrough;
       },
-      unsubscribe: () => {
-        if (this.#drop(feed)) this.#leave(conversationId);
-      },
+      unsubscribe: () => void this.#drop(follower),
     };
   }
 
@@ -143,104 +134,118 @@ export class Client {
 
   /** For good. */
   close(): void {
+    this.#isClosed = true;
     this.#link.close();
+  }
+
+  #open(conversationId: string): SharedFeed {
+    const feed = new SharedFeed(conversationId, {
+      pageAfter: (sequence) => this.#rest.after(conversationId, sequence),
+      isOpen: (follower) => this.#isOpen(follower),
+      fellBehind: (follower) => {
+        this.#unsettled.add(follower);
+        this.#changed();
+      },
+      caughtUp: (follower) => {
+        this.#unsettled.delete(follower);
+        this.#check();
+      },
+      refused: (follower, error) => {
+        if (this.#drop(follower)) follower.handlers.onEnd?.(error);
+      },
+      later: (work) => this.#timing.after(this.#soon(), work),
+    });
+    this.#feeds.set(conversationId, feed);
+    this.#unsettled.add(feed);
+    return feed;
   }
 
   /** Asks the new connection for all that was missed, in one request where it knows how. */
   #attach(connection: Connection, cursor: string): void {
-    const known = [...this.#feeds.values()].filter(({ position }) => position !== undefined);
-    for (const feed of this.#feeds.values()) {
+    const feeds = [...this.#feeds.values()];
+    // One that the connection before did not finish is over.
+    this.#resuming = false;
+    for (const feed of feeds) {
       this.#unsettled.add(feed);
       if (feed.position === undefined || this.#cursor === undefined) this.#join(feed, connection);
     }
-    this.#resuming = this.#cursor !== undefined;
-    if (this.#cursor !== undefined) this.#resume(connection, this.#cursor, known, cursor);
+    if (this.#cursor !== undefined) {
+      const known = feeds.filter(({ position }) => position !== undefined);
+      this.#resume(connection, known, this.#cursor, cursor);
+    }
     this.#cursor ??= cursor;
     this.#check();
   }
 
-  #resume(connection: Connection, cursor: string, feeds: readonly Feed[], current: string): void {
+  /** `next`: the cursor from which to go on where the connection knows nothing of `cursor`. */
+  #resume(connection: Connection, feeds: readonly SharedFeed[], cursor: string, next = cursor): void {
+    this.#resuming = true;
+    for (const feed of feeds) feed.isAsked = true;
     const conversations = Object.fromEntries(feeds.map(({ id, position }) => [id, position]));
     connection.ask('resume', { cursor, conversations }, (answer) => {
-      if (answer.ok || answer.error === null || connection !== this.#link.current) return;
+      if (connection !== this.#link.current) return;
+      const here = feeds.filter((feed) => this.#isOn(feed, connection));
+      if (answer.ok) for (const feed of here) this.#sends(connection, feed);
+      if (answer.ok || answer.error === null) return;
       if (answer.error.is_transient) {
         this.#link.reopen();
         return;
       }
       // Not known there, or too much for it: one by one, without the changes of older messages.
       this.#resuming = false;
-      this.#cursor = current;
-      for (const feed of feeds) {
-        if (!this.#isOn(feed, connection)) continue;
-        feed.handlers.onStale?.();
+      this.#cursor = next;
+      for (const feed of here) {
+        feed.goStale();
         this.#join(feed, connection);
       }
       this.#check();
     });
   }
 
-  #join(feed: Feed, connection: Connection): void {
+  #join(feed: SharedFeed, connection: Connection): void {
     const { id, position } = feed;
+    feed.isAsked = true;
     const after = position === undefined ? {} : { after_sequence: position };
     connection.ask('subscribe', { conversation_id: id, ...after }, (answer) => {
       if (!this.#isOn(feed, connection)) return;
-      if (!answer.ok) this.#refused(feed, connection, answer.error);
-      else if (feed.position === undefined) this.#begin(feed, connection, answer.result as Subscribed);
+      if (!answer.ok) {
+        this.#refused(feed, connection, answer.error);
+        return;
+      }
+      const { head_sequence: head } = answer.result as Subscribed;
+      this.#sends(connection, feed);
+      feed.begin(head);
     });
   }
 
-  /** A backlog is a subscription of its own: this one brings what is new. */
-  #begin(feed: Feed, connection: Connection, { head_sequence: head }: Subscribed): void {
-    if (feed.backlog === 0) {
-      feed.begin(head);
+  #refused(feed: SharedFeed, connection: Connection, error: ErrorObject | null): void {
+    if (error === null) return;
+    if (!error.is_transient) {
+      this.#endAll(feed, error);
       return;
     }
-    connection.ask('unsubscribe', { conversation_id: feed.id }, () => {
-      if (!this.#isOn(feed, connection)) return;
-      feed.begin(Math.max(0, head - feed.backlog));
-      this.#join(feed, connection);
-    });
-  }
-
-  /** What was on its way is nobody's: a subscription that follows begins behind the answer. */
-  #leave(conversationId: string): void {
-    const { current } = this.#link;
-    if (current === undefined) return;
-    const left = this.#left.get(current) ?? new Set();
-    this.#left.set(current, left.add(conversationId));
-    current.ask('unsubscribe', { conversation_id: conversationId }, () => left.delete(conversationId));
-  }
-
-  #refused(feed: Feed, connection: Connection, error: ErrorObject | null): void {
-    if (error === null) return;
-    if (!error.is_transient) this.#end(feed, error);
-    else this.#joinLater(feed, connection);
-  }
-
-  #joinLater(feed: Feed, connection: Connection): void {
-    this.#timing.after(JOIN_AGAIN_MS * (1 + this.#timing.random()), () => {
+    this.#timing.after(this.#soon(), () => {
       if (this.#isOn(feed, connection)) this.#join(feed, connection);
     });
   }
 
   #received(connection: Connection, frame: Incoming): void {
-    if (frame.type === 'event') {
-      if (!this.#left.get(connection)?.has(frame.conversation_id ?? '')) this.#receiveEvent(frame);
-    } else if (connection === this.#link.current) this.#receiveFrame(connection, frame);
+    if (frame.type === 'event') this.#receiveEvent(connection, frame);
+    else if (connection === this.#link.current) this.#receiveFrame(connection, frame);
   }
 
-  #receiveEvent(frame: EventFrame): void {
+  #receiveEvent(connection: Connection, frame: EventFrame): void {
     const { conversation_id: id, event } = frame;
-    if (EVENTS[event]?.stream !== 'actor') this.#feeds.get(id ?? '')?.receive(frame);
+    if (EVENTS[event]?.stream !== 'actor') this.#sentBy(connection, id ?? '')?.receive(frame);
     else if (isNewsOf(this.#own, frame)) this.#emit(event as FeedEvent, frame);
   }
 
   #receiveFrame(connection: Connection, frame: ServerFrame): void {
     switch (frame.type) {
       case 'caught_up': {
-        const feed = this.#feeds.get(frame.conversation_id);
-        if (feed?.position === undefined) return;
-        feed.complete(Math.max(frame.sequence, feed.promised));
+        const feed = this.#sentBy(connection, frame.conversation_id);
+        if (feed === undefined) return;
+        feed.caughtUp(frame.sequence);
         this.#unsettled.delete(feed);
         this.#check();
         return;
@@ -250,8 +255,8 @@ export class Client {
         return;
       case 'resumed':
         this.#resuming = false;
-        this.#cursor = frame.cursor;
         this.#check();
+        if (this.#isSettled) this.#cursor = frame.cursor;
         return;
       case 'ping':
         // Only where nothing is under way that a resume from there would leave out.
@@ -260,73 +265,93 @@ export class Client {
     }
   }
 
-  /** A head that should be there by now and is not: a number that nobody got, or a message that was lost. */
+  /**
+   * A head that should be there by now and is not: a number that nobody got, or a message that was lost. A
+   * resume brings also what else changes between the two requests.
+   */
   #verify(connection: Connection, id: string, head: number): void {
-    const feed = this.#feeds.get(id);
-    if (feed === undefined || this.#unsettled.has(feed) || head <= feed.completeThrough) return;
+    const feed = this.#sentBy(connection, id);
+    if (feed === undefined || this.#unsettled.has(feed) || head <= feed.through) return;
     feed.promised = head;
     this.#unsettled.add(feed);
     connection.ask('unsubscribe', { conversation_id: id }, () => {
-      if (this.#isOn(feed, connection)) this.#join(feed, connection);
+      if (this.#isOn(feed, connection)) this.#resume(connection, [feed], this.#cursor!);
     });
     this.#changed();
   }
 
   #resync(connection: Connection, frame: Extract<ServerFrame, { type: 'resync' }>): void {
-    const feed = this.#feeds.get(frame.conversation_id);
+    const feed = this.#sentBy(connection, frame.conversation_id);
     if (feed === undefined) return;
     if (frame.reason === 'revoked') {
-      this.#end(feed, 'revoked');
+      this.#endAll(feed, 'revoked');
       return;
     }
     this.#unsettled.add(feed);
-    this.#changed();
-    if (this.#resuming || frame.reason === 'too_old') feed.handlers.onStale?.();
-    if (frame.reason === 'too_old') this.#join(feed, connection);
-    else this.#page(feed, connection).catch((error: unknown) => this.#pagingFailed(feed, connection, error));
-  }
-
-  async #page(feed: Feed, connection: Connection): Promise<void> {
-    for (let more = true; more; ) {
-      const page = await this.#rest.after(feed.id, feed.position ?? 0);
-      if (!this.#isOn(feed, connection)) return;
-      for (const message of page.messages) feed.receiveMessage(message);
-      more = page.more;
-    }
+    if (this.#resuming || frame.reason === 'too_old') feed.goStale();
+    if (frame.reason === 'too_many') feed.skipTo(frame.head_sequence ?? 0);
     this.#join(feed, connection);
+    this.#changed();
   }
 
-  #pagingFailed(feed: Feed, connection: Connection, error: unknown): void {
-    if (!this.#isOn(feed, connection)) return;
-    if (error instanceof RestRefused && error.error?.is_transient === false) this.#end(feed, error.error);
-    else this.#joinLater(feed, connection);
-  }
-
-  #reload(feed: Feed, messageId: string): void {
+  #reload(follower: Follower, messageId: string): void {
     this.#rest.message(messageId).then(
       (message) => {
-        if (this.#feeds.get(feed.id) === feed) feed.handlers.onUpdate?.(message);
+        if (this.#isOpen(follower)) follower.handlers.onUpdate?.(message);
       },
       // Gone, or nobody answers: its next change brings it.
       () => {},
     );
   }
 
+  #sends(connection: Connection, feed: SharedFeed): void {
+    const feeds = this.#sending.get(connection) ?? new Set();
+    this.#sending.set(connection, feeds.add(feed));
+  }
+
+  /** The feed that this connection sends by that id. */
+  #sentBy(connection: Connection, id: string): SharedFeed | undefined {
+    const feed = this.#feeds.get(id);
+    return feed !== undefined && this.#sending.get(connection)?.has(feed) === true ? feed : undefined;
+  }
+
   /** Whether what is asked of this connection for the feed still matters. */
-  #isOn(feed: Feed, connection: Connection): boolean {
+  #isOn(feed: SharedFeed, connection: Connection): boolean {
     return connection === this.#link.current && this.#feeds.get(feed.id) === feed;
   }
 
-  #end(feed: Feed, why: ErrorObject | 'revoked'): void {
-    if (this.#drop(feed)) feed.handlers.onEnd?.(why);
+  #isOpen(follower: Follower): boolean {
+    return !this.#isClosed && this.#feeds.get(follower.id)?.followers.has(follower) === true;
   }
 
-  #drop(feed: Feed): boolean {
-    if (this.#feeds.get(feed.id) !== feed) return false;
-    this.#feeds.delete(feed.id);
-    this.#unsettled.delete(feed);
+  /** The server has ended it. */
+  #endAll(feed: SharedFeed, why: ErrorObject | 'revoked'): void {
+    feed.isAsked = false;
+    const ended = [...feed.followers];
+    // All of them first: one that subscribes anew from its handler begins anew.
+    for (const follower of ended) this.#drop(follower);
+    for (const follower of ended) follower.handlers.onEnd?.(why);
+  }
+
+  /** The socket's own subscription ends with the last of those that share it. */
+  #drop(follower: Follower): boolean {
+    const feed = this.#feeds.get(follower.id);
+    if (feed?.followers.delete(follower) !== true) return false;
+    this.#unsettled.delete(follower);
+    if (feed.followers.size === 0) {
+      this.#feeds.delete(feed.id);
+      this.#unsettled.delete(feed);
+      const { current } = this.#link;
+      if (current !== undefined) this.#sending.get(current)?.delete(feed);
+      if (feed.isAsked) current?.ask('unsubscribe', { conversation_id: feed.id }, () => {});
+    }
     this.#check();
     return true;
+  }
+
+  /** Until something is tried again that was refused for the moment; spread, as whole crowds are refused at once. */
+  #soon(): number {
+    return AGAIN_MS * (1 + this.#timing.random());
   }
 
   get #isSettled(): boolean {
@@ -346,10 +371,12 @@ export class Client {
   }
 
   #currentState(): ClientState {
-    const { phase, overlapping } = this.#link;
+    const { phase, leaving } = this.#link;
     if (this.#isSettled) return 'live';
     // The connection before still brings everything.
-    if (overlapping && this.#state === 'live') return 'live';
+    const sent = leaving && this.#sending.get(leaving);
+    const isBrought = (one: SharedFeed | Follower) => one instanceof SharedFeed && sent?.has(one) === true;
+    if (leaving && this.#state === 'live' && [...this.#unsettled].every(isBrought)) return 'live';
     if (phase === 'open') return 'catching_up';
     return phase === 'opening' ? 'connecting' : 'offline';
   }
@@ -361,15 +388,8 @@ export class Client {
   }
 }
 
-/** A conversation with what only the client knows of it. */
-class Feed extends ConversationFeed {
-  backlog = 0;
-  /** A head that a heartbeat named. */
-  promised = 0;
-}
-
 interface Subscribed {
   readonly head_sequence: number;
 }
 
-const JOIN_AGAIN_MS = 1_000;
+const AGAIN_MS = 1_000;

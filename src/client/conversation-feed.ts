@@ -14,7 +14,7 @@ export interface Writing {
   readonly body: string;
 }
 
-/** What becomes of a subscription. None of these may throw. */
+/** What becomes of a subscription. What one of these throws surfaces as an uncaught error and disturbs nothing else. */
 export interface ConversationHandlers {
   /** Each message once, in the order of their numbers, whatever happens to connections. */
   onMessage(message: Message): void;
@@ -104,7 +104,7 @@ export class ConversationFeed {
         this.#write(frame.data as MessageReset, (text, reset) => text.reset(reset));
         return;
       case 'message.snapshot':
-        this.#write(frame.data as MessageSnapshot, (text, snapshot) => text.snapshot(snapshot));
+        this.write(frame.data as MessageSnapshot);
         return;
       default:
         this.#receiveOther(frame);
@@ -143,17 +143,33 @@ export class ConversationFeed {
       return;
     }
     if (!this.#messages.isNews(message.id, message.updated_at)) return;
-    if (message.stream !== undefined) this.#finish(message, message.stream);
+    if (message.streaming_state !== 'streaming') this.#finish(message);
     this.handlers.onUpdate?.(message);
   }
 
-  #finish({ id, body }: Message, seal: StreamSeal): void {
+  /** The seal is missing where the end was read again, after a resume. */
+  #finish({ id, body, stream: seal }: Message): void {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
-    addBounded(this.#written, id);
-    if (text !== undefined) this.handlers.onWritten?.({ messageId: id, matched: text.matches(seal) });
+    if (text !== undefined || seal !== undefined) addBounded(this.#written, id);
+    if (text !== undefined) {
+      const matched = seal === undefined ? text.whole && text.body === body : text.matches(seal);
+      this.handlers.onWritten?.({ messageId: id, matched });
+    }
     // Damaged under way: what REST has is what counts.
-    if (body !== null && !isSealed(body, seal)) this.#host.reload(id);
+    if (body !== null && seal !== undefined && !isSealed(body, seal)) this.#host.reload(id);
+  }
+
+  /** The whole text so far, from wherever it is known. */
+  write(snapshot: MessageSnapshot): void {
+    this.#write(snapshot, (text) => text.snapshot(snapshot));
+  }
+
+  /** What is being written, as far as it is known as a whole. */
+  snapshots(): MessageSnapshot[] {
+    return [...this.#writing]
+      .filter(([, { whole }]) => whole)
+      .map(([message_id, { attempt, body }]) => ({ message_id, attempt, body }));
   }
 
   #write<Piece extends Named>(piece: Piece, apply: (text: StreamText, piece: Piece) => boolean): void {
@@ -174,7 +190,20 @@ export class ConversationFeed {
   }
 
   #receiveOther(frame: EventFrame): void {
-    if (isNewsOf(this.#others, frame)) this.handlers.onEvent?.(frame);
+    if (!isNewsOf(this.#others, frame)) return;
+    if (frame.event === 'draft.created' || frame.event === 'draft.updated') {
+      this.#receiveDraft(frame.data as Message);
+    }
+    this.handlers.onEvent?.(frame);
+  }
+
+  /** Drafts are written live too. */
+  #receiveDraft(draft: Message): void {
+    const { id, body, streaming_state } = draft;
+    if (streaming_state !== 'streaming') this.#finish(draft);
+    else if (!this.#writing.has(id)) {
+      this.#keepWriting(id, new StreamText({ attempt: 1, body: body ?? '' }));
+    }
   }
 
   #complete(through: number): void {

@@ -59,9 +59,9 @@ export class Link {
     return this.#current;
   }
 
-  /** Whether what comes still arrives over the connection before. */
-  get overlapping(): boolean {
-    return this.#leaving !== undefined;
+  /** The connection before, while what comes still arrives over it too. */
+  get leaving(): Connection | undefined {
+    return this.#leaving;
   }
 
   get phase(): 'open' | 'opening' | 'waiting' {

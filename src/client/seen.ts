@@ -1,7 +1,8 @@
 /**
  * Which version of a thing was passed on last, so that a change that comes again, or late, is told from
- * news (realtime.md section 4). Keeps the latest few thousand things. Versions are the server's times:
- * text that sorts.
+ * news (realtime.md section 4). Keeps the latest two thousand things, for a socket may live for months: after a
+ * break at most a thousand messages and a thousand changes come (else the server sends `resync`). Versions are
+ * the server's times: text that sorts.
  */
 export class Seen {
   readonly #versions = new Map<string, { readonly version: string; readonly as: string }>();
@@ -23,4 +24,4 @@ export class Seen {
   }
 }
 
-const MOST = 5_000;
+const MOST = 2_000;

@@ -349,8 +349,10 @@ function channelKey(channel: string): string {
  */
 function reset(connection: Redis): void {
   const { stream } = connection;
-  // TLS has none, a Unix socket has no address, and one that is still connecting has sent nothing.
-  if (stream instanceof TLSSocket || stream.remoteAddress === undefined) stream.destroy();
+  // TLS has none, a Unix socket has no address, and one that is still connecting has sent nothing. While an end is
+  // under way libuv refuses one, and no `close` would follow.
+  const isEnding = stream.writableEnded && !stream.writableFinished;
+  if (stream instanceof TLSSocket || stream.remoteAddress === undefined || isEnding) stream.destroy();
   else stream.resetAndDestroy();
 }
 

@@ -13,6 +13,17 @@ t.test('counts down, then refuses and says for how long', async (t) => {
   t.match(credentials.consume('key_2'), { remaining: 1 });
 });
 
+t.test('a window just begun is never said to be longer than it is', async (t) => {
+  let nowMs = 6_000;
+  const now = () => {
+    nowMs += 0.001;
+    return nowMs;
+  };
+  const limiter = new RateLimiter({ requests: 2, seconds: 60 }, { now });
+  const told = Array.from({ length: 1_000 }, (_, index) => limiter.consume(`key_${index}`)?.resetS);
+  t.same([...new Set(told)], [60]);
+});
+
 t.test('an address has ten times as much, however it is written', async (t) => {
   const { addresses } = createRateLimits({ requests: 1, seconds: 60 });
   for (let i = 0; i < 5; i++) {

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startNode, type TestNode } from '../support/node.ts';
@@ -7,6 +6,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 import { startRedis } from '../support/redis.ts';
 import { SocketClient } from '../support/socket-client.ts';
+import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
@@ -52,8 +52,8 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
   await ground.untilAll(clients, ({ connections }) => connections > 0, 'every socket to be ready');
 
   const sending = ground.send();
-  const breaking = ground.breakThings(clients, sending);
-  const restarting = options.restarts ? ground.restartNodes(sending) : undefined;
+  const breaking = ground.breakThings(clients);
+  const restarting = options.restarts ? ground.restartNodes() : undefined;
   await Promise.all([sending, breaking, restarting]);
   ground.heal();
 
@@ -94,7 +94,7 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
 /** Of each socket; drawn by chance. */
 const SUBSCRIPTIONS = 5;
 const SENDERS = 16;
-const DRAIN_MS = 3_000;
+const DRAIN_MS = 1_000;
 /** No fault lasts that long. */
 const SEND_MS = 45_000;
 const END_MS = 20_000;
@@ -111,6 +111,8 @@ class Ground {
   readonly #restart: (index: number) => Promise<TestNode>;
   readonly #databaseUrl: string;
   #conversationIds: string[] = [];
+  /** Everything is acknowledged, or something never will be. */
+  #isSent = false;
 
   static async start(t: Teardown, options: SocketsOptions): Promise<Ground> {
     const { url: databaseUrl } = await createTestDatabase(t);
@@ -136,8 +138,8 @@ class Ground {
       });
       t.teardown(() => link.close());
       links.push(link);
-      nodes.push(await start(index));
     }
+    nodes.push(...(await Promise.all([start(0), start(1)])));
     const ground = new Ground(options, { links, nodes, start, databaseUrl });
     await ground.#createConversations();
     return ground;
@@ -192,16 +194,13 @@ class Ground {
         await this.#sendOne(`sockets-${n}`, this.#random.pick(this.#conversationIds));
       }
     };
-    await Promise.all(Array.from({ length: SENDERS }, work));
+    await Promise.all(Array.from({ length: SENDERS }, work)).finally(() => {
+      this.#isSent = true;
+    });
   }
 
   /** One fault after the other until everything is sent. */
-  async breakThings(clients: readonly SocketClient[], sending: Promise<void>): Promise<void> {
-    let isOver = false;
-    const over = () => {
-      isOver = true;
-    };
-    sending.then(over, over);
+  async breakThings(clients: readonly SocketClient[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
     const faults: Readonly<Record<string, () => Promise<void> | void>> = {
       'link cut': () => random.pick(this.links).cut(),
@@ -231,7 +230,7 @@ class Ground {
         for (let n = 0; n < Math.ceil(clients.length / 10); n++) random.pick(clients).reset();
       },
     };
-    while (!isOver) {
+    while (!this.#isSent) {
       const name = random.pick(Object.keys(faults));
       this.#count(name);
       await faults[name]?.();
@@ -239,22 +238,9 @@ class Ground {
     }
   }
 
-  /** One goes when a third is sent, asked to; the other at two thirds, killed. */
-  async restartNodes(sending: Promise<void>): Promise<void> {
-    const share = (part: number) => () => this.acknowledged.length >= part * this.#options.messages;
-    for (const [index, signal, part] of [
-      [0, 'SIGTERM', 1 / 3],
-      [1, 'SIGKILL', 2 / 3],
-    ] as const) {
-      await Promise.race([sending, until(share(part), { what: 'a part to be sent', timeoutMs: 600_000 })]);
-      this.#count(signal);
-      await endOf(this.#nodes[index]!, signal);
-      // Its link may be one that is broken at this moment, and a node does not start without Redis.
-      this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
-        what: 'the node to start again',
-        timeoutMs: 60_000,
-      });
-    }
+  /** One goes when a third is sent, asked to; the other at two thirds, killed, also where the first is not back yet. */
+  async restartNodes(): Promise<void> {
+    await Promise.all([this.#replace(0, 'SIGTERM', 1 / 3), this.#replace(1, 'SIGKILL', 2 / 3)]);
   }
 
   heal(): void {
@@ -266,20 +252,8 @@ class Ground {
   }
 
   /** By conversation, in order. */
-  async stored(): Promise<Map<string, Received[]>> {
-    const client = new pg.Client({ connectionString: this.#databaseUrl });
-    await client.connect();
-    const { rows } = await client.query<{ conversation_id: string; sequence: string; id: string }>(
-      `SELECT conversation_id, sequence, id FROM messages
-       WHERE status = 'sent' AND conversation_id = ANY($1) ORDER BY conversation_id, sequence`,
-      [this.#conversationIds],
-    );
-    await client.end();
-    const stored = new Map<string, Received[]>(this.#conversationIds.map((id) => [id, []]));
-    for (const { conversation_id, sequence, id } of rows) {
-      stored.get(conversation_id)?.push({ sequence: Number(sequence), id });
-    }
-    return stored;
+  stored(): Promise<Map<string, Received[]>> {
+    return storedMessages(this.#databaseUrl, this.#conversationIds);
   }
 
   /** Rejects when some of them do not get there. */
@@ -296,6 +270,21 @@ class Ground {
       },
       { what, timeoutMs: 30_000 },
     );
+  }
+
+  /** When that part of the messages is acknowledged. */
+  async #replace(index: 0 | 1, signal: 'SIGTERM' | 'SIGKILL', part: number): Promise<void> {
+    await until(() => this.#isSent || this.acknowledged.length >= part * this.#options.messages, {
+      what: 'a part to be sent',
+      timeoutMs: 600_000,
+    });
+    this.#count(signal);
+    await endOf(this.#nodes[index]!, signal);
+    // Its link may be one that is broken at this moment, and a node does not start without Redis.
+    this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
+      what: 'the node to start again',
+      timeoutMs: 60_000,
+    });
   }
 
   async #createConversations(): Promise<void> {

@@ -111,6 +111,39 @@ t.test('a message while it is written', async (t) => {
   t.strictSame(other.reloaded, ['msg_1'], 'a text that is not the sealed one is asked for over REST');
 });
 
+t.test('the end without its seal, as it is after a resume', async (t) => {
+  for (const [body, matched] of [
+    ['Good ', true],
+    ['Good morning', false],
+  ] as const) {
+    const { feed, log, reloaded } = open(0);
+    feed.receive(event('message.created', { ...messageOf(1, 1), body: '', streaming_state: 'streaming' }, 1));
+    feed.receive(delta(0, 'Good '));
+    feed.receive(event('message.updated', { ...messageOf(1, 5), body, streaming_state: 'complete' }, 5));
+    feed.receive(delta(5, 'evening'));
+    t.strictSame(log, ['m1@1', 'through 1', 'writing Good ', `written ${matched}`, 'u1@5']);
+    t.strictSame(reloaded, []);
+  }
+});
+
+t.test('a draft while it is written', async (t) => {
+  const { feed, log, reloaded } = open(0);
+  const draft = { ...messageOf(1, 1), sequence: null, body: '' };
+  feed.receive(event('draft.created', { ...draft, streaming_state: 'streaming' }, 1));
+  feed.receive(delta(0, 'Dear '));
+  feed.receive(delta(5, 'Cleo'));
+  const stream = { attempt: 1, length: 9, sha256: hashOf('Dear Cleo') };
+  const end = { ...draft, body: 'Dear Cleo', streaming_state: 'complete', stream };
+  feed.receive(event('draft.updated', end, 5));
+  feed.receive(event('draft.updated', { ...end, stream: undefined, body: 'edited' }, 6));
+  t.strictSame(log, [
+    'draft.created',
+    ...['writing Dear ', 'writing Dear Cleo', 'written true'],
+    ...['draft.updated', 'draft.updated'],
+  ]);
+  t.strictSame(reloaded, []);
+});
+
 t.test('a message whose beginning was before', async (t) => {
   const { feed, log } = open(1);
   feed.receive(delta(3, 'later'));

@@ -49,8 +49,12 @@ t.test('a backlog, what changes, and what others may not see', async (t) => {
   client.subscribe(group, { backlog: 2, ...messages.handlers, ...updates.handlers });
   await until(() => client.state === 'live', { what: 'live' });
   t.strictSame(messages.seen(), [59, 60]);
+  const late: (number | null)[] = [];
+  client.subscribe(group, { afterSequence: 57, onMessage: ({ sequence }) => late.push(sequence) });
   const sent = await client.send(group, { body: 'ahoy', client_message_id: 'the same' });
   await until(() => messages.seen().length === 3, { what: 'its own message' });
+  await until(() => late.length === 4, { what: 'all of it, for the second subscription' });
+  t.strictSame(late, [58, 59, 60, 61]);
   t.equal(
     (await client.send(group, { body: 'ahoy', client_message_id: 'the same' })).id,
     sent.id,

@@ -88,14 +88,16 @@ export class ScriptedSocket {
     this.say({ type: 'reply', id: to.id, ok: false, error });
   }
 
-  /** As a gateway where nothing was missed. */
-  acknowledge(frame: ClientFrame): void {
+  /** As a gateway where `missed`, by default nothing, is what was missed. */
+  acknowledge(frame: ClientFrame, missed: () => void = () => {}): void {
     if (frame.type === 'subscribe') {
       const { conversation_id, after_sequence = 0 } = frame;
       this.reply(frame, { conversation_id, head_sequence: after_sequence });
+      missed();
       this.caughtUp(conversation_id as string, after_sequence as number);
     } else if (frame.type === 'resume') {
       this.reply(frame, {});
+      missed();
       for (const [id, position] of Object.entries(frame.conversations as Record<string, number>)) {
         this.caughtUp(id, position);
       }
@@ -124,6 +126,11 @@ export class ScriptedSocket {
       at,
       data,
     });
+  }
+
+  event(event: string, data: object): void {
+    const at = '2026-11-21T06:00:00.000000Z';
+    this.say({ type: 'event', event, conversation_id: 'cnv_1', at, data });
   }
 
   close(code: number, reason = ''): void {

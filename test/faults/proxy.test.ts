@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import t from 'tap';
 import { ROOT, runProgram, startParley } from '../start/parley.ts';
@@ -59,6 +60,26 @@ t.test('a cut resets both sides, and new connections are taken', async (t) => {
   const accepted = await open(proxy.port);
   accepted.socket.write('and again');
   await until(() => text(accepted) === 'and again', { what: 'the echo' });
+});
+
+t.test('a cut that meets an end on its way leaves nothing half open', async (t) => {
+  const { proxy, taken } = await startEcho(t, {}, { echoes: false });
+  const client = await open(proxy.port);
+  await until(() => taken.length === 1, { what: 'the target to have it' });
+  proxy.pause();
+  client.socket.end();
+  await once(client.socket, 'finish');
+  // Taken behind that end: the proxy has it by then.
+  await open(proxy.port);
+  await until(() => proxy.open === 2, { what: 'the second connection to be taken' });
+  await nextTurn();
+  proxy.resume();
+  proxy.cut();
+  const refused = () => {
+    taken[0]!.write('x');
+    return taken[0]!.destroyed;
+  };
+  await until(refused, { what: 'a write to be refused' });
 });
 
 t.test('cuts come by themselves, as often as they are asked for', async (t) => {
@@ -242,8 +263,12 @@ function text({ received }: Caller): string {
   return Buffer.concat(received).toString();
 }
 
-/** A server that sends back what it gets, behind a proxy. */
-async function startEcho(t: Teardown, options: Partial<FaultProxyOptions> = {}) {
+/** A server behind a proxy that sends back what it gets, its end too, unless told not to. */
+async function startEcho(
+  t: Teardown,
+  options: Partial<FaultProxyOptions> = {},
+  { echoes } = { echoes: true },
+) {
   const taken: Socket[] = [];
   let arrived = '';
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -252,7 +277,7 @@ async function startEcho(t: Teardown, options: Partial<FaultProxyOptions> = {}) 
     socket.on('data', (bytes) => {
       if (arrived.length < 1_000) arrived += bytes.toString();
     });
-    socket.pipe(socket);
+    if (echoes) socket.pipe(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {

@@ -1,10 +1,12 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { checkCluster, Load, startCluster } from '../support/cluster.ts';
+import { checkCluster, Load, onFreshGroup, startCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
+const shared = await startCluster(t);
+
 t.test('FLUSHALL and a counter rewound by hand under load: no number twice, no error', async (t) => {
-  const cluster = await startCluster(t);
+  const cluster = await onFreshGroup(shared);
   const { nodes, conversationId, redis } = cluster;
   const client = new Redis(redis.url);
   t.teardown(() => client.disconnect());
@@ -40,7 +42,7 @@ t.test('FLUSHALL and a counter rewound by hand under load: no number twice, no e
 });
 
 t.test('Redis restarted under load: service is back within a second of it', async (t) => {
-  const cluster = await startCluster(t);
+  const cluster = await onFreshGroup(shared);
   const { nodes, conversationId, redis } = cluster;
   const listeners = await Promise.all([nodes[0].listen(conversationId), nodes[1].listen(conversationId)]);
   const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, `r${index}`));
@@ -68,7 +70,7 @@ for (const fault of ['stopped', 'hung'] as const) {
   t.test(
     `Redis ${fault}: 503 within a second, nothing half-written, and all is well afterwards`,
     async (t) => {
-      const cluster = await startCluster(t);
+      const cluster = await onFreshGroup(shared);
       const { nodes, conversationId, redis } = cluster;
       const listener = await nodes[1].listen(conversationId);
       await nodes[0].send(conversationId);

@@ -1,10 +1,12 @@
 import t from 'tap';
 import { deliveryProblems } from '../support/check-delivery.ts';
-import { checkCluster, startCluster } from '../support/cluster.ts';
+import { checkCluster, onFreshGroup, startCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
+const shared = await startCluster(t);
+
 t.test('2,000 concurrent sends over two nodes reach every subscriber once, in order', async (t) => {
-  const cluster = await startCluster(t);
+  const cluster = await onFreshGroup(shared);
   const { nodes, conversationId } = cluster;
   const listeners = await Promise.all([
     nodes[0].listen(conversationId),
@@ -40,7 +42,7 @@ t.test('2,000 concurrent sends over two nodes reach every subscriber once, in or
 });
 
 t.test('twenty concurrent resends over two nodes make one message, and every caller gets it', async (t) => {
-  const cluster = await startCluster(t);
+  const cluster = await onFreshGroup(shared);
   const { nodes, conversationId } = cluster;
   const listener = await nodes[1].listen(conversationId);
   const answers = await Promise.all(
@@ -61,7 +63,7 @@ t.test('twenty concurrent resends over two nodes make one message, and every cal
 });
 
 t.test('a subscriber that joins under load gets replay and live as one', async (t) => {
-  const cluster = await startCluster(t);
+  const cluster = await onFreshGroup(shared);
   const { nodes, conversationId } = cluster;
   const sends = Array.from({ length: 600 }, (_, index) =>
     nodes[index % 2 === 0 ? 0 : 1].send(conversationId),

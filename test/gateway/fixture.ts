@@ -8,8 +8,10 @@ import { Tokens } from '../../src/access/tokens.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type Demo, seedDemo } from '../../src/demo.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { type DomainEvent, publish } from '../../src/engine/publish.ts';
+import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { Cursors } from '../../src/gateway/cursors.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
 import { Failures } from '../../src/http/failure.ts';
@@ -28,26 +30,31 @@ import { until } from '../support/until.ts';
 export interface GroundOptions {
   readonly limits?: Partial<SocketLimits>;
   readonly allowedOrigins?: readonly string[];
+  /** Another node of the same database, and of the same engine unless `redisUrl` is given. */
+  readonly beside?: Ground;
+  /** An engine over Redis; in memory without. */
+  readonly redisUrl?: string;
 }
 
 /** The gateway with everything under it but the REST pipeline, over the demo account's rows. */
 export class Ground {
   readonly port: number;
   readonly demo: Demo;
+  readonly databaseUrl: string;
   readonly database: Database;
   readonly tokens: Tokens;
   readonly rights: Rights;
   readonly authenticator: Authenticator;
-  readonly engine: MemoryEngine;
+  readonly engine: Engine;
   readonly gateway: Gateway;
   readonly metrics: Metrics;
 
   static async start(t: Teardown, options: GroundOptions = {}): Promise<Ground> {
-    const { url } = await createTestDatabase(t);
-    const database = await openDatabase({ url, log });
+    const { beside } = options;
+    const databaseUrl = beside?.databaseUrl ?? (await createTestDatabase(t)).url;
+    const database = await openDatabase({ url: databaseUrl, log });
     t.teardown(() => database.close());
-    const engine = new MemoryEngine();
-    t.teardown(() => engine.close());
+    const engine = await openEngine(t, options);
     const metrics = createMetrics();
     const rights = await Rights.open(engine);
     t.teardown(() => rights.close());
@@ -88,13 +95,15 @@ export class Ground {
     t.teardown(() => gateway.close());
     const port = await http.listen({ host: '127.0.0.1', port: 0 });
     t.teardown(() => http.close());
-    const demo = await seedDemo({ database, tokens, path: '/nonexistent/demo.json' });
-    return new Ground({ port, demo, database, tokens, rights, authenticator, engine, gateway, metrics });
+    const demo = beside?.demo ?? (await seedDemo({ database, tokens, path: '/nonexistent/demo.json' }));
+    const parts = { port, demo, databaseUrl, database, tokens, rights, authenticator };
+    return new Ground({ ...parts, engine, gateway, metrics });
   }
 
   private constructor(parts: Parts) {
     this.port = parts.port;
     this.demo = parts.demo;
+    this.databaseUrl = parts.databaseUrl;
     this.database = parts.database;
     this.tokens = parts.tokens;
     this.rights = parts.rights;
@@ -140,8 +149,9 @@ export class Ground {
         name: 'test-store-messages',
         text: `
           INSERT INTO messages
-            (id, account_id, conversation_id, sequence, kind, status, visibility, body, author_id, sender_id)
-          SELECT 'msg_' || $2::text || n, $1, $2, n, 'chat', 'sent', 'internal', $5, $3, $3
+            (id, account_id, conversation_id, sequence, kind, status, visibility, body, author_id, sender_id,
+              created_at, updated_at)
+          SELECT 'msg_' || $2::text || n, $1, $2, n, 'chat', 'sent', 'internal', $5, $3, $3, now(), now()
           FROM generate_series(1, $4::int) n`,
       },
       [accountId, conversationId, users.ada.id, count, body],
@@ -172,6 +182,14 @@ export class Ground {
       ...event,
     });
   }
+}
+
+async function openEngine(t: Teardown, { beside, redisUrl }: GroundOptions): Promise<Engine> {
+  if (beside !== undefined && redisUrl === undefined) return beside.engine;
+  const engine =
+    redisUrl === undefined ? new MemoryEngine() : await RedisEngine.connect({ url: redisUrl, log });
+  t.teardown(() => engine.close());
+  return engine;
 }
 
 type Parts = {

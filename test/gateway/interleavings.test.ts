@@ -122,6 +122,44 @@ for (const end of ['COMMIT', 'ROLLBACK'] as const) {
   });
 }
 
+t.test(
+  'a cursor handed out behind an edit that is committed and not delivered yet: it brings the edit',
+  async (t) => {
+    const beating = await Ground.start(t, { limits: { heartbeatMs: 100 } });
+    const { group } = beating.demo.conversations;
+    await beating.storeMessages(group, 1);
+    const client = await beating.ready();
+    await client.request('subscribe', { conversation_id: group });
+    await client.frame('caught_up');
+    // What would be published behind the commit never comes.
+    await beating.database.query(
+      {
+        name: 'test-edit',
+        text: `UPDATE messages SET body = 'edited', updated_at = later_than(updated_at),
+        changed_in = pg_current_xact_id() WHERE conversation_id = $1`,
+      },
+      [group],
+    );
+    const committedAtMs = Date.now();
+    // Cursors are made of snapshots that are taken every second: two of them have seen the commit by then.
+    const { cursor } = await client.frame(
+      ({ type, t }) => type === 'ping' && Number(t) > committedAtMs + 2_200,
+    );
+    t.notOk(client.frames.some(({ event }) => event === 'message.updated'));
+    client.socket.terminate();
+
+    const again = await beating.ready();
+    await again.request('resume', { cursor, conversations: { [group]: 1 } });
+    await again.frame('resumed');
+    const events = again.frames.filter(({ event }) => event?.startsWith('message.') === true);
+    t.strictSame(
+      events.map(({ event, sequence, data }) => [event, sequence, data?.body]),
+      [['message.updated', 1, 'edited']],
+    );
+    again.close();
+  },
+);
+
 async function subscribed(conversation = group): Promise<Client> {
   const client = await ground.ready();
   await client.request('subscribe', { conversation_id: conversation });

@@ -31,6 +31,19 @@ export async function startCluster(t: Teardown): Promise<Cluster> {
   };
 }
 
+/** The same nodes with a group of its own, of the same people: for tests that share a cluster. */
+export async function onFreshGroup(cluster: Cluster): Promise<Cluster> {
+  const [node] = cluster.nodes;
+  const { ada, grace, vera } = node.demo.users;
+  const { status, body } = await node.call('POST', '/v1/messaging/conversations', {
+    type: 'group',
+    title: 'Another group',
+    participants: [ada, grace, vera].map(({ id }) => ({ type: 'user', actor_id: id })),
+  });
+  if (status !== 201) throw new Error(`no group: ${JSON.stringify(body)}`);
+  return { ...cluster, conversationId: String(body.id) };
+}
+
 /** What became of one send. */
 export interface Sent {
   readonly clientMessageId: string;

@@ -116,6 +116,7 @@ export class FaultProxy {
 
   #accept(client: Socket): void {
     if (this.#refusing) {
+      client.on('error', () => {});
       client.resetAndDestroy();
       return;
     }
@@ -195,8 +196,10 @@ class Connection {
   reset(): void {
     const { client, server } = this.#options;
     for (const socket of [client, server]) {
-      // One that is still connecting has nobody to tell.
-      if (socket.connecting) socket.destroy();
+      // One that is still connecting has nobody to tell. One whose end is on its way cannot be reset: Node leaks
+      // the handle that libuv refuses, and a process with such a handle spins for ever when it should exit.
+      const isEnding = socket.writableEnded && !socket.writableFinished;
+      if (socket.connecting || isEnding) socket.destroy();
       else socket.resetAndDestroy();
     }
     this.#closed();

@@ -4,6 +4,7 @@ import { EVENTS, type EventName } from '../../protocol/events.ts';
 import { SERVER_FRAMES, type ServerFrameType } from '../../protocol/server-frames.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../../protocol/socket-limits.ts';
 import { FRAME_SUMMARIES } from '../asyncapi.ts';
+import { CLIENT_PATH } from '../client-modules.ts';
 import type { Document } from '../documents.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';
@@ -21,6 +22,7 @@ export function socketPage(): Document {
 every schema is in <a href="/v1/asyncapi.json"><code>/v1/asyncapi.json</code></a> (AsyncAPI 3.0).</p>
 <p>The server says <code>hello</code>. Who calls is said by the headers of REST, by <code>?ticket=</code> with a ticket from
 <code>POST /v1/realtime/tickets</code>, or by an <code>authenticate</code> frame; then comes <code>ready</code>.</p>
+<p>A client for pages, that does all of this, is served here: <code>import { connect } from '${CLIENT_PATH}'</code>.</p>
 <h2 id="requests">Requests</h2>
 <p>Each has an <code>id</code> of the client's choice, which its <code>reply</code> carries again: with <code>result</code>, or with
 the <code>error</code> object of REST.</p>

@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { startNode, type TestNode } from '../support/node.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
+import { SdkClients } from '../support/sdk-clients.ts';
+import { SteadyLoad } from '../support/steady-load.ts';
+import { storedMessages } from '../support/stored-messages.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+export interface SlowReadersOptions {
+  readonly seed: number;
+  readonly readers: number;
+  /** How many of them stop reading. */
+  readonly stalled: number;
+  /** Of 41 KB each, to those that stop. */
+  readonly floodMessages: number;
+}
+
+export interface SlowReadersFigures {
+  readonly seed: number;
+  readonly readers: number;
+  readonly stalled: number;
+  /** Sent to each that did not read. */
+  readonly floodMb: number;
+  /** Messages handed over, over all clients. */
+  readonly delivered: number;
+  readonly missing: number;
+  readonly doubled: number;
+  /** How connections ended, as their clients saw it. */
+  readonly closed: Readonly<Record<string, number>>;
+  /** The server's memory at its most: while all read, and what it was more while some did not; null where /proc does not say. */
+  readonly readingMb: number | null;
+  readonly grownMb: number | null;
+  readonly allowedMb: number;
+  readonly seconds: number;
+  /** Empty: everything held. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * One node, clients of the SDK on one conversation, messages all the while. Some are on a second conversation
+ * too, which is flooded: once while they read, once while they do not. Those are closed with 4001, the server
+ * holds 1 MiB for each at most, and when they read again they end with everything; the others are not
+ * touched. What that costs the others in time is the bench's (bench/slow-readers.ts).
+ */
+export async function slowReaders(t: Teardown, options: SlowReadersOptions): Promise<SlowReadersFigures> {
+  const startedAt = performance.now();
+  const { seed, readers, stalled, floodMessages } = options;
+  const { url: databaseUrl } = await createTestDatabase(t);
+  const node = await startNode(t, { databaseUrl, env: ENVIRONMENT });
+  const conversation = await createConversation(node);
+  const flooded = await createConversation(node);
+  const clients = await SdkClients.open(t, {
+    url: node.baseUrl,
+    account: node.demo.account_id,
+    tokens: [node.demo.users.ada.access_token, node.demo.api_key],
+    conversationIds: Array.from({ length: readers }, (_, index) =>
+      index < stalled ? [conversation, flooded] : [conversation],
+    ),
+  });
+  const load = new SteadyLoad(t, {
+    node: () => node,
+    conversationIds: [conversation],
+    perSecond: MESSAGES_PER_SECOND,
+    random: new Random(seed),
+  });
+  const memory = new PeakMemory(t, node);
+
+  await clients.stall(0);
+  for (let n = 0; n < floodMessages; n++) {
+    const sequence = await flood(node, flooded);
+    await until(() => (clients.everybody.get(flooded) ?? 0) >= sequence - UNDER_WAY, {
+      what: `message ${sequence} to be read`,
+      timeoutMs: PATIENCE_MS,
+    });
+  }
+  await until(() => (clients.everybody.get(flooded) ?? 0) >= floodMessages, {
+    what: 'the whole flood to be read',
+    timeoutMs: PATIENCE_MS,
+  });
+  const readingMb = memory.take();
+
+  await clients.watch();
+  await clients.stall(stalled);
+  for (let n = 0; n < floodMessages; n++) await flood(node, flooded);
+  const withStalledMb = memory.take();
+  // The others go on meanwhile, and behind it.
+  await load.sends(MESSAGES_PER_SECOND);
+  await clients.unstall();
+  await load.stop();
+
+  const stored = await storedMessages(databaseUrl, [conversation, flooded]);
+  const report = await clients.finish(stored);
+  const problems = [...report.problems];
+  const { missing, doubled, delivered, closed } = report;
+  if (closed[SLOW_CONSUMER] !== stalled || Object.keys(closed).length !== 1) {
+    problems.push(`${stalled} did not read, connections ended with ${JSON.stringify(closed)}`);
+  }
+  const acknowledged = load.acknowledged.length;
+  if (stored.get(conversation)?.length !== acknowledged) {
+    problems.push(`${acknowledged} acknowledged, ${stored.get(conversation)?.length} in Postgres`);
+  }
+  const grownMb =
+    readingMb === undefined || withStalledMb === undefined ? null : Math.max(0, withStalledMb - readingMb);
+  const allowedMb = Math.ceil(stalled * SOCKET_MB) + NOISE_MB;
+  if (grownMb !== null && grownMb > allowedMb) {
+    problems.push(`${grownMb} MB more while some did not read, ${allowedMb} MB are allowed`);
+  }
+  return {
+    seed,
+    readers,
+    stalled,
+    floodMb: Math.round((floodMessages * BODY.length) / 1e6),
+    delivered,
+    missing,
+    doubled,
+    closed,
+    readingMb: readingMb ?? null,
+    grownMb,
+    allowedMb,
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+    problems,
+  };
+}
+
+const ENVIRONMENT = {
+  PARLEY_SOCKET_SOCKETS_PER_ACTOR: '100000',
+  // Who does not read answers no heartbeat either: not what ends its socket here, nor is the cut behind 4001.
+  PARLEY_SOCKET_HEARTBEAT_MS: '600000',
+  PARLEY_SOCKET_CUT_MS: '300000',
+};
+const SLOW_CONSUMER = 4001;
+/** Few: the clients count, and must not become slow readers by it. */
+const MESSAGES_PER_SECOND = 5;
+const BODY = 'x'.repeat(40_000);
+/** Of the flood, while it is read: well below what a socket may have queued. */
+const UNDER_WAY = 8;
+const PATIENCE_MS = 60_000;
+/** The limit, and the frame that goes over it. */
+const SOCKET_MB = (1_048_576 + 65_536) / 1e6;
+/** What a process of this size breathes. */
+const NOISE_MB = 80;
+
+/** With nobody but its reader in it: nobody is notified. */
+async function createConversation(node: TestNode): Promise<string> {
+  const { body } = await node.call('POST', '/v1/messaging/conversations', {
+    type: 'group',
+    title: 'Quay',
+    participants: [{ type: 'user', actor_id: node.demo.users.ada.id }],
+  });
+  return String(body.id);
+}
+
+/** Resolves with the number of the message. */
+async function flood(node: TestNode, conversationId: string): Promise<number> {
+  const { status, body } = await node.send(conversationId, { body: BODY }, node.demo.users.ada.access_token);
+  if (status !== 201) throw new Error(`a send was answered with ${status} ${JSON.stringify(body)}`);
+  return Number(body.sequence);
+}
+
+/** Resident memory of a node at its most, since it was asked last. */
+class PeakMemory {
+  #peakMb: number | undefined;
+  readonly #node: TestNode;
+
+  constructor(t: Teardown, node: TestNode) {
+    this.#node = node;
+    const timer = setInterval(() => this.#look(), 20);
+    t.teardown(() => clearInterval(timer));
+  }
+
+  /** In megabytes. */
+  take(): number | undefined {
+    this.#look();
+    const peakMb = this.#peakMb;
+    this.#peakMb = undefined;
+    return peakMb;
+  }
+
+  #look(): void {
+    const { child } = this.#node.running;
+    try {
+      const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+      if (kilobytes !== undefined) {
+        this.#peakMb = Math.max(this.#peakMb ?? 0, Math.round(Number(kilobytes) / 1_000));
+      }
+    } catch {
+      // No /proc here.
+    }
+  }
+}

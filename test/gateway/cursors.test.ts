@@ -1,0 +1,164 @@
+/** Realtime.md sections 4 and 5: what a cursor covers, which ones are taken, and the heads beside it in heartbeats. */
+
+import { createHmac } from 'node:crypto';
+import { sql } from 'kysely';
+import t from 'tap';
+import { newId } from '../../src/protocol/ids.ts';
+import { until } from '../support/until.ts';
+import { type Client, Ground } from './fixture.ts';
+import { created, cursorOf, eventOf, Missed, range, resume } from './missed.ts';
+
+const limits = { heartbeatMs: 200, requestsPerSecond: 1_000 };
+const ground = await Ground.start(t, { limits });
+const other = await Ground.start(t, { beside: ground, limits });
+const missed = new Missed(ground);
+const { demo, database } = ground;
+const { group, case: supportCase } = demo.conversations;
+
+t.test('a cursor covers what a slow transaction commits behind it', async (t) => {
+  const id = newId('message');
+  const conversationId = await missed.newConversation();
+  await missed.insertMessage(conversationId, { id, sequence: 1 });
+  let cursor: unknown;
+  await database.transaction(async (tx) => {
+    await sql`UPDATE messages SET body = 'late', updated_at = later_than(updated_at),
+      changed_in = pg_current_xact_id() WHERE id = ${id}`.execute(tx);
+    // Younger and committed before it.
+    await missed.insertMessage(conversationId, { id: newId('message'), sequence: 2 });
+    // A node that starts now takes its first cursor now.
+    const young = await Ground.start(t, { beside: ground });
+    cursor = await cursorOf(await young.ready());
+  });
+  const client = await other.ready();
+  const frames = await resume(client, cursor, { [conversationId]: 2 });
+  t.match(eventOf(frames, 'message.updated'), { sequence: 1, data: { id, body: 'late' } });
+  client.close();
+});
+
+t.test('broken, foreign and old cursors', async (t) => {
+  const { cursor } = await (await ground.ready()).frame('ready');
+  // A restored database has the secret of its original, and other transactions behind the same ids.
+  const foreign = await encodedCursor({ databaseId: '1.1.1' });
+  const [content, seal] = String(cursor).split('.') as [string, string];
+  const [earlier] = (await encodedCursor({ xid: '1' })).split('.');
+  const tampered = `${earlier}.${seal}`;
+  for (const broken of ['x', 'x.y', content, `${cursor}.`, `${cursor}.x`, tampered, foreign]) {
+    const client = await ground.ready();
+    t.match(await client.request('resume', { cursor: broken, conversations: { [group]: 0 } }), {
+      ok: false,
+      error: { code: 'invalid_format', param: 'cursor' },
+    });
+    t.match(await client.closes(), { code: 4300, reason: 'cursor_invalid' });
+  }
+
+  const id = await missed.newConversation();
+  await ground.storeMessages(id, 4);
+  await missed.insertMessage(supportCase, { id: newId('message'), sequence: 1, visibility: 'external' });
+  await missed.insertMessage(supportCase, { id: newId('message'), sequence: 2 });
+  const expired = await encodedCursor({ expiresAtMs: Date.now() - 1 });
+  const client = await ground.ready();
+  t.match(await resume(client, expired, { [id]: 1, [newId('conversation')]: 1 }), [
+    { type: 'resync', conversation_id: id, reason: 'too_old', head_sequence: 4 },
+    { type: 'resync', reason: 'revoked' },
+    { type: 'resumed' },
+  ]);
+  t.match(await client.request('subscribe', { conversation_id: id }), { result: { head_sequence: 4 } });
+  const customer = await ground.ready(demo.customer.access_token);
+  const ofCustomer = await resume(customer, expired, { [supportCase]: 0 });
+  t.match(ofCustomer, [{ type: 'resync', reason: 'too_old', head_sequence: 1 }, { type: 'resumed' }]);
+  const feedOnly = await ground.ready();
+  await feedOnly.request('resume', { cursor: expired, conversations: {} });
+  t.match(await feedOnly.closes(), { code: 4300 }, 'nothing else would say that the feed has a hole');
+  client.close();
+  customer.close();
+});
+
+t.test('what many resume at once is read once', async (t) => {
+  const cursor = await cursorOf(await ground.ready());
+  const ids = await Promise.all(range(1, 5).map(() => missed.newConversation()));
+  await Promise.all(ids.map((id) => ground.storeMessages(id, 20)));
+  // A key has no feed.
+  const clients = await Promise.all(range(1, 45).map(() => other.ready(demo.api_key)));
+  let queries = 0;
+  const query = other.database.query.bind(other.database);
+  other.database.query = (...given: Parameters<typeof query>) => {
+    queries += 1;
+    return query(...given) as never;
+  };
+  t.teardown(() => {
+    other.database.query = query;
+  });
+  const conversations = Object.fromEntries(ids.map((id) => [id, 0]));
+  const answers = await Promise.all(clients.map((client) => resume(client, cursor, conversations)));
+  for (const frames of answers) t.equal(created(frames).length, 100);
+  t.ok(
+    queries < clients.length,
+    `${queries} queries for ${clients.length} resumes of ${ids.length} conversations`,
+  );
+  for (const client of clients) client.close();
+});
+
+t.test('heartbeats tell the heads that moved, to customers theirs alone', async (t) => {
+  const team = answering(await ground.ready());
+  const customer = answering(await ground.ready(demo.customer.access_token));
+  for (const client of [team, customer]) {
+    await client.request('subscribe', { conversation_id: supportCase });
+    await client.frame('caught_up');
+  }
+  const before = Number((await team.frame('caught_up')).sequence);
+  const publish = (sequence: number, customers: boolean) =>
+    ground.publish(supportCase, {
+      event: 'message.created',
+      sequence,
+      customer: customers ? {} : undefined,
+    });
+  await publish(before + 1, true);
+  const moved = { [supportCase]: before + 1 };
+  await Promise.all([heads(team, moved), heads(customer, moved)]);
+  await Promise.all([heads(team, {}), heads(customer, {})]);
+  const seen = customer.frames.length;
+  await publish(before + 2, false);
+  await heads(team, { [supportCase]: before + 2 });
+  await heads(customer, {});
+  await heads(customer, {});
+  t.notOk(JSON.stringify(customer.frames.slice(seen)).includes(supportCase));
+  team.close();
+  customer.close();
+});
+
+/** As a node makes them. */
+async function encodedCursor(fields: {
+  databaseId?: string;
+  xid?: string;
+  expiresAtMs?: number;
+}): Promise<string> {
+  const { value } = await database.kysely
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', 'cursor_secret')
+    .executeTakeFirstOrThrow();
+  const [content = ''] = String(await cursorOf(await ground.ready())).split('.');
+  const [databaseId, xid, expiresAtMs] = JSON.parse(Buffer.from(content, 'base64url').toString());
+  const known = { databaseId, xid, expiresAtMs, ...fields };
+  const changed = JSON.stringify([known.databaseId, known.xid, known.expiresAtMs]);
+  const encoded = Buffer.from(changed).toString('base64url');
+  const seal = createHmac('sha256', value).update(encoded).digest().subarray(0, 16).toString('base64url');
+  return `${encoded}.${seal}`;
+}
+
+/** The next heartbeat that says exactly this. */
+async function heads(client: Client, expected: Readonly<Record<string, number>>): Promise<void> {
+  const start = client.frames.length;
+  const text = JSON.stringify(expected);
+  await until(() => client.frames.slice(start).some((frame) => JSON.stringify(frame.heads) === text), {
+    what: `heads ${text}; got ${JSON.stringify(client.frames.slice(start))}`,
+  });
+}
+
+function answering(client: Client): Client {
+  client.socket.on('message', (data) => {
+    const frame = JSON.parse(data.toString());
+    if (frame.type === 'ping') client.send({ type: 'pong', t: frame.t });
+  });
+  return client;
+}
