@@ -8,8 +8,16 @@ import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { purgeRefreshTokens } from './accounts/token-pairs.ts';
 import { agentRoutes } from './agents/routes.ts';
+import { tellEnded } from './agents/runs/ended.ts';
+import { RUN_ENDED, type RunEnded } from './agents/runs/ending.ts';
+import { runEvents } from './agents/runs/events.ts';
+import { openRunner } from './agents/runs/open-runner.ts';
+import { runRoutes } from './agents/runs/routes.ts';
+import { RUN_DUE, type RunDue } from './agents/runs/start.ts';
 import { ToolCatalogue } from './agents/tool-catalogue.ts';
 import { toolRoutes } from './agents/tool-routes.ts';
+import { openSchedules } from './agents/triggers/schedule.ts';
+import { Triggers } from './agents/triggers/triggers.ts';
 import { fileRoutes } from './attachments/file-routes.ts';
 import { openObjectStore } from './attachments/open-store.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
@@ -18,6 +26,7 @@ import type { Config } from './config.ts';
 import { ADDED, type Added } from './conversations/added.ts';
 import { CHANGED, type Change } from './conversations/changed.ts';
 import { conversationEvents, feedEvents, participantEvents } from './conversations/conversation-events.ts';
+import { CREATED, type Created } from './conversations/created.ts';
 import { ConversationDirectory } from './conversations/directory.ts';
 import { messageUpdates, outsideUpdates } from './conversations/message-events.ts';
 import { participantRoutes } from './conversations/participant-routes.ts';
@@ -40,6 +49,7 @@ import { healthRoutes, metricsRoutes } from './health.ts';
 import { clientRoutes } from './http/client-modules.ts';
 import { docsRoutes } from './http/docs/routes.ts';
 import { requireFreePort } from './http/free-port.ts';
+import { InProcess } from './http/in-process.ts';
 import { createHttp } from './http/pipeline.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
@@ -102,7 +112,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     if (port !== null && port !== 0) await requireFreePort(config.host, port);
   }
   const url = config.databaseUrl ?? (await startPostgres(config, log, disposer));
-  const database = disposer.add('database', await openDatabase({ url, log }), (it) => it.close());
+  const database = disposer.add('database', await openDatabase({ url, log, metrics }), (it) => it.close());
   await migrate(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
   const lock = disposer.add('lock', await acquireNodeLock({ url, mode, log }), (it) => it.close());
@@ -130,11 +140,16 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     log.info('uploaded files lie in PARLEY_DATA_DIR: the nodes must share it, or have PARLEY_S3_BUCKET');
   }
 
-  const effects = new SentEffects({ database, files: store, engine, directory, metrics, log });
+  const triggers = new Triggers({ database, directory, rights });
+  const effects = new SentEffects({
+    ...{ database, files: store, engine, directory, metrics, log },
+    onSaid: (messages) => triggers.said(messages),
+  });
   const outside: ReadEvents = (queries, changes) => outsideUpdates(queries, store, changes);
   const changed = new ChangedEffects({
     database,
     engine,
+    onFinished: (messageIds) => effects.finished(messageIds),
     readers: {
       'conversation.updated': conversationEvents,
       'conversation.added': feedEvents,
@@ -147,6 +162,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       'draft.updated': outside,
       'scheduled.updated': outside,
       'notification.updated': notificationEvents,
+      'agent_run.updated': runEvents,
     },
   });
   const outbox = new OutboxWorker({
@@ -155,9 +171,18 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     log,
     handlers: {
       [SENT_TOPIC]: (payload: SentPayload) => effects.takeOver(payload),
-      [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload),
+      [CHANGED]: async (payload: { changes: readonly Change[] }) => {
+        await changed.tell(payload);
+        await triggers.changed(payload.changes);
+      },
+      [CREATED]: (created: Created) => triggers.conversationCreated(created),
       [ADDED]: (added: Added) => notifyAdded(database, engine, added),
       [NOT_SENT]: (ended: NotSent) => notifyNotSent(database, engine, ended),
+      [RUN_DUE]: (due: RunDue) => runner.due(due),
+      [RUN_ENDED]: async (ended: RunEnded) => {
+        await tellEnded({ database, engine, writePath }, ended);
+        await triggers.runEnded(ended);
+      },
       [SYSTEM_EVENT]: (event: SystemEvent) => appendSystemEvent(writePath, event),
       [RIGHTS_CHANGED]: async ({ subjects }: { subjects: readonly string[] }) => {
         await Promise.all(subjects.map((subject) => rights.announce(subject)));
@@ -221,6 +246,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...attachmentRoutes(database, store),
     ...notificationRoutes(database),
     ...agentRoutes({ database, catalogue }),
+    ...runRoutes({ database, directory, catalogue }),
     ...toolRoutes(catalogue),
     ...realtimeRoutes(new Tickets(database)),
   ];
@@ -250,6 +276,15 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const server = disposer.add('server', new HttpServer({ handler: http, tls: config.tls }), (it) =>
     it.close(),
   );
+  const runner = openRunner({
+    ...{ database, engine, rights, authenticator, directory, store, writePath, lockedWrites, metrics, log },
+    models: config.models,
+    fetchAllow: config.fetchAllow,
+    catalogue,
+    caller: new InProcess(http, server.limits),
+  });
+  disposer.add('runs of agents', runner, (it) => it.close());
+  disposer.add('schedules of agents', openSchedules(database, log), (it) => it.close());
   const gateway = new Gateway({
     database,
     files: store,
@@ -289,7 +324,11 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     routes,
     async close() {
       draining = true;
-      await Promise.all([gateway.drain('shutdown', config.drainMs), server.drain(config.drainMs)]);
+      await Promise.all([
+        gateway.drain('shutdown', config.drainMs),
+        server.drain(config.drainMs),
+        runner.drain(config.drainMs),
+      ]);
       await disposer.close();
     },
   };

@@ -71,10 +71,15 @@ export interface ModelsConfig {
 export interface ModelChoice {
   readonly provider: (typeof MODEL_PROVIDERS)[number];
   readonly model: string;
-  /** Of an openai-compatible server. */
+  /** Of an openai-compatible server, which needs it, or in place of a vendor's own. */
   readonly base_url?: string;
   /** In place of OPENAI_API_KEY or ANTHROPIC_API_KEY. */
   readonly api_key?: string;
+  /** Tokens that a prompt and its answer may have together. */
+  readonly context_tokens?: number;
+  /** US dollars per million tokens. */
+  readonly input_price?: number;
+  readonly output_price?: number;
 }
 
 export interface S3Config {
@@ -131,11 +136,7 @@ export function readConfig(env: Environment): Config {
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
     drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
     tls: readTls(reader),
-    models: {
-      openaiApiKey: reader.read('OPENAI_API_KEY', TEXT, null),
-      anthropicApiKey: reader.read('ANTHROPIC_API_KEY', TEXT, null),
-      chains: reader.read('PARLEY_MODELS', MODEL_CHAINS, null),
-    },
+    models: readModels(reader),
     fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
     smtpUrl: reader.read('PARLEY_SMTP_URL', SMTP_URL, null),
     mailSecret: reader.read('PARLEY_MAIL_SECRET', MAIL_SECRET, null),
@@ -195,6 +196,19 @@ class Reader {
     if (relatives.length > 0) return relatives;
     return [...new Set(names.map((known) => known.replace(/^(PARLEY_(S3|SOCKET)_).*/, '$1*')))];
   }
+}
+
+function readModels(reader: Reader): ModelsConfig {
+  const openaiApiKey = reader.read('OPENAI_API_KEY', TEXT, null);
+  const anthropicApiKey = reader.read('ANTHROPIC_API_KEY', TEXT, null);
+  const chains = reader.read('PARLEY_MODELS', MODEL_CHAINS, null);
+  const choices = Object.values(chains ?? {}).flat();
+  for (const [provider, key] of Object.entries({ openai: openaiApiKey, anthropic: anthropicApiKey })) {
+    const keyless = choices.filter((one) => one.provider === provider && one.api_key === undefined);
+    if (key !== null || keyless.length === 0) continue;
+    reader.problem(`PARLEY_MODELS: ${provider} needs "api_key" or ${provider.toUpperCase()}_API_KEY`);
+  }
+  return { openaiApiKey, anthropicApiKey, chains };
 }
 
 function readTls(reader: Reader): Config['tls'] {
@@ -326,7 +340,7 @@ const RATE_LIMIT: Kind<RateLimit | null> = {
 };
 
 const MODEL_CHAINS: Kind<NonNullable<ModelsConfig['chains']>> = {
-  accepts: `a JSON object of lists of {"provider":"${MODEL_PROVIDERS.join('|')}","model":"…","base_url"?,"api_key"?} by tier (${MODEL_TIERS.join(', ')})`,
+  accepts: `a JSON object of lists of {"provider":"${MODEL_PROVIDERS.join('|')}","model":"…","base_url" (of openai-compatible),"api_key"?,"context_tokens"?,"input_price"?,"output_price"?} by tier (${MODEL_TIERS.join(', ')})`,
   secret: true,
   parse: (text) => {
     const chains = parseJson(text);
@@ -341,12 +355,23 @@ const MODEL_CHAINS: Kind<NonNullable<ModelsConfig['chains']>> = {
 
 function isModelChoice(value: unknown): value is ModelChoice {
   if (!isObject(value) || !MODEL_PROVIDERS.some((known) => known === value.provider)) return false;
-  const { provider: _, model, ...rest } = value;
-  if (typeof model !== 'string' || model === '') return false;
-  return Object.entries(rest).every(
-    ([name, text]) => (name === 'base_url' || name === 'api_key') && typeof text === 'string',
-  );
+  const { provider, ...fields } = value;
+  const needed = provider === 'openai-compatible' ? ['model', 'base_url'] : ['model'];
+  if (!needed.every((name) => Object.hasOwn(fields, name))) return false;
+  return Object.entries(fields).every(([name, field]) => MODEL_FIELDS.get(name)?.(field));
 }
+
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const isPrice = (value: unknown) => typeof value === 'number' && value >= 0;
+const MODEL_FIELDS = new Map<string, (value: unknown) => boolean>([
+  ['model', isText],
+  ['api_key', isText],
+  ['base_url', (value) => typeof value === 'string' && WEB_URL.parse(value) !== undefined],
+  // Below this an agent's instructions alone do not fit.
+  ['context_tokens', (value) => Number.isSafeInteger(value) && Number(value) >= 2_000],
+  ['input_price', isPrice],
+  ['output_price', isPrice],
+]);
 
 /** `heartbeatMs` is PARLEY_SOCKET_HEARTBEAT_MS. */
 function readSocketLimits(reader: Reader): SocketLimits {

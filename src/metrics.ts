@@ -51,6 +51,18 @@ export function createMetrics() {
       registers,
     }),
 
+    agentRunsActive: new Gauge({
+      name: 'parley_agent_runs_active',
+      help: 'Runs of agents that this node is at',
+      registers,
+    }),
+    agentRuns: new Counter({
+      name: 'parley_agent_runs_total',
+      help: 'Runs that this node has ended or paused, by what became of them',
+      labelNames: ['outcome'],
+      registers,
+    }),
+
     outboxPending: new Gauge({
       name: 'parley_outbox_pending',
       help: 'Committed events whose effects are not done yet',
@@ -90,6 +102,14 @@ export function createMetrics() {
     framesDelivered: new Counter({
       name: 'parley_frames_delivered_total',
       help: 'Frames handed to the sockets of this node',
+      registers,
+    }),
+
+    /** Kysely's own are not among them. */
+    statements: new Counter({
+      name: 'parley_statements_total',
+      help: 'Prepared statements sent to Postgres, by name',
+      labelNames: ['name'],
       registers,
     }),
 

@@ -114,6 +114,7 @@ function rowOf(sequence: number): MessageRow {
     reply_to_id: null,
     resource_type: null,
     resource_id: null,
+    agent_run_id: null,
     streaming_state: null,
     client_message_id: `run-${String(sequence).padStart(12, '0')}`,
     has_attachments: false,

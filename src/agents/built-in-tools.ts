@@ -21,7 +21,7 @@ const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]*[a
 export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>> = {
   create_artifact: {
     name: 'Create artifact',
-    description: 'Keeps a text that the agent wrote as a result of its run.',
+    description: 'Keeps a text that the agent wrote as a file of its run, attached to what it says.',
     mutating: true,
     configSchema: Body({
       max_bytes: Type.Optional(
@@ -30,14 +30,14 @@ export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>
     }),
   },
   read_doc: {
-    name: 'Read documentation',
-    description: "Reads a page of this service's documentation.",
+    name: 'Read document',
+    description: 'Reads an artifact of the account, or an attachment of a conversation, as text by its id.',
     mutating: false,
     configSchema: Body({}),
   },
   fetch_url: {
     name: 'Fetch URL',
-    description: 'Reads a public web page or document by its URL.',
+    description: 'Reads a public web page or document as text by its URL.',
     mutating: false,
     configSchema: Body({
       allowed_hosts: Type.Optional(

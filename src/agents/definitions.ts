@@ -2,9 +2,11 @@ import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { requireGrant } from '../accounts/grants.ts';
 import { findRoleById } from '../accounts/roles.ts';
+import { removeEverywhere } from '../conversations/participants.ts';
 import type { Schema } from '../db/schema.ts';
 import type { CreateAgentBody, UpdateAgentBody } from '../protocol/agent-definition.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { cancelRuns } from './runs/cancel-all.ts';
 import {
   type AgentChanges,
   type AgentRow,
@@ -87,7 +89,10 @@ export async function changeAgent(
   return updateAgent(tx, row, changes);
 }
 
-/** Answers its last state; whatever it acts with ends. Throws as `changeAgent`. */
+/**
+ * Answers its last state; whatever it acts with ends, what it is running is cancelled, and it is in no conversation
+ * any more. Throws as `changeAgent`.
+ */
 export async function removeAgent(
   tx: Transaction<Schema>,
   principal: Principal,
@@ -96,6 +101,8 @@ export async function removeAgent(
   const row = await lockAgent(tx, principal.accountId, id);
   refuseSelf(principal, row);
   requireEditable(row);
+  await cancelRuns(tx, principal, row);
+  await removeEverywhere(tx, principal, { id: row.actor_id, name: row.name });
   await deleteAgent(tx, row);
   return row;
 }

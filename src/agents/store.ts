@@ -7,6 +7,8 @@ import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ToolSetting } from './tool-rules.ts';
 import type { StoredTrigger } from './trigger-rules.ts';
+import { nextDue } from './triggers/cron.ts';
+import { eventAgentsOf } from './triggers/event-agents.ts';
 
 /** An agent as it stands in Postgres. */
 export type AgentRow = Selectable<Schema['agent_definitions']>;
@@ -76,6 +78,7 @@ export async function insertAgent(tx: Transaction<Schema>, agent: NewAgent): Pro
       endpoint_tool_slugs: [...(agent.endpointToolSlugs ?? [])],
       endpoint_tool_review: JSON.stringify(agent.endpointToolReview ?? {}),
       tools: JSON.stringify(attach(tools, [], now)),
+      next_due_at: dueBehind(trigger, now),
       created_at: now,
       updated_at: now,
     })
@@ -86,6 +89,7 @@ export async function insertAgent(tx: Transaction<Schema>, agent: NewAgent): Pro
   if (row === undefined) {
     throw new ApiError('resource_exists', 'The account has an agent with this slug.', { param: 'slug' });
   }
+  if (row.trigger_type === 'event') await tellRightsChanged(tx, [eventAgentsOf(accountId)]);
   return row;
 }
 
@@ -134,6 +138,11 @@ export async function findAgent(db: Kysely<Schema>, accountId: string, id: strin
   return row;
 }
 
+/** An agent of any account; undefined where it was deleted. */
+export function readAgent(db: Kysely<Schema>, id: string): Promise<AgentRow | undefined> {
+  return db.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
 /** What can change of an agent; what is left out stays. */
 export interface AgentChanges {
   readonly fields: Omit<Updateable<Schema['agent_definitions']>, 'trigger_config' | 'tools'>;
@@ -155,12 +164,14 @@ export async function updateAgent(
       ...fields,
       ...(trigger !== undefined && { trigger_config: trigger && JSON.stringify(trigger) }),
       ...(tools !== undefined && { tools: JSON.stringify(attach(tools, row.tools, now)) }),
+      next_due_at: dueAfter(row, fields, trigger, now),
       updated_at: now,
     })
     .where('id', '=', row.id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  const { name, role_id } = updated;
+  const { account_id: accountId, name, role_id } = updated;
+  if (row.trigger_type === 'event') await tellRightsChanged(tx, [eventAgentsOf(accountId)]);
   if (name !== row.name || role_id !== row.role_id) {
     await tx
       .updateTable('actors')
@@ -186,7 +197,27 @@ export async function deleteAgent(tx: Transaction<Schema>, row: AgentRow): Promi
     })
     .where('id', '=', row.actor_id)
     .execute();
-  await tellRightsChanged(tx, [row.actor_id]);
+  await tellRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
+}
+
+/** When a changed definition is due next: what is due already stays so, and is taken with its old time. */
+function dueAfter(
+  row: AgentRow,
+  fields: AgentChanges['fields'],
+  trigger: AgentChanges['trigger'],
+  now: string,
+): string | null {
+  if ((fields.status ?? row.status) !== 'active') return null;
+  const isKept = trigger === undefined && row.status === 'active';
+  const isDue = row.next_due_at !== null && Date.parse(row.next_due_at) <= Date.parse(now);
+  return isKept || isDue ? row.next_due_at : dueBehind(trigger ?? row.trigger_config, now);
+}
+
+/** Null where no schedule starts the agent. */
+function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | null {
+  const { cron_schedule, timezone } = trigger ?? {};
+  if (cron_schedule === undefined || timezone === undefined) return null;
+  return nextDue({ cron_schedule, timezone }, new Date(now))?.toISOString() ?? null;
 }
 
 function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {

@@ -2,12 +2,21 @@ import { type AvailableTool, BUILT_IN_TOOLS, type BuiltInTool } from '../protoco
 import { Body } from '../protocol/schema.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-tools.ts';
 
-/** What an endpoint says of itself, as far as a tool shows it (http/route.ts). */
+/** What an endpoint says of itself, as far as a tool shows it or calls it by it (http/route.ts). */
 export interface EndpointFacts {
   readonly name: string;
   readonly method: string;
+  /** With `:name` for parameters. */
+  readonly path: string;
   readonly summary: string;
+  /** Null: any valid credential will do. */
+  readonly permission: string | null;
   readonly agents?: boolean;
+  readonly secret?: boolean;
+  /** JSON Schema of an object, array parameters named with `[]`. */
+  readonly query?: object;
+  /** JSON Schema of an object. */
+  readonly body?: object;
 }
 
 export interface ToolFilters {
@@ -17,15 +26,28 @@ export interface ToolFilters {
 
 /**
  * What agents can be given: the built-in tools, and one tool for each endpoint that is open to agents
- * (design.md sections 1 and 7, agents' limits), derived from the route table. That table is whole only when
- * every slice has made its routes, this one's among them: it is asked for at first use.
+ * (design.md sections 1 and 7, agents' limits) and shows no secret, which would stay in the run that called it,
+ * derived from the route table. That table is whole only when every slice has made its routes, this one's among
+ * them: it is asked for at first use.
  */
 export class ToolCatalogue {
-  readonly #endpoints: () => readonly EndpointFacts[];
+  readonly #routes: () => readonly EndpointFacts[];
+  #endpoints: ReadonlyMap<string, EndpointFacts> | undefined;
   #bySlug: ReadonlyMap<string, AvailableTool> | undefined;
 
-  constructor(endpoints: () => readonly EndpointFacts[]) {
-    this.#endpoints = endpoints;
+  constructor(routes: () => readonly EndpointFacts[]) {
+    this.#routes = routes;
+  }
+
+  /** What the endpoint tools call, by their slugs and in their order: `send_message` is `send-message`. */
+  get endpoints(): ReadonlyMap<string, EndpointFacts> {
+    this.#endpoints ??= new Map(
+      this.#routes()
+        .filter(({ agents, secret }) => agents !== false && secret !== true)
+        .map((facts) => [slugOf(facts), facts] as const)
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+    return this.#endpoints;
   }
 
   /** In the order of the slugs' characters. `q` is looked for in slug, name and description, case ignored. */
@@ -44,18 +66,17 @@ export class ToolCatalogue {
 
   /** Whether `endpoint_tool_slugs` may name it. */
   hasEndpointTool(slug: string): boolean {
-    return this.#tools.get(slug)?.category === 'api_endpoint';
+    return this.endpoints.has(slug);
   }
 
   get #tools(): ReadonlyMap<string, AvailableTool> {
-    this.#bySlug ??= toolsOf(this.#endpoints());
+    this.#bySlug ??= toolsOf(this.endpoints);
     return this.#bySlug;
   }
 }
 
-function toolsOf(endpoints: readonly EndpointFacts[]): ReadonlyMap<string, AvailableTool> {
-  const open = endpoints.filter(({ agents }) => agents !== false);
-  const tools = [...BUILT_IN_TOOLS.map(builtInTool), ...open.map(endpointTool)];
+function toolsOf(endpoints: ReadonlyMap<string, EndpointFacts>): ReadonlyMap<string, AvailableTool> {
+  const tools = [...BUILT_IN_TOOLS.map(builtInTool), ...[...endpoints.values()].map(endpointTool)];
   return new Map(tools.sort((a, b) => (a.slug < b.slug ? -1 : 1)).map((tool) => [tool.slug, tool]));
 }
 
@@ -73,9 +94,14 @@ function builtInTool(slug: BuiltInTool): AvailableTool {
   };
 }
 
-/** `send_message` is the tool `send-message`, called "Send message". */
-function endpointTool({ name, method, summary }: EndpointFacts): AvailableTool {
-  const slug = name.replaceAll('_', '-');
+function slugOf({ name }: EndpointFacts): string {
+  return name.replaceAll('_', '-');
+}
+
+/** `send_message` is called "Send message". */
+function endpointTool(facts: EndpointFacts): AvailableTool {
+  const { name, method, summary } = facts;
+  const slug = slugOf(facts);
   const words = name.replaceAll('_', ' ');
   return {
     id: idOf(slug),

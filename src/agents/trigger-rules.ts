@@ -1,7 +1,7 @@
-import { Cron } from 'croner';
 import type { TriggerConfigInput, TriggerType } from '../protocol/agent-definition.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { TriggerEvent } from '../protocol/trigger-event.ts';
+import { nextDue } from './triggers/cron.ts';
 
 /** What starts an agent, as it is kept: null for those that are started by hand or by a chat. */
 export type StoredTrigger =
@@ -74,11 +74,11 @@ function isTimezone(text: string): boolean {
   }
 }
 
-function everComes(schedule: string, timezone: string): boolean {
+function everComes(cron_schedule: string, timezone: string): boolean {
   // The library takes @daily and its like for any number of fields.
-  if (schedule.trim().split(/\s+/).length !== 5) return false;
+  if (cron_schedule.trim().split(/\s+/).length !== 5) return false;
   try {
-    return new Cron(schedule, { mode: '5-part', timezone, paused: true }).nextRun() !== null;
+    return nextDue({ cron_schedule, timezone }, new Date()) !== null;
   } catch {
     return false;
   }

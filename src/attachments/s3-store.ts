@@ -13,7 +13,7 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/upload.ts';
 import { contentDisposition, downloadName, downloadType } from './download-name.ts';
-import { downloadWindow, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
+import { downloadWindow, firstBytes, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;
@@ -26,7 +26,7 @@ export interface S3StoreOptions {
   readonly now?: () => number;
 }
 
-/** Files in S3, or in what speaks its protocol. Bytes go between it and clients, never through this server. */
+/** Files in S3, or in what speaks its protocol. Bytes of messages go between it and clients, never through this server. */
 export class S3Store implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.s3Bytes;
   readonly #client: S3Client;
@@ -93,12 +93,33 @@ export class S3Store implements ObjectStore {
     return url;
   }
 
+  async put({ key, contentType }: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void> {
+    const object = { Bucket: this.#bucket, Key: key, ContentType: contentType, Body: bytes };
+    try {
+      await this.#client.send(new PutObjectCommand({ ...object, IfNoneMatch: '*' }));
+    } catch (error) {
+      if (statusOf(error) !== 412) throw asUnavailable(error);
+    }
+  }
+
+  async read(key: string, most: number): Promise<Buffer | undefined> {
+    const range = `bytes=0-${most - 1}`;
+    try {
+      const get = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range: range });
+      const { Body } = await this.#client.send(get);
+      return await firstBytes(Body as AsyncIterable<Uint8Array>, most);
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw asUnavailable(error);
+    }
+  }
+
   async sizeOf(key: string): Promise<number | undefined> {
     try {
       const head = new HeadObjectCommand({ Bucket: this.#bucket, Key: key });
       return (await this.#client.send(head)).ContentLength;
     } catch (error) {
-      if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404) return undefined;
+      if (statusOf(error) === 404) return undefined;
       throw asUnavailable(error);
     }
   }
@@ -154,6 +175,10 @@ export class S3Store implements ObjectStore {
 }
 
 const MOST_DOWNLOADS = 10_000;
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+}
 
 async function answered<T>(promise: Promise<T>): Promise<T> {
   try {

@@ -20,6 +20,15 @@ export interface ObjectStore {
    */
   presignDownload(file: StoredFile): Promise<string>;
 
+  /**
+   * Writes an object whole, for what this server makes itself. One that is there stays as it is, and that is no
+   * error: whoever writes a second time writes the same.
+   */
+  put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void>;
+
+  /** The object's first bytes, `most` at most; undefined where nothing, or nothing whole, is under the key. */
+  read(key: string, most: number): Promise<Buffer | undefined>;
+
   /** Bytes of the object; undefined where nothing, or nothing whole, is under the key. */
   sizeOf(key: string): Promise<number | undefined>;
 
@@ -65,3 +74,15 @@ export function downloadWindow(nowMs: number): { readonly beginsAtMs: number; re
 }
 
 const WINDOW_MS = 5 * 60 * 1000;
+
+/** Reads no further than `most` bytes, and lets go of the rest. */
+export async function firstBytes(bytes: AsyncIterable<Uint8Array>, most: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of bytes) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size >= most) break;
+  }
+  return Buffer.concat(pieces).subarray(0, most);
+}

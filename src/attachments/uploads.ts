@@ -32,8 +32,8 @@ export async function readUploads(
 }
 
 /**
- * Removes files that no message has: those that were never attached in time, and those whose last message is
- * gone. Safe on several nodes at once, and again after a failure in between. Rejects with what the store or
+ * Removes files that neither a message nor a run of an agent has: those that were never attached in time, and those
+ * whose last message is gone. Safe on several nodes at once, and again after a failure in between. Rejects with what the store or
  * the database rejects with.
  */
 export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
@@ -63,7 +63,8 @@ const READ_UPLOADS = {
 const IS_OVERDUE = `attached_at IS NULL
   AND created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'`;
 
-const IS_ATTACHED = 'EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)';
+const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key))`;
 
 /** So that each round looks only at what the rounds before it have not found attached. */
 const MARK_ATTACHED = {

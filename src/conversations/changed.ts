@@ -13,6 +13,10 @@ export interface Change {
   readonly id: string;
   /** Whose channel it travels on: the conversation's id, or the actor's for events of a feed. */
   readonly stream: string;
+  /** Whose act it is, of a conversation: what that starts is told apart by it (agents/triggers/). Null or absent: nobody's. */
+  readonly by?: string | null;
+  /** A text was written to its end: the attempt that did, from 1. The event seals it (realtime.md section 3). */
+  readonly attempt?: number;
 }
 
 /** Has everybody told once the transaction has committed (jobs/changed-effects.ts). */

@@ -17,6 +17,8 @@ export interface ConversationFacts {
   readonly title: string | null;
   /** The active ones by actor id, those that have hidden the conversation among them. */
   readonly members: ReadonlyMap<string, Member>;
+  /** Of the members. */
+  readonly agents: readonly AgentMember[];
   /** Under whose name the team writes to the customer; null on team conversations. */
   readonly persona: Actor | null;
 }
@@ -27,6 +29,13 @@ export interface Member {
   readonly role: Participant['role'];
   readonly muted: boolean;
   readonly actor: Actor;
+}
+
+/** What an agent reacts to in the conversation (specification, conversation_participant). */
+export interface AgentMember {
+  readonly actorId: string;
+  readonly policy: NonNullable<Participant['agent_trigger_policy']>;
+  readonly keywords: readonly string[];
 }
 
 const MAX_CACHED = 50_000;
@@ -71,6 +80,8 @@ interface MemberRow extends ActorFields {
   participant_type: Participant['type'];
   role: Participant['role'];
   notifications: Participant['notifications'];
+  agent_trigger_policy: Participant['agent_trigger_policy'];
+  agent_trigger_keywords: readonly string[];
 }
 
 async function loadFacts(
@@ -79,15 +90,13 @@ async function loadFacts(
 ): Promise<(ConversationFacts | undefined)[]> {
   const conversations = await database.query<ConversationRow>(READ_CONVERSATIONS, [ids, CUSTOMER_SERVICE]);
   if (conversations.length === 0) return ids.map(() => undefined);
-  const members = new Map(conversations.map(({ id }) => [id, new Map<string, Member>()]));
-  for (const row of await database.query<MemberRow>(READ_MEMBERS, [[...members.keys()]])) {
-    members.get(row.conversation_id)!.set(row.id, toMember(row));
-  }
-  const facts = new Map(conversations.map((row) => [row.id, toFacts(row, members.get(row.id)!)]));
+  const members = await database.query<MemberRow>(READ_MEMBERS, [conversations.map(({ id }) => id)]);
+  const membersOf = Map.groupBy(members, (row) => row.conversation_id);
+  const facts = new Map(conversations.map((row) => [row.id, toFacts(row, membersOf.get(row.id) ?? [])]));
   return ids.map((id) => facts.get(id));
 }
 
-function toFacts(row: ConversationRow, members: ReadonlyMap<string, Member>): ConversationFacts {
+function toFacts(row: ConversationRow, members: readonly MemberRow[]): ConversationFacts {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -95,7 +104,8 @@ function toFacts(row: ConversationRow, members: ReadonlyMap<string, Member>): Co
     audience: row.audience,
     status: row.status,
     title: row.title,
-    members,
+    members: new Map(members.map((member) => [member.id, toMember(member)])),
+    agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
   };
 }
@@ -108,6 +118,11 @@ function toMember(row: MemberRow): Member {
     muted: row.notifications === 'muted',
     actor: presentActor(row),
   };
+}
+
+function toAgents(row: MemberRow): AgentMember[] {
+  const { id: actorId, agent_trigger_policy: policy, agent_trigger_keywords: keywords } = row;
+  return policy === null ? [] : [{ actorId, policy, keywords }];
 }
 
 const READ_CONVERSATIONS = {
@@ -126,7 +141,7 @@ const READ_MEMBERS = {
   name: 'read-conversation-members',
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
-      a.id, a.type, a.name, a.handle, a.avatar_url
+      p.agent_trigger_policy, p.agent_trigger_keywords, a.id, a.type, a.name, a.handle, a.avatar_url
     FROM participants p JOIN actors a ON a.id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,
 };

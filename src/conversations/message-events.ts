@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { Audience } from '../protocol/conversation.ts';
+import type { StreamSeal } from '../protocol/event-data.ts';
 import type { MessageOutcome } from '../protocol/message-outcome.ts';
 import type { Change } from './changed.ts';
 import { messageEvent, presentMessage } from './message-present.ts';
@@ -21,7 +23,9 @@ export async function messageUpdates(
 ): Promise<readonly DomainEvent[]> {
   const rows = await database.query<MessageRow & { audience: Audience }>(READ_SENT, [idsOf(changes)]);
   const messages = await withParts(database, files, rows);
-  return messages.map((message, index) => messageEvent('message.updated', message, rows[index]!.audience));
+  return messages.map((message, index) =>
+    sealed(messageEvent('message.updated', message, rows[index]!.audience), message.row, changes),
+  );
 }
 
 /** `draft.created`, `draft.updated` and `scheduled.updated`: changes of one of these events. */
@@ -33,7 +37,8 @@ export async function outsideUpdates(
   const [first] = changes;
   if (first === undefined) return [];
   const rows = await database.query<OutsideRow>(READ_OUTSIDE, [idsOf(changes)]);
-  return outsideEvents(database, files, rows, () => first.event as OutsideEvent);
+  const events = await outsideEvents(database, files, rows, () => first.event as OutsideEvent);
+  return events.map((event, index) => sealed(event, rows[index]!, changes));
 }
 
 /**
@@ -73,7 +78,26 @@ async function outsideEvents(
     at: row.updated_at,
     team: { ...presentMessage(row, { sender, attachments }), outcome: rows[index]!.outcome },
     customer: undefined,
+    streaming: row.streaming_state === 'streaming',
   }));
+}
+
+/** Of a text that was written to its end, what its readers check their pieces against: of the body as it was read. */
+function sealed(
+  event: DomainEvent,
+  { id, body, deleted_at }: MessageRow,
+  changes: readonly Change[],
+): DomainEvent {
+  const attempt = changes.find((change) => change.id === id && change.attempt !== undefined)?.attempt;
+  if (attempt === undefined || event.streaming === true || deleted_at !== null) return event;
+  const text = body ?? '';
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const stream: StreamSeal = { attempt, length: text.length, sha256 };
+  return {
+    ...event,
+    team: event.team && { ...event.team, stream },
+    customer: event.customer && { ...event.customer, stream },
+  };
 }
 
 function idsOf(changes: readonly Change[]): string[] {

@@ -5,6 +5,7 @@ import type { Actor } from '../protocol/actor.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
 import { forCustomer, type MessageExpansions, presentMessage } from './message-present.ts';
 import { type MessageRow, readActors, readAttachments } from './message-rows.ts';
+import { readRuns } from './run-present.ts';
 
 /** Who looks at messages, as far as it changes what they show. */
 export interface Viewer {
@@ -26,12 +27,13 @@ export async function expandMessages(
   include: readonly MessageInclude[],
 ): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
   const wanted = new Set(include);
-  // Who wrote behind a persona is not a customer's business: not even looked up.
-  if (viewer.customer) wanted.delete('author');
-  const [actors, attachments, resources] = await Promise.all([
+  // Who or what wrote behind a persona is not a customer's business: not even looked up.
+  if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
+  const [actors, attachments, resources, runs] = await Promise.all([
     readOthers(database, viewer.actor, rows, wanted),
     readAttachments(database, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
     readResources(database, wanted.has('resource') ? rows : []),
+    readRuns(database, wanted.has('agent_run') ? runIdsOf(rows) : []),
   ]);
   const shown = new Map<MessageRow, ChatMessage>();
   for (const row of rows) {
@@ -40,6 +42,7 @@ export async function expandMessages(
       ...(wanted.has('author') && { author: actors.get(row.author_id ?? '') ?? null }),
       ...(wanted.has('attachments') && { attachments: attachments.get(row.id) ?? [] }),
       ...(wanted.has('resource') && { resource: resources.get(resourceKey(row) ?? '') ?? null }),
+      ...(wanted.has('agent_run') && { agent_run: runs.get(row.agent_run_id ?? '') ?? null }),
     };
     const message = presentMessage(row, expansions);
     shown.set(row, viewer.customer ? forCustomer(message) : message);
@@ -64,6 +67,10 @@ async function readOthers(
 
 function idsWithAttachments(rows: readonly MessageRow[]): string[] {
   return rows.filter((row) => row.has_attachments).map((row) => row.id);
+}
+
+function runIdsOf(rows: readonly MessageRow[]): string[] {
+  return [...new Set(rows.flatMap(({ agent_run_id }) => agent_run_id ?? []))];
 }
 
 function readResources(database: Queries, rows: readonly MessageRow[]) {

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../engine/publish.ts';
 import type { Actor, Entity } from '../protocol/actor.ts';
+import type { AgentRun } from '../protocol/agent-run.ts';
 import type { Attachment } from '../protocol/attachment.ts';
 import type { ChatMessage } from '../protocol/chat-message.ts';
 import type { Audience, Conversation } from '../protocol/conversation.ts';
@@ -13,6 +14,7 @@ export interface MessageExpansions {
   readonly attachments?: readonly Attachment[];
   readonly reply_to?: ChatMessage | null;
   readonly resource?: Entity | null;
+  readonly agent_run?: AgentRun | null;
 }
 
 /** A row as the team sees it (specification, chat_message). */
@@ -35,7 +37,7 @@ export function presentMessage(row: MessageRow, expansions: MessageExpansions = 
     resource: expansions.resource ?? null,
     channel: row.channel,
     scheduled_at: row.scheduled_at,
-    agent_run: null,
+    agent_run: expansions.agent_run ?? null,
     streaming_state: row.streaming_state,
     client_message_id: row.client_message_id,
     edited_at: row.edited_at,
@@ -71,5 +73,6 @@ export function messageEvent(
     at: row.updated_at,
     team,
     customer: visibleToCustomers(row, audience) ? forCustomer(team) : undefined,
+    streaming: row.streaming_state === 'streaming',
   };
 }

@@ -30,6 +30,7 @@ export interface MessageRow {
   readonly reply_to_id: string | null;
   readonly resource_type: 'account' | 'actor' | 'entity' | null;
   readonly resource_id: string | null;
+  readonly agent_run_id: string | null;
   readonly streaming_state: ChatMessage['streaming_state'];
   readonly client_message_id: string | null;
   readonly has_attachments: boolean;
@@ -65,6 +66,7 @@ export const MESSAGE_COLUMNS = [
   'reply_to_id',
   'resource_type',
   'resource_id',
+  'agent_run_id',
   'streaming_state',
   'client_message_id',
   'has_attachments',

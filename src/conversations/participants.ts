@@ -9,7 +9,7 @@ import { after } from '../protocol/transitions.ts';
 import { requireManager, requireOwner } from './access.ts';
 import { tellAdded } from './added.ts';
 import { audit } from './audit.ts';
-import { tellChanged } from './changed.ts';
+import { type Change, tellChanged } from './changed.ts';
 import { addParticipant, type ConversationRow, type ParticipantRow } from './create.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 import { lockConversation } from './standing.ts';
@@ -127,6 +127,53 @@ export async function leaveConversation(
   await note(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
   await say(tx, principal, conversation, isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`);
   return gone;
+}
+
+/**
+ * Takes an actor that can do nothing any more out of whatever it is in, with what everybody is told of a removal.
+ * The caller answers for it: no role is looked at, and a group that it owned alone is left to the account's admins.
+ */
+export async function removeEverywhere(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  { id: actorId, name }: { readonly id: string; readonly name: string },
+): Promise<void> {
+  const memberships = tx
+    .selectFrom('participants')
+    .where('actor_id', '=', actorId)
+    .where('membership', 'in', ['active', 'hidden']);
+  const conversations = await tx
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', 'in', memberships.select('conversation_id'))
+    // In one order, so that two of these cannot wait for each other.
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  const changes: Change[] = [];
+  for (const conversation of conversations) {
+    const { id: stream } = conversation;
+    const own = await memberships
+      .select(['id', 'membership'])
+      .where('conversation_id', '=', stream)
+      .executeTakeFirst();
+    // It left while its conversation was waited for.
+    if (own === undefined) continue;
+    const membership = after(MEMBERSHIP_MOVES, 'remove', own.membership);
+    const gone = await writeParticipant(tx, own.id, { membership });
+    changes.push(
+      { event: 'participant.removed', id: own.id, stream },
+      { event: 'conversation.removed', id: stream, stream: actorId },
+    );
+    await note(tx, principal, gone, 'participant.removed', {});
+    await say(tx, principal, conversation, `removed ${name}`);
+  }
+  if (changes.length === 0) return;
+  await tellRightsChanged(
+    tx,
+    conversations.map(({ id }) => id),
+  );
+  await tellChanged(tx, changes);
 }
 
 /** The participant, as long as it is a member. Throws `resource_not_found` (param participant_id). */

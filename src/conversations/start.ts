@@ -9,6 +9,7 @@ import { tellAdded } from './added.ts';
 import { audit } from './audit.ts';
 import { tellChanged } from './changed.ts';
 import { type ConversationRow, createUnlessThere, directKeyOf, type NewConversation } from './create.ts';
+import { tellCreated } from './created.ts';
 import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
 
 /**
@@ -31,14 +32,15 @@ export async function startConversation(
   }
   const { conversation, participants } = created;
   const { id } = conversation;
+  const actorId = principal.actor.id;
+  await tellCreated(tx, conversation, actorId);
   await tellChanged(
     tx,
     participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
   );
   for (const participant of participants) {
-    await tellAdded(tx, { participantId: participant.id, by: principal.actor.id });
+    await tellAdded(tx, { participantId: participant.id, by: actorId });
   }
-  const actorId = principal.actor.id;
   await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.created' });
   return { conversation, isNew: true };
 }

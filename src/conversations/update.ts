@@ -126,7 +126,7 @@ async function write(
     })
     .where('id', '=', id)
     .execute();
-  await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id }]);
+  await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
   // What conversations/directory.ts keeps.
   if (changes.some(({ set }) => 'title' in set || 'status' in set)) await tellRightsChanged(tx, [id]);
   for (const { action, details, says } of changes) {

@@ -39,7 +39,7 @@ export async function moveLane(
     })
     .where('id', '=', id)
     .execute();
-  if (isVisible) await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id }]);
+  if (isVisible) await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
 
   // A draft in between neither resolves nor reopens: customers would see that there is one.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
 import { noteOutbox, type OutboxRow } from './outbox.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
@@ -12,6 +13,8 @@ import { isUnavailable, named } from './unavailable.ts';
 export interface DatabaseOptions {
   readonly url: string;
   readonly log: Logger;
+  /** Where statements are counted. */
+  readonly metrics?: Pick<Metrics, 'statements'>;
   /** Of the pool; the pipelined connection comes on top. Default 10. */
   readonly maxConnections?: number | undefined;
   /** How long a query may take, in milliseconds, before its connection counts as dead. Default 10,000. */
@@ -57,8 +60,10 @@ export class Database implements Queries {
   readonly #config: pg.ClientConfig;
   #tellCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
+  readonly #count: (name: string) => void;
 
-  constructor({ url, log, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
+  constructor({ url, log, metrics, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
+    this.#count = (name) => metrics?.statements.inc({ name });
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
     this.#config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
     this.pool = new pg.Pool({ ...this.#config, max: maxConnections, idleTimeoutMillis: 30_000 });
@@ -73,7 +78,7 @@ export class Database implements Queries {
     });
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
-      new PipelinedConnection({ url, log, queryTimeoutMs, settings, gather });
+      new PipelinedConnection({ url, log, onStatement: this.#count, queryTimeoutMs, settings, gather });
     this.pipeline = connect();
     this.#readers = Array.from({ length: READERS }, () => connect(undefined, GATHERED_READS));
     this.writers = Array.from({ length: WRITERS }, () => connect());
@@ -97,6 +102,7 @@ export class Database implements Queries {
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
   async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
+    this.#count(statement.name);
     let client: pg.PoolClient | undefined;
     try {
       client = await this.pool.connect();

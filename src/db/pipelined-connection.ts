@@ -7,6 +7,8 @@ import { DatabaseUnavailableError, named } from './unavailable.ts';
 export interface PipelinedConnectionOptions {
   readonly url: string;
   readonly log: Logger;
+  /** Called with the name of each statement. */
+  readonly onStatement?: (name: string) => void;
   /** A query that has no answer after this long, in milliseconds, rejects and takes the connection with it. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
@@ -37,9 +39,11 @@ export class PipelinedConnection {
   #retry: NodeJS.Timeout | undefined;
   #backoffMs = MIN_BACKOFF_MS;
   readonly #gather: number;
+  readonly #onStatement: ((name: string) => void) | undefined;
 
   constructor(options: PipelinedConnectionOptions) {
     this.#gather = options.gather ?? 1;
+    this.#onStatement = options.onStatement;
     const queryTimeoutMs = options.queryTimeoutMs ?? 10_000;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
     this.#config = {
@@ -70,6 +74,7 @@ export class PipelinedConnection {
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
   async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
+    this.#onStatement?.(statement.name);
     try {
       const { rows } = await this.#send(query);
       return rows;

@@ -13,6 +13,14 @@ import type { Channel, MessageKind, MessageStatus, Visibility } from '../protoco
 import type { Audience, Conversation, ConversationType } from '../protocol/conversation.ts';
 import type { Notification } from '../protocol/notification.ts';
 import type { Participant } from '../protocol/participant.ts';
+import type {
+  AgentOccurrencesTable,
+  AgentRunActionsTable,
+  AgentRunStepsTable,
+  AgentRunsTable,
+  ArtifactsTable,
+} from './agent-run-tables.ts';
+import type { Streamed, Time, Times } from './columns.ts';
 
 /**
  * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds,
@@ -41,19 +49,11 @@ export interface Schema {
   group_members: GroupMembersTable;
   refresh_tokens: RefreshTokensTable;
   uploads: UploadsTable;
-}
-
-/** Written by Postgres unless given. */
-type Time = ColumnType<string, string | undefined, string>;
-
-interface Times {
-  created_at: Time;
-  updated_at: Time;
-}
-
-/** Rows that clients are streamed. */
-interface Streamed {
-  changed_in: Generated<string>;
+  agent_runs: AgentRunsTable;
+  agent_run_steps: AgentRunStepsTable;
+  agent_run_actions: AgentRunActionsTable;
+  artifacts: ArtifactsTable;
+  agent_occurrences: AgentOccurrencesTable;
 }
 
 interface SettingsTable {
@@ -271,6 +271,7 @@ interface AgentDefinitionsTable extends Times {
   endpoint_tool_slugs: Generated<string[]>;
   endpoint_tool_review: ColumnType<Readonly<Record<string, boolean>>, string | undefined, string>;
   tools: ColumnType<readonly AttachedTool[], string | undefined, string>;
+  next_due_at: string | null;
 }
 
 /** `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that events start. */

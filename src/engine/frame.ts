@@ -3,7 +3,7 @@
  * bytes for each audience, ready for the sockets. Nodes read the header alone and pass bytes on
  * unparsed.
  *
- * Layout, little-endian: kind u8 · reserved u8 · stream length u8 · resource length u8 ·
+ * Layout, little-endian: kind u8 · flags u8 · stream length u8 · resource length u8 ·
  * sequence f64 · updatedAtUs f64 · team length u32 · customer length u32 · stream · resource · team ·
  * customer. A length of 0 is "nothing for this audience".
  */
@@ -15,8 +15,13 @@ export interface Frame {
   readonly resource: string;
   /** The message's number in its conversation; 0 for events outside the timeline. */
   readonly sequence: number;
-  /** `updated_at` of the resource in microseconds since 1970; 0 where it has none. */
+  /**
+   * `updated_at` of the resource in microseconds since 1970; 0 where it has none. Of a piece of a text that is
+   * being written: its place in it (stream-place.ts).
+   */
   readonly updatedAtUs: number;
+  /** The text of the resource is still being written: pieces of it follow. */
+  readonly streaming?: true;
   /** The event for the team, as socket bytes; undefined where the team gets none. */
   readonly team: Buffer | undefined;
   /** The same for customers. */
@@ -38,11 +43,16 @@ export const FRAME_KINDS = {
   invalidate: 6,
   /** What the node named by `resource` says of its sockets in a conversation (gateway/presence.ts); for nodes alone. */
   presence: 7,
+  /** Whoever writes the message named by `resource` is asked how far it is; for nodes alone. No bytes. */
+  ask: 8,
+  /** The answer: the bytes of its `message.snapshot`, at their place in the text; for nodes alone. */
+  told: 9,
 } as const;
 
 export type FrameKind = (typeof FRAME_KINDS)[keyof typeof FRAME_KINDS];
 
 const FIXED_BYTES = 28;
+const STREAMING = 1;
 
 /** Byte length of `encodeFrame(frame)`. */
 export function frameBytes(frame: Frame): number {
@@ -61,7 +71,7 @@ export function encodeFrame(frame: Frame): Buffer {
   requireCarriable(frame.resource);
   const bytes = Buffer.allocUnsafe(frameBytes(frame));
   bytes[0] = frame.kind;
-  bytes[1] = 0;
+  bytes[1] = frame.streaming === true ? STREAMING : 0;
   bytes[2] = frame.stream.length;
   bytes[3] = frame.resource.length;
   bytes.writeDoubleLE(frame.sequence, 4);
@@ -89,7 +99,7 @@ export function decodeFrame(bytes: Buffer): Frame {
   const resourceStart = FIXED_BYTES + streamLength;
   const teamStart = resourceStart + resourceLength;
   const customerStart = teamStart + teamLength;
-  return {
+  const frame: Frame = {
     kind,
     stream: bytes.toString('latin1', FIXED_BYTES, resourceStart),
     resource: bytes.toString('latin1', resourceStart, teamStart),
@@ -98,6 +108,7 @@ export function decodeFrame(bytes: Buffer): Frame {
     team: teamLength === 0 ? undefined : bytes.subarray(teamStart, customerStart),
     customer: customerLength === 0 ? undefined : bytes.subarray(customerStart, size),
   };
+  return bytes[1] === STREAMING ? { ...frame, streaming: true } : frame;
 }
 
 function requireCarriable(id: string): void {
@@ -106,5 +117,5 @@ function requireCarriable(id: string): void {
 }
 
 function isFrameKind(kind: number): kind is FrameKind {
-  return kind >= FRAME_KINDS.created && kind <= FRAME_KINDS.presence;
+  return kind >= FRAME_KINDS.created && kind <= FRAME_KINDS.told;
 }

@@ -1,6 +1,7 @@
 import { EVENTS, type EventFrame, type EventName } from '../protocol/events.ts';
 import type { Engine } from './engine.ts';
 import { FRAME_KINDS, type Frame } from './frame.ts';
+import { packPlace, type StreamPlace } from './stream-place.ts';
 
 /** Something that became true in Postgres (or, for ephemeral events, is happening now). */
 export interface DomainEvent {
@@ -19,6 +20,10 @@ export interface DomainEvent {
   readonly team: object | undefined;
   /** The resource as customers see it; undefined: not for them. */
   readonly customer: object | undefined;
+  /** Its text is still being written. */
+  readonly streaming?: boolean;
+  /** Of a piece of such a text. */
+  readonly place?: StreamPlace;
 }
 
 /**
@@ -38,10 +43,15 @@ export function toFrame(event: DomainEvent): Frame {
     stream: event.stream,
     resource: event.resource,
     sequence: event.sequence,
-    updatedAtUs: order === 'ephemeral' ? 0 : microseconds(event.at),
+    updatedAtUs: order === 'ephemeral' ? placeOf(event) : microseconds(event.at),
+    ...(event.streaming === true && { streaming: true as const }),
     team: event.team && encodeEvent(event, event.team),
     customer: event.customer && encodeEvent(event, event.customer),
   };
+}
+
+function placeOf({ place }: DomainEvent): number {
+  return place === undefined ? 0 : packPlace(place);
 }
 
 /** The frame that says of a number that no message will ever carry it. */
@@ -55,6 +65,15 @@ export function voidFrame(conversationId: string, sequence: number): Frame {
     team: undefined,
     customer: undefined,
   };
+}
+
+/** A question of one node, and its answer, on a conversation's channel (FRAME_KINDS.ask, told). */
+export function askFrame(conversationId: string, messageId: string): Frame {
+  return { ...voidFrame(conversationId, 0), kind: FRAME_KINDS.ask, resource: messageId };
+}
+
+export function toldFrame(snapshot: DomainEvent): Frame {
+  return { ...toFrame(snapshot), kind: FRAME_KINDS.told };
 }
 
 function encodeEvent(event: DomainEvent, data: object): Buffer {

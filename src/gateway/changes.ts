@@ -1,3 +1,4 @@
+import { changedRuns } from '../agents/runs/events.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import { changedConversations, changedMemberships } from '../conversations/conversation-events.ts';
 import { changedOutside } from '../conversations/message-events.ts';
@@ -30,7 +31,7 @@ export interface Changes {
 /**
  * What readers of these streams may have missed since the transaction `since` (an xid8 as decimal text)
  * beside new messages, which come by their numbers: messages that changed, what is outside the timeline,
- * the conversations and participants themselves; of actors, their conversations and notifications. One
+ * the conversations and participants themselves; of actors, their conversations, notifications and runs. One
  * query where nothing did.
  */
 export async function readChanges(
@@ -57,7 +58,7 @@ export async function readChanges(
   return { frames, tooMany };
 }
 
-type Part = 'messages' | 'conversation' | 'participants' | 'memberships' | 'notifications';
+type Part = 'messages' | 'conversation' | 'participants' | 'memberships' | 'notifications' | 'runs';
 
 interface Changed {
   readonly stream: string;
@@ -86,6 +87,8 @@ async function readEvents(
   if (ofMembers.length > 0) events.push(...(await changedMemberships(database, ofMembers, since)));
   const ofRecipients = ids('notifications');
   if (ofRecipients.length > 0) events.push(...(await changedNotifications(database, ofRecipients, since)));
+  const ofTriggerers = ids('runs');
+  if (ofTriggerers.length > 0) events.push(...(await changedRuns(database, ofTriggerers, since)));
   return events;
 }
 
@@ -125,6 +128,10 @@ const READ_CHANGED = {
       UNION ALL
       SELECT s.id, 'notifications' FROM unnest($2::text[]) AS s(id), LATERAL (
         SELECT FROM notifications n WHERE n.recipient_id = s.id AND n.changed_in >= $3::xid8
+          LIMIT $4) AS changed
+      UNION ALL
+      SELECT s.id, 'runs' FROM unnest($2::text[]) AS s(id), LATERAL (
+        SELECT FROM agent_runs r WHERE r.triggered_by = s.id AND r.changed_in >= $3::xid8
           LIMIT $4) AS changed
     ) AS changed GROUP BY stream, part`,
 };

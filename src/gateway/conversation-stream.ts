@@ -44,6 +44,7 @@ export class ConversationStream {
   readonly audience: Audience;
   readonly journal = new Journal();
   readonly #context: StreamContext;
+  readonly #onDelivered: (frame: Frame) => void;
   readonly #held = new Map<number, Frame>();
   /** Changes of messages that are not delivered yet, by the message's number. */
   readonly #heldUpdates = new Map<number, Frame[]>();
@@ -57,13 +58,23 @@ export class ConversationStream {
   #holeTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `settled`: a number up to which everything is settled. What lies between it and the head is filled in. */
-  constructor(id: string, audience: Audience, settled: number, context: StreamContext) {
+  /**
+   * `settled`: a number up to which everything is settled. What lies between it and the head is filled in.
+   * `onDelivered` is called behind each frame that was put on the topics.
+   */
+  constructor(
+    id: string,
+    audience: Audience,
+    settled: number,
+    context: StreamContext,
+    onDelivered: (frame: Frame) => void = () => {},
+  ) {
     this.id = id;
     this.audience = audience;
     this.#delivered = settled;
     this.#known = settled;
     this.#context = context;
+    this.#onDelivered = onDelivered;
   }
 
   /** The number up to which this node has delivered. */
@@ -167,6 +178,7 @@ export class ConversationStream {
     const { broadcast } = this.#context;
     if (frame.team !== undefined) broadcast(topics.durable(this.id, 'team'), frame.team);
     if (frame.customer !== undefined) broadcast(topics.durable(this.id, 'customer'), frame.customer);
+    this.#onDelivered(frame);
   }
 
   #isNews(frame: Frame): boolean {

@@ -8,8 +8,8 @@ export interface SheddingOptions {
   readonly broadcast: Broadcast;
   /** Bytes queued for a reader over which it gets no ephemeral events. */
   readonly ephemeralBytes: number;
-  /** The reader gets them again: what it needs to know of those that it missed is to be sent. */
-  readonly onRestored: (reader: Reader) => void;
+  /** The reader may have them again: it is to be put on their topic, with what it needs of those that it missed. */
+  readonly restore: (reader: Reader) => void;
 }
 
 /**
@@ -46,15 +46,13 @@ export class Shedding {
   }
 
   #withhold(reader: Reader, subscription: unknown): void {
-    const { conversationId, readers, ephemeralBytes, onRestored } = this.#options;
+    const { conversationId, readers, ephemeralBytes, restore } = this.#options;
     const topic = topics.ephemeral(conversationId, reader.audience);
     // Off it already, or still behind its replay.
     if (!reader.isOn(topic)) return;
     reader.leave(topic);
     void reader.drained(ephemeralBytes / RESUME_AT).then(() => {
-      if (reader.closed || readers.get(reader) !== subscription) return;
-      reader.join(topic);
-      onRestored(reader);
+      if (!reader.closed && readers.get(reader) === subscription) restore(reader);
     });
   }
 }

@@ -4,11 +4,13 @@ import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
+import { askFrame } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
-import type { SettledHead, Timeline } from '../messages/timeline.ts';
+import type { Standing, Timeline } from '../messages/timeline.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { ConversationStream, type Moved, type StreamContext } from './conversation-stream.ts';
+import { LiveTexts } from './live-texts.ts';
 import type { Presence } from './presence.ts';
 import { type Audience, type Broadcast, type Reader, topics } from './reader.ts';
 import { MAX_REPLAY, type Position, type ReadAhead, readAhead, replay, sendChanges } from './replay.ts';
@@ -48,7 +50,7 @@ export class Streams {
   readonly #options: StreamsOptions;
   readonly #context: StreamContext;
   readonly #stretches: Stretches;
-  readonly #settledHeads: GatheredReads<string, SettledHead>;
+  readonly #standings: GatheredReads<string, Standing>;
   readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
   readonly #conversations = new Map<string, OpenStream>();
   readonly #feeds = new Map<string, Feed>();
@@ -58,7 +60,7 @@ export class Streams {
     this.#context = options;
     this.#stretches = new Stretches(options);
     const { timeline } = options;
-    this.#settledHeads = new GatheredReads((ids) => timeline.settledHeads(ids));
+    this.#standings = new GatheredReads((ids) => timeline.standings(ids));
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks));
   }
 
@@ -163,7 +165,7 @@ export class Streams {
   #acquire(conversationId: string): OpenStream {
     let open = this.#conversations.get(conversationId);
     if (open === undefined) {
-      open = new OpenStream(conversationId, this.#options, this.#context, this.#settledHeads);
+      open = new OpenStream(conversationId, this.#options, this.#context, this.#standings);
       this.#conversations.set(conversationId, open);
     }
     return open;
@@ -198,8 +200,10 @@ export class Streams {
     await replay(this.#stretches, stream, reader, position, ahead, cancelled, () => {
       const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
       reader.send(encode({ type: 'caught_up', conversation_id: stream.id, sequence }));
-      for (const topic of topicsOf(stream.id, reader.audience)) reader.join(topic);
-      this.#options.presence.entered(stream.id, reader);
+      reader.join(topics.durable(stream.id, reader.audience));
+      this.#conversations
+        .get(stream.id)
+        ?.admit(reader, () => this.#options.presence.entered(stream.id, reader));
     });
   }
 
@@ -219,6 +223,7 @@ class OpenStream {
   readonly #id: string;
   readonly #options: StreamsOptions;
   #shedding: Shedding | undefined;
+  #texts: LiveTexts | undefined;
   #subscription: Subscription | undefined;
   #closed = false;
 
@@ -226,11 +231,11 @@ class OpenStream {
     id: string,
     options: StreamsOptions,
     context: StreamContext,
-    settledHeads: GatheredReads<string, SettledHead>,
+    standings: GatheredReads<string, Standing>,
   ) {
     this.#id = id;
     this.#options = options;
-    this.ready = this.#open(id, options, context, settledHeads);
+    this.ready = this.#open(id, options, context, standings);
     // Whoever joins awaits it; the stream itself survives that nobody does.
     this.ready.catch(() => {});
   }
@@ -243,15 +248,40 @@ class OpenStream {
       readers: this.readers,
       broadcast,
       ephemeralBytes: limits.ephemeralBytes,
-      onRestored: (reader) => presence.repeat(this.#id, reader),
+      restore: (reader) => this.admit(reader, () => presence.repeat(this.#id, reader)),
     });
     return this.#shedding;
+  }
+
+  /** What is being written here, made with the first of it. */
+  get #liveTexts(): LiveTexts {
+    this.#texts ??= new LiveTexts({
+      ask: (messageId) => {
+        // Asked again with the next piece.
+        this.#options.engine.publish(this.#id, askFrame(this.#id, messageId)).catch(() => {});
+      },
+      broadcast: (frame) => this.shedding.deliver(frame),
+    });
+    return this.#texts;
+  }
+
+  /** Puts a reader that has everything durable on the ephemeral events too, then calls `entered`. */
+  admit(reader: Reader, entered: () => void): void {
+    const subscription = this.readers.get(reader);
+    const enter = () => {
+      reader.join(topics.ephemeral(this.#id, reader.audience));
+      entered();
+    };
+    const isWanted = () => !reader.closed && this.readers.get(reader) === subscription;
+    if (this.#texts === undefined) enter();
+    else this.#texts.admit(reader, isWanted, enter);
   }
 
   close(): void {
     this.#closed = true;
     this.#subscription?.unsubscribe();
     this.stream?.close();
+    this.#texts?.close();
     this.#options.presence.closed(this.#id);
   }
 
@@ -260,7 +290,7 @@ class OpenStream {
     id: string,
     options: StreamsOptions,
     context: StreamContext,
-    settledHeads: GatheredReads<string, SettledHead>,
+    standings: GatheredReads<string, Standing>,
   ): Promise<ConversationStream> {
     const early: Frame[] = [];
     let receive = (frame: Frame): void => {
@@ -268,21 +298,43 @@ class OpenStream {
     };
     this.#subscription = await options.engine.subscribe(id, (frame) => {
       if (this.#closed) return;
-      if (frame.kind === FRAME_KINDS.presence) options.presence.heard(id, frame);
-      else if (frame.kind === FRAME_KINDS.ephemeral) this.shedding.deliver(frame);
-      else receive(frame);
+      if (!this.#receiveApart(frame)) receive(frame);
     });
     if (this.#closed) this.#subscription.unsubscribe();
     else options.presence.opened(id);
     const facts = await options.directory.facts(id);
-    const { head, settled } = await settledHeads.ask(id);
-    const stream = new ConversationStream(id, facts?.audience ?? 'internal', settled, context);
+    const { head, settled, writing } = await standings.ask(id);
+    const audience = facts?.audience ?? 'internal';
+    const stream = new ConversationStream(id, audience, settled, context, (frame) => {
+      if (frame.streaming === true) this.#liveTexts.delivered(frame);
+      else this.#texts?.delivered(frame);
+    });
+    for (const messageId of writing) this.#liveTexts.found(messageId);
     if (this.#closed) stream.close();
     this.stream = stream;
     receive = (frame) => stream.receive(frame);
     for (const frame of early) stream.receive(frame);
     if (head > settled) stream.fill(head).catch(() => {});
     return stream;
+  }
+
+  /** False for what is durable. */
+  #receiveApart(frame: Frame): boolean {
+    switch (frame.kind) {
+      case FRAME_KINDS.presence:
+        this.#options.presence.heard(this.#id, frame);
+        return true;
+      case FRAME_KINDS.ephemeral:
+        // Of a text that is being written it says where it stands.
+        if (frame.updatedAtUs === 0) this.shedding.deliver(frame);
+        else this.#texts?.pass(frame);
+        return true;
+      case FRAME_KINDS.told:
+        this.#texts?.told(frame);
+        return true;
+      default:
+        return frame.kind === FRAME_KINDS.ask;
+    }
   }
 }
 

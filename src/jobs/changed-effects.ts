@@ -11,6 +11,8 @@ export interface ChangedEffectsOptions {
   readonly database: Queries;
   readonly engine: Engine;
   readonly readers: Readonly<Partial<Record<EventName, ReadEvents>>>;
+  /** Messages of the timeline that were written to their ends: what that causes besides the event. */
+  readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -26,12 +28,16 @@ export class ChangedEffects {
 
   /** Rejects when some node could not be told. */
   async tell({ changes }: { readonly changes: readonly Change[] }): Promise<void> {
-    const { database, engine, readers } = this.#options;
+    const { database, engine, readers, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
       const read = readers[event];
       if (read === undefined) throw new Error(`nobody reads what ${event} is about`);
       const events = await read(database, ofEvent);
       await Promise.all(events.map((one) => publish(engine, one)));
     }
+    const finished = changes.filter(
+      ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,
+    );
+    if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
   }
 }

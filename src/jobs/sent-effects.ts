@@ -1,7 +1,12 @@
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { messageEvent } from '../conversations/message-present.ts';
-import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
+import {
+  type MessageRow,
+  type MessageWithParts,
+  messageColumns,
+  withParts,
+} from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { removeDone } from '../db/outbox.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -19,6 +24,8 @@ export interface SentEffectsOptions {
   readonly files: Downloads;
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
+  /** What messages start inside Postgres besides; called before their outbox row goes, and may be called again. */
+  readonly onSaid?: (messages: readonly MessageRow[]) => Promise<void>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -62,8 +69,15 @@ export class SentEffects {
       if (facts !== undefined) messages.push({ ...message, audience: facts.audience });
     }
     const everybodyTold = await this.#tell(messages);
-    await this.#notify(messages);
+    await this.#cause(messages);
     if (!everybodyTold) throw new Error('some nodes were not told');
+  }
+
+  /** Texts that were written to their ends: who was not notified of the beginning is of the whole. May be called again. */
+  async finished(ids: readonly string[]): Promise<void> {
+    const { database, files } = this.#options;
+    const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);
+    await this.#cause(await withParts(database, files, rows));
   }
 
   /** Resolves when nothing is in flight. */
@@ -96,7 +110,7 @@ export class SentEffects {
   }
 
   async #run(rows: readonly Told[]): Promise<void> {
-    await this.#notify(rows.flatMap(({ messages }) => messages));
+    await this.#cause(rows.flatMap(({ messages }) => messages));
     const told = await Promise.all(rows.map((row) => row.everybodyTold));
     const done = rows.filter((_, index) => told[index]);
     if (done.length > 0) {
@@ -107,10 +121,17 @@ export class SentEffects {
     }
   }
 
-  async #notify(messages: readonly CommittedMessage[]): Promise<void> {
+  async #cause(messages: readonly MessageWithParts[]): Promise<void> {
+    await this.#notify(messages);
+    await this.#options.onSaid?.(messages.map(({ row }) => row));
+  }
+
+  async #notify(messages: readonly MessageWithParts[]): Promise<void> {
     const { database, directory, engine } = this.#options;
     const wanted: NewNotification[] = [];
     for (const { row, sender } of messages) {
+      // There is nothing to read yet.
+      if (row.streaming_state === 'streaming') continue;
       const cached = directory.facts(row.conversation_id);
       const facts = cached instanceof Promise ? await cached : cached;
       if (facts !== undefined) wanted.push(...notificationsFor(row, sender, facts));

@@ -46,6 +46,7 @@ export async function compose(
       reply_to_id: body.reply_to_message_id ?? null,
       resource_type: body.link_resource_type ?? null,
       resource_id: body.link_resource_id ?? null,
+      agent_run_id: null,
       streaming_state: null,
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
       attachments: (body.attachments ?? []).map((input, index) =>

@@ -11,6 +11,7 @@ import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/message-states.ts';
 import { after } from '../protocol/transitions.ts';
 import type { Answering } from './answering.ts';
+import { requireFinished } from './edit-rules.ts';
 import { followExternal, lockConversation, requireActive } from './external.ts';
 import type { NewMessage } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
@@ -42,14 +43,19 @@ export async function openDraft(
   return row;
 }
 
-/** Discards an open draft (specification, endpoint 3). Throws ApiError `resource_conflict` where it is none. */
+/**
+ * Discards an open draft (specification, endpoint 3). Throws ApiError `resource_conflict` where it is none, or is
+ * still being written.
+ */
 export async function rejectDraft(
   tx: Transaction<Schema>,
   { actor }: Principal,
   draft: MessageRow,
 ): Promise<MessageRow> {
   await lockConversation(tx, draft.conversation_id);
-  const rejected = await conclude(tx, await lockMessage(tx, draft), 'reject');
+  const current = await lockMessage(tx, draft);
+  requireFinished(current);
+  const rejected = await conclude(tx, current, 'reject');
   await moveLane(tx, caseOf(draft), 'drafts_decided', actor.id);
   await auditDraft(tx, actor.id, draft, 'draft.rejected');
   return rejected;
@@ -68,25 +74,55 @@ export async function approveDraft(
   answer: Answering,
 ): Promise<object> {
   let reply: object | undefined;
+  const row = await sendDraft(lockedWrites, draft, {
+    move: 'approve',
+    by: actor.id,
+    audited: 'draft.approved',
+    require: (tx, current) => requireSeen(tx, current, seen),
+    also: async (tx, sent) => {
+      reply = await answer(sent, tx);
+    },
+  });
+  return reply ?? answer(row);
+}
+
+/** How an open draft leaves, and whose act that is. */
+export interface DraftSending {
+  readonly move: 'approve' | 'reply';
+  /** Actor id. */
+  readonly by: string;
+  readonly audited: 'draft.approved' | 'draft.sent_by_agent';
+  /** Looks at the draft as it stands, under the conversation's lock; throws what refuses. May be called again. */
+  readonly require: (tx: Transaction<Schema>, draft: MessageRow) => Promise<void>;
+  readonly also?: (tx: Transaction<Schema>, sent: MessageRow) => Promise<void>;
+}
+
+/** Throws ApiError `resource_conflict` where it is no open draft, or is still being written; or what `require` throws. */
+export async function sendDraft(
+  lockedWrites: LockedWrites,
+  draft: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { move, by, audited, require, also }: DraftSending,
+): Promise<MessageRow> {
   const { row } = await lockedWrites.enter(
     draft.conversation_id,
     async (tx, conversation) => {
       const current = await lockMessage(tx, draft);
-      after(MESSAGE_MOVES, 'approve', current.status);
+      after(MESSAGE_MOVES, move, current.status);
+      requireFinished(current);
       requireActive(conversation);
-      await requireSeen(tx, current, seen);
+      await require(tx, current);
       return { kind: 'waiting', id: draft.id, status: 'draft', senderId: current.sender_id };
     },
     async (tx, written) => {
       const { id, conversation_id: stream } = written.row;
       await tellChanged(tx, [{ event: 'draft.updated', id, stream }]);
-      await followExternal(tx, written, 'reply_sent', actor.id);
-      await moveLane(tx, caseOf(written.row), 'drafts_decided', actor.id);
-      await auditDraft(tx, actor.id, written.row, 'draft.approved');
-      reply = await answer(written.row, tx);
+      await followExternal(tx, written, 'reply_sent', by);
+      await moveLane(tx, caseOf(written.row), 'drafts_decided', by);
+      await auditDraft(tx, by, written.row, audited);
+      await also?.(tx, written.row);
     },
   );
-  return reply ?? answer(row);
+  return row;
 }
 
 async function supersede(tx: Transaction<Schema>, conversationId: string, sourceId: string): Promise<void> {
@@ -124,7 +160,7 @@ function auditDraft(
   tx: Transaction<Schema>,
   actorId: string,
   { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
-  action: 'draft.approved' | 'draft.rejected',
+  action: DraftSending['audited'] | 'draft.rejected',
 ): Promise<void> {
   return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id } });
 }

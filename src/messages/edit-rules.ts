@@ -54,7 +54,8 @@ function requirePresent({ deleted_at }: MessageRow): void {
   if (deleted_at !== null) throw new ApiError('resource_gone', 'the message is deleted', { param: 'id' });
 }
 
-function requireFinished({ streaming_state }: MessageRow): void {
+/** What an agent is writing is its own until it ends: ApiError `resource_conflict`. */
+export function requireFinished({ streaming_state }: MessageRow): void {
   if (streaming_state !== 'streaming') return;
   throw new ApiError('resource_conflict', 'the message is still being written');
 }

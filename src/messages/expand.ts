@@ -12,7 +12,7 @@ import { READ_BY_ID } from './insert-messages.ts';
 /**
  * Each row's resource with whatever `include[]` of the companions named (design.md section 8): what
  * expandMessages knows, and the sub-objects that hold messages themselves, one query a kind. Within them
- * nothing is expanded further. `agent_run` is null: no run has written a message.
+ * nothing is expanded further.
  */
 export async function showMessages(
   database: Queries,

@@ -79,6 +79,7 @@ const COLUMNS = {
   reply_to_id: 'text',
   resource_type: 'text',
   resource_id: 'text',
+  agent_run_id: 'text',
   streaming_state: 'text',
   client_message_id: 'text',
 };

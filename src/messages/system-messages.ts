@@ -16,6 +16,7 @@ export async function appendSystemEvent(writePath: WritePath, event: SystemEvent
       reply_to_id: null,
       resource_type: null,
       resource_id: null,
+      agent_run_id: null,
       streaming_state: null,
       client_message_id: null,
       attachments: [],

@@ -27,6 +27,12 @@ export interface SettledHead {
   readonly settled: number;
 }
 
+/** Where a conversation stands, for who begins to follow it. */
+export interface Standing extends SettledHead {
+  /** Drafts, and messages up to `settled`, that are being written. */
+  readonly writing: readonly string[];
+}
+
 /**
  * Reads timelines past no unsettled number: every number in what it answers is a message or a void,
  * and stays what it is. Live ordering, replay and pages all read through here, which is why they end
@@ -54,17 +60,18 @@ export class Timeline {
    * last SETTLE_WINDOW. Waits for nobody.
    */
   async settledHead(conversationId: string): Promise<SettledHead> {
-    const [settledHead] = await this.settledHeads([conversationId]);
-    return settledHead!;
+    const [standing] = await this.standings([conversationId]);
+    const { head, settled } = standing!;
+    return { head, settled };
   }
 
-  /** The same of several conversations, in their order. */
-  async settledHeads(conversationIds: readonly string[]): Promise<SettledHead[]> {
-    const rows = await this.#database.query<SettledHead & { id: string }>(READ_SETTLED_HEADS, [
+  /** The same of several conversations, in their order, with what is being written in them. */
+  async standings(conversationIds: readonly string[]): Promise<Standing[]> {
+    const rows = await this.#database.query<Standing & { id: string }>(READ_STANDINGS, [
       [...new Set(conversationIds)],
     ]);
-    const byId = new Map(rows.map(({ id, head, settled }) => [id, { head, settled }]));
-    return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0 });
+    const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
+    return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, writing: [] });
   }
 
   /** The highest numbers up to `upTo` that customers may see, in the order of the asks; 0 for none. */
@@ -172,10 +179,13 @@ const READ_HEAD = {
 };
 
 // Numbers run on without a hole as long as the number minus its place in the row stays the same.
-const READ_SETTLED_HEADS = {
-  name: 'read-settled-heads',
+const READ_STANDINGS = {
+  name: 'read-standings',
   text: `
-    SELECT c.id, newest.head, counted.settled
+    SELECT c.id, newest.head, counted.settled, ARRAY(
+      SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
+        AND coalesce(w.sequence, 0) <= counted.settled
+    ) AS writing
     FROM unnest($1::text[]) AS c(id), LATERAL (
       SELECT coalesce(max(sequence), 0) AS head, greatest(max(sequence) - ${SETTLE_WINDOW}, 0) AS floor
       FROM messages WHERE conversation_id = c.id

@@ -9,13 +9,17 @@ export interface NewNotification {
   readonly id: string;
   readonly account_id: string;
   readonly recipient_id: string;
-  readonly category: (typeof MESSAGING_CATEGORIES)[number] | 'agent.alert' | 'system.broadcast';
+  readonly category:
+    | (typeof MESSAGING_CATEGORIES)[number]
+    | 'agent.alert'
+    | 'agent.run_completed'
+    | 'system.broadcast';
   readonly title: string;
   readonly body: string | null;
   readonly sender_id: string | null;
   readonly sender_type: 'user' | 'group' | 'system';
-  /** The conversation's. */
-  readonly resource_id: string;
+  /** The conversation's; null: it is about none. */
+  readonly resource_id: string | null;
   /** Null: no message made it. */
   readonly message_id: string | null;
 }

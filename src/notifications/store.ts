@@ -130,7 +130,7 @@ const INSERT = {
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id,
       sender_type, resource_type, resource_id, message_id, created_at, updated_at)
     SELECT id, account_id, recipient_id, category, title, body, sender_id,
-      sender_type, 'entity', resource_id, message_id, at, at
+      sender_type, CASE WHEN resource_id IS NOT NULL THEN 'entity' END, resource_id, message_id, at, at
     FROM ROWS FROM (json_to_recordset($1::json) AS (id text, account_id text, recipient_id text,
         category text, title text, body text, sender_id text, sender_type text, resource_id text,
         message_id text)) WITH ORDINALITY AS n,

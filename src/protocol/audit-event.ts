@@ -24,6 +24,7 @@ export const AUDIT_ACTIONS = [
   'messages.purged',
   'draft.approved',
   'draft.rejected',
+  'draft.sent_by_agent',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -36,6 +36,7 @@ const UnsentMessage = Type.Object(
         at: Timestamp,
       }),
     ),
+    stream: Type.Optional(StreamSeal),
   },
   { title: 'unsent_message' },
 );
@@ -73,7 +74,10 @@ export const EVENT_DATA = {
   },
   'message.updated': { summary: 'It was edited, deleted, or written to its end.', data: UpdatedMessage },
   'draft.created': { summary: 'A reply draft waits for approval.', data: UnsentMessage },
-  'draft.updated': { summary: 'A reply draft was edited, or its time is over.', data: UnsentMessage },
+  'draft.updated': {
+    summary: 'A reply draft was edited, written to its end, or its time is over.',
+    data: UnsentMessage,
+  },
   'scheduled.updated': {
     summary: 'A scheduled message was edited, or its time is over.',
     data: UnsentMessage,

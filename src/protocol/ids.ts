@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { customAlphabet } from 'nanoid';
 
 /** What an id names, by its prefix (design.md section 7). To callers ids are opaque. */
@@ -43,6 +44,11 @@ export function newId(kind: IdKind): string {
     lastTime = encodeTime(nowMs);
   }
   return `${ID_PREFIXES[kind]}_${lastTime}${random()}`;
+}
+
+/** The same for the same key: what is made again for it is the same thing. */
+export function derivedId(kind: IdKind, key: string): string {
+  return `${ID_PREFIXES[kind]}_${hash('sha256', `${kind} ${key}`, 'hex').slice(0, 24)}`;
 }
 
 function encodeTime(ms: number): string {

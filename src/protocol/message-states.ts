@@ -10,6 +10,11 @@ export const MESSAGE_MOVES = {
   schedule: { from: ['none'], to: 'scheduled', when: 'Send Message in mode send, with scheduled_at' },
   draft: { from: ['none'], to: 'draft', when: 'Send Message in mode draft' },
   approve: { from: ['draft'], to: 'sent', when: 'a person approves the draft' },
+  reply: {
+    from: ['draft'],
+    to: 'sent',
+    when: 'an agent that may send by itself has composed it, and no person has written since',
+  },
   reject: { from: ['draft'], to: 'rejected', when: 'Reject Reply Draft' },
   supersede: { from: ['draft'], to: 'superseded', when: 'a newer draft answers the same thread message' },
   deliver: { from: ['scheduled'], to: 'sent', when: 'it is due, and its author may still send it' },

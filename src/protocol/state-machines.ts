@@ -1,3 +1,4 @@
+import { ACTION_MOVES, RUN_MOVES } from './agent-run-states.ts';
 import { MEMBERSHIP_MOVES } from './membership.ts';
 import { MESSAGE_MOVES } from './message-states.ts';
 import { NOTIFICATION_MOVES } from './notification-states.ts';
@@ -36,5 +37,17 @@ export const STATE_MACHINES: readonly StateMachine[] = [
     field: 'notification.status',
     about: 'It only goes on, never back; what has happened already may be said again.',
     moves: NOTIFICATION_MOVES,
+  },
+  {
+    field: 'agent_run.status',
+    about:
+      'A run is taken up by whichever node comes first, and waits for people in `awaiting_approval`, held by none. What it has written by its end stays.',
+    moves: RUN_MOVES,
+  },
+  {
+    field: 'agent_run_action.status',
+    about:
+      'A call of a tool. Where it needs review a person decides about it with Continue Agent Run: once, for exactly the arguments that it shows.',
+    moves: ACTION_MOVES,
   },
 ];

@@ -44,7 +44,7 @@ t.test('GET: what Create Agent said, and what starts it and each tool besides', 
             object: 'available_tool',
             slug: 'create_artifact',
             name: 'Create artifact',
-            description: 'Keeps a text that the agent wrote as a result of its run.',
+            description: 'Keeps a text that the agent wrote as a file of its run, attached to what it says.',
             category: 'built_in',
             mutating: true,
             config_schema: {

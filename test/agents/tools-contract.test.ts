@@ -49,6 +49,10 @@ t.test('the built-in tools, with the schema of their configuration', async (t) =
     ],
   });
   for (const { name, description } of page.data) t.ok(name && description, name);
+  t.match(
+    page.data.find(({ slug }) => slug === 'read_doc')?.description,
+    /artifact of the account, or an attachment/,
+  );
 });
 
 t.test('a tool for each endpoint that is open to agents', async (t) => {
@@ -77,6 +81,7 @@ t.test('a tool for each endpoint that is open to agents', async (t) => {
     'list-tools': false,
   });
   t.notOk(mutating.has('create-realtime-ticket'), 'tickets are closed to agents');
+  t.notOk(mutating.has('create-upload-url'), 'what shows a secret would leave it in a run');
   t.equal(new Set(data.map(({ id }) => id)).size, data.length);
 });
 

@@ -81,6 +81,8 @@ t.test('a storage that says no, or says nothing', async (t) => {
   server.failing = 403;
   await t.rejects(store.sizeOf(key), AWAY);
   await t.rejects(store.remove([key]), AWAY);
+  await t.rejects(store.put({ key, contentType: 'a/b' }, Buffer.from('x')), AWAY);
+  await t.rejects(store.read(key, 1), AWAY);
   const away = new S3Store({
     bucket: 'files',
     region: 'eu-central-1',

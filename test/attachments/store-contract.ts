@@ -132,6 +132,27 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     }
   });
 
+  t.test('what the server writes itself', async (t) => {
+    const { store } = await open(t);
+    const bytes = Buffer.from('written by us, and so on');
+    const object = newObject(bytes, 'text/markdown');
+    t.equal(await store.read(object.key, 100), undefined, 'not there yet');
+    await Promise.all([store.put(object, bytes), store.put(object, bytes)]);
+    t.equal(await store.sizeOf(object.key), bytes.length);
+    t.same(await store.read(object.key, bytes.length), bytes);
+    t.same(await store.read(object.key, 100_000), bytes);
+    t.equal((await store.read(object.key, 13))?.toString(), 'written by us');
+
+    await store.put(object, Buffer.from('something else'));
+    t.equal(await textOf(await store.presignDownload(fileOf(object))), 'written by us, and so on');
+    const late = await send(await store.presignUpload(object), bytes);
+    t.match(late.status, /^4/, 'nobody uploads over it');
+
+    const uploaded = newObject(Buffer.alloc(300_000, 'x'));
+    await send(await store.presignUpload(uploaded), Buffer.alloc(300_000, 'x'));
+    t.same(await store.read(uploaded.key, 200_000), Buffer.alloc(200_000, 'x'));
+  });
+
   t.test('removed is removed', async (t) => {
     const { store } = await open(t);
     const bytes = Buffer.from('gone');

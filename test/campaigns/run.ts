@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
+import { agentKills } from './agent-kills.ts';
 import { delivery } from './delivery.ts';
 import { gracefulRestart } from './graceful-restart.ts';
 import { hostileFrames } from './hostile-frames.ts';
@@ -15,6 +16,7 @@ import { sockets } from './sockets.ts';
  * to .data/campaigns/<name>-<seed>.json; exits 1 when something did not hold.
  */
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
+  'agent-kills': (t, seed) => agentKills(t, { seed, rounds: 50, runs: 3 }),
   delivery: (t, seed) => delivery(t, { seed, faults: 40 }),
   'graceful-restart': (t, seed) =>
     gracefulRestart(t, {

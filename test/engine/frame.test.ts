@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { decodeFrame, encodeFrame, FRAME_KINDS, type Frame, frameBytes } from '../../src/engine/frame.ts';
+import { packPlace, unpackPlace } from '../../src/engine/stream-place.ts';
 import { makeFrame, seeded } from './contract.ts';
 
 const KINDS = Object.values(FRAME_KINDS);
@@ -34,6 +35,26 @@ t.test('every truncation throws a RangeError', async (t) => {
   t.ok(throwsRangeError(Buffer.concat([bytes, Buffer.from('x')])), 'and so does a byte too many');
 });
 
+t.test('a place in a text is one number, and no other frame has it', async (t) => {
+  for (const place of [
+    { attempt: 1, from: 0, to: 0 },
+    { attempt: 1, from: 39_999, to: 40_000 },
+    { attempt: 500_000, from: 0, to: 131_071 },
+  ]) {
+    const packed = packPlace(place);
+    t.ok(Number.isSafeInteger(packed));
+    t.strictSame(unpackPlace(packed), place);
+  }
+  t.equal(unpackPlace(0), undefined);
+  for (const wrong of [
+    { attempt: 0, from: 0, to: 0 },
+    { attempt: 1, from: 2, to: 1 },
+    { attempt: 1, from: 0, to: 131_072 },
+  ]) {
+    t.throws(() => packPlace(wrong), RangeError);
+  }
+});
+
 t.test('garbage throws a RangeError', async (t) => {
   const random = seeded(2);
   for (let round = 0; round < 5000; round++) {
@@ -42,7 +63,7 @@ t.test('garbage throws a RangeError', async (t) => {
   }
   t.pass('5,000 pieces');
   const unknownKind = encodeFrame(makeFrame(1));
-  for (const kind of [0, 8, 255]) {
+  for (const kind of [0, 10, 255]) {
     unknownKind[0] = kind;
     t.ok(throwsRangeError(unknownKind), `kind ${kind}`);
   }
@@ -59,6 +80,7 @@ function anyFrame(random: () => number): Frame {
     resource: anyId(random),
     sequence: Math.floor(random() * Number.MAX_SAFE_INTEGER),
     updatedAtUs: Math.floor(random() * Number.MAX_SAFE_INTEGER),
+    ...(random() < 0.3 && { streaming: true as const }),
     team: audience(),
     customer: audience(),
   };

@@ -110,7 +110,16 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
       },
     },
   ],
-  'agent_run.updated': [{ to: TEAM, make: () => elsewhere('agent_run.updated', grace.id) }],
+  'agent_run.updated': [
+    {
+      to: TEAM,
+      make: () =>
+        conversations.ok('POST', `/v1/ai/agents/${app.demo.agent.id}/runs`, {
+          token: grace.access_token,
+          body: { input: SECRET },
+        }),
+    },
+  ],
   'message.delta': [
     { to: TEAM, make: () => elsewhere('message.delta', id) },
     { to: BOTH, make: () => elsewhere('message.delta', id, { text: 'ahoy' }) },

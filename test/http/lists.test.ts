@@ -13,6 +13,9 @@ const { ada, grace } = demo.users;
 let made = 0;
 
 const roleId = await firstRole();
+const busyAgent = await create('/v1/ai/agents', {
+  ...{ name: 'Busy', slug: 'busy', category_code: 'busy', trigger_type: 'manual', config: {} },
+});
 const busy = await create('/v1/messaging/conversations', {
   type: 'group',
   title: 'Busy',
@@ -115,6 +118,18 @@ const SUBJECTS: readonly Subject[] = [
         trigger_type: 'manual',
         config: {},
       }),
+    rows: 6,
+  },
+  {
+    name: 'list_agent_runs',
+    path: `/v1/ai/agents/${busyAgent}/runs`,
+    // Without a role it fails at once.
+    filters: ['', 'trigger_type=manual', 'status=failed&include[]=steps'],
+    add: async () => {
+      const id = await create(`/v1/ai/agents/${busyAgent}/runs`, {});
+      const status = async () => (await app.call<{ status: string }>('GET', `/v1/ai/runs/${id}`)).body.status;
+      await until(async () => (await status()) === 'failed', { what: 'the run has failed' });
+    },
     rows: 6,
   },
   {

@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   participants: 'participant',
   notifications: 'notification',
   agents: 'agent',
+  runs: 'agentRun',
   'api-keys': 'apiKey',
 };
 
@@ -107,6 +108,9 @@ const REFERENCES: readonly Reference[] = [
   ),
   reference('create_agent', 'role_id', 'role', (role_id) => ({ ...agent, role_id })),
   reference('update_agent', 'role_id', 'role', (role_id) => ({ role_id })),
+  reference('continue_agent_run', 'decisions[].action_id', 'agentAction', (action_id) => ({
+    decisions: [{ action_id, approve: false }],
+  })),
 ];
 
 let keys = 0;
@@ -341,6 +345,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     trigger_type: 'manual',
     config: {},
   });
+  const { agentRun, agentAction } = await waitingRun(accountId, agent.id);
   const apiKey = await create('/v1/api-keys', { name: 'Elsewhere', role_id: role });
   const group = await create('/v1/messaging/groups', { name: `Elsewhere ${newId('group')}` });
   const entity = await create('/v1/entities', { name: 'Elsewhere' });
@@ -364,6 +369,8 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     conversation: conversation.id,
     message: message.id,
     agent: agent.id,
+    agentRun,
+    agentAction,
     apiKey: apiKey.id,
     group: group.id,
     entity: entity.id,
@@ -371,6 +378,36 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     notification,
     account: accountId,
   } as Record<IdKind, string>;
+}
+
+/** A run that waits for people, with the call that it waits for. */
+async function waitingRun(accountId: string, agentId: string) {
+  const { kysely } = database;
+  const [agentRun, step, agentAction] = [newId('agentRun'), newId('agentStep'), newId('agentAction')];
+  const { actor_id } = await kysely
+    .selectFrom('agent_definitions')
+    .select('actor_id')
+    .where('id', '=', agentId)
+    .executeTakeFirstOrThrow();
+  await kysely
+    .insertInto('agent_runs')
+    .values({
+      ...{ id: agentRun, account_id: accountId, agent_id: agentId, actor_id },
+      ...{ trigger_type: 'manual', trigger_key: agentRun, status: 'awaiting_approval' },
+    })
+    .execute();
+  await kysely
+    .insertInto('agent_run_steps')
+    .values({ id: step, run_id: agentRun, position: 1, status: 'completed' })
+    .execute();
+  await kysely
+    .insertInto('agent_run_actions')
+    .values({
+      ...{ id: agentAction, run_id: agentRun, step_id: step, position: 0, call_id: 'call_1' },
+      ...{ tool: 'list-agents', category: 'api_endpoint', status: 'pending_review', arguments: '{}' },
+    })
+    .execute();
+  return { agentRun, agentAction };
 }
 
 function key({ expired = false, revoked = false }): Promise<string> {

@@ -146,7 +146,9 @@ t.test('a document is served as bytes that a browser may keep', async (t) => {
 });
 
 t.test('pages', async (t) => {
-  const paths = ['/docs', '/docs/', '/docs/socket', '/docs/api/errors', '/docs/states', '/docs/access'];
+  const paths = ['', '/', '/socket', '/agents', '/api/errors', '/states', '/access'].map(
+    (path) => `/docs${path}`,
+  );
   const pages = new Map<string, string>();
   for (const path of paths) {
     const { status, headers, text } = await get(path);

@@ -139,6 +139,10 @@ t.test('canceled, put off or brought forward', async (t) => {
     outcome: { result: 'canceled', reason: null },
   });
   t.match(await read(ground, later.id), { status: 'scheduled', sequence: null, outcome: null });
+  // The queue takes note of a job's end behind it.
+  await until(async () => (await jobs(ground)).every(({ key }) => key !== earlier.id), {
+    what: 'its job to go',
+  });
   t.match(await jobs(ground), [{ key: later.id }]);
   for (const row of [canceled, earlier]) {
     t.equal(

@@ -168,6 +168,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     reply_to_id: null,
     resource_type: null,
     resource_id: null,
+    agent_run_id: null,
     streaming_state: null,
     client_message_id: null,
     has_attachments: false,
@@ -189,6 +190,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     status: 'active',
     title: 'Pier',
     members: new Map(members.map((one) => [one.actor.id, one])),
+    agents: [],
     persona: null,
   };
 }

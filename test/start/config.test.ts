@@ -78,6 +78,24 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     },
   ],
   [
+    {
+      ANTHROPIC_API_KEY: 'key',
+      PARLEY_MODELS:
+        '{"cheap":[{"provider":"anthropic","model":"c","context_tokens":8000,"input_price":0.1,"output_price":0}]}',
+    },
+    {
+      models: {
+        openaiApiKey: null,
+        anthropicApiKey: 'key',
+        chains: {
+          cheap: [
+            { provider: 'anthropic', model: 'c', context_tokens: 8_000, input_price: 0.1, output_price: 0 },
+          ],
+        },
+      },
+    },
+  ],
+  [
     { PARLEY_S3_BUCKET: 'b', PARLEY_S3_ENDPOINT: 'http://minio:9000' },
     { s3: { bucket: 'b', region: 'us-east-1', endpoint: 'http://minio:9000', credentials: null } },
   ],
@@ -118,6 +136,22 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PARLEY_TLS_CERT: '/c.pem' }, /PARLEY_TLS_CERT and PARLEY_TLS_KEY .*together/],
   [{ PARLEY_MODELS: '{"high":[]}' }, /^PARLEY_MODELS .*JSON object/],
   [{ PARLEY_MODELS: 'gpt' }, /^PARLEY_MODELS /],
+  [{ PARLEY_MODELS: '{"high":[{"provider":"openai-compatible","model":"m"}]}' }, /^PARLEY_MODELS .*base_url/],
+  [
+    { PARLEY_MODELS: '{"high":[{"provider":"demo","model":"m","base_url":"x"}]}' },
+    /^PARLEY_MODELS .*base_url/,
+  ],
+  [{ PARLEY_MODELS: '{"high":[{"provider":"demo","model":"m","context_tokens":10}]}' }, /context_tokens/],
+  [{ PARLEY_MODELS: '{"high":[{"provider":"demo","model":"m","input_price":-1}]}' }, /input_price/],
+  [{ PARLEY_MODELS: '{"high":[{"provider":"demo","model":"m","prices":1}]}' }, /^PARLEY_MODELS /],
+  [
+    {
+      PARLEY_MODELS:
+        '{"high":[{"provider":"openai","model":"m"}],"cheap":[{"provider":"anthropic","model":"m"}]}',
+    },
+    /openai needs .*OPENAI_API_KEY/,
+    /anthropic needs .*ANTHROPIC_API_KEY/,
+  ],
   [{ PARLEY_MODELS: '{"best":[{"provider":"openai","model":"m"}]}' }, /^PARLEY_MODELS .*frontier/],
   [{ PARLEY_FETCH_ALLOW: '10.0.0.0/33' }, /^PARLEY_FETCH_ALLOW .*networks/],
   [{ PARLEY_FETCH_ALLOW: 'http://x/' }, /^PARLEY_FETCH_ALLOW /],

@@ -89,7 +89,10 @@ export function openWritePath(
   };
 }
 
-export function newMessage(ground: Ground, fields: Partial<NewMessage> = {}): NewMessage {
+/** Whose message it is unless said otherwise, and where. */
+type Author = Pick<Ground, 'accountId' | 'authorId' | 'conversationId'>;
+
+export function newMessage(ground: Author, fields: Partial<NewMessage> = {}): NewMessage {
   return {
     id: newId('message'),
     account_id: ground.accountId,
@@ -106,6 +109,7 @@ export function newMessage(ground: Ground, fields: Partial<NewMessage> = {}): Ne
     reply_to_id: null,
     resource_type: null,
     resource_id: null,
+    agent_run_id: null,
     streaming_state: null,
     client_message_id: newId('message'),
     attachments: [],

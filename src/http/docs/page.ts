@@ -6,6 +6,7 @@ export const PAGES = {
   reference: { path: '/docs', title: 'API reference' },
   socket: { path: '/docs/socket', title: 'Socket' },
   errors: { path: '/docs/api/errors', title: 'Errors' },
+  agents: { path: '/docs/agents', title: 'Agents' },
   states: { path: '/docs/states', title: 'States' },
   access: { path: '/docs/access', title: 'Access' },
 } as const;

@@ -4,6 +4,7 @@ import { openApiDocument } from '../openapi.ts';
 import type { PublicRoutes } from '../public-routes.ts';
 import type { Route } from '../route.ts';
 import { accessPage } from './access-page.ts';
+import { agentsPage } from './agents-page.ts';
 import { ASSETS } from './assets.ts';
 import { errorsPage } from './errors-page.ts';
 import { PAGES } from './page.ts';
@@ -28,6 +29,7 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
     [`${PAGES.reference.path}/`]: reference,
     [PAGES.socket.path]: documentRoute(socketPage),
     [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),
+    [PAGES.agents.path]: documentRoute(agentsPage),
     [PAGES.states.path]: documentRoute(statesPage),
     [PAGES.access.path]: documentRoute(() => accessPage(routes)),
     ...Object.fromEntries(assets),

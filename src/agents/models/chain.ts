@@ -1,0 +1,208 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Failover, RUN_LIMITS } from '../../protocol/agent-run.ts';
+import { MESSAGE_LIMITS } from '../../protocol/chat-message.ts';
+import { Attempt, PATIENCE, type Patience } from './attempt.ts';
+import { Cooldowns } from './cooldowns.ts';
+import { type Model, ModelError, type ModelPart, type Prompt, type ToolCall } from './model.ts';
+import { cleanText, cutText, TextCleaner } from './text-cleaner.ts';
+
+/** Sizes of what a model may answer in one turn. */
+export const TURN_LIMITS = {
+  /** UTF-16 units of text, after which it is cut off: as long as a message may be. */
+  textCharacters: MESSAGE_LIMITS.bodyCharacters,
+  calls: RUN_LIMITS.callsPerStep,
+  /** Of one call's arguments. */
+  argumentsBytes: 65_536,
+} as const;
+
+/** Hears of a turn while it is made. */
+export interface TurnListener {
+  /** The model said more. All of it together, since the last failover, is `Completion.text`. */
+  onText(text: string): void;
+  /** A model failed and the next one is about to be asked: what it said does not count. */
+  onFailover(failover: Failover): void;
+}
+
+/** One turn, made. */
+export interface Completion {
+  readonly provider: string;
+  readonly model: string;
+  readonly text: string;
+  /** At most TURN_LIMITS.calls, with ids that differ. */
+  readonly calls: readonly ToolCall[];
+  /** `length`: the text was cut off. */
+  readonly reason: 'stop' | 'calls' | 'length';
+  /** Of the model that answered; null where it did not tell. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
+  /** The models that failed before it, in order. */
+  readonly failovers: readonly Failover[];
+}
+
+export interface ChainOptions {
+  /** Shared by the chains of a node. */
+  readonly cooldowns?: Cooldowns;
+  readonly patience?: Partial<Patience>;
+  /** How long a turn waits where every model wants to be left alone, in milliseconds. */
+  readonly mostWaitMs?: number;
+}
+
+/** Models that stand in for each other, best first (specification, Create Agent: tiers). */
+export class ModelChain {
+  readonly #models: readonly Model[];
+  readonly #cooldowns: Cooldowns;
+  readonly #patience: Patience;
+  readonly #mostWaitMs: number;
+
+  /** At least one model. */
+  constructor(models: readonly Model[], options: ChainOptions = {}) {
+    this.#models = models;
+    this.#cooldowns = options.cooldowns ?? new Cooldowns();
+    this.#patience = { ...PATIENCE, ...options.patience };
+    this.#mostWaitMs = options.mostWaitMs ?? 10_000;
+  }
+
+  /** Tokens that a prompt and its answer may have together, whichever model answers. */
+  get contextTokens(): number {
+    return Math.min(...this.#models.map((model) => model.contextTokens));
+  }
+
+  /**
+   * Makes one turn with the first model that manages to: one that fails, refuses, breaks off or keeps silent for
+   * too long is left for the next, and one that is rate-limited is not asked before it wants to be. Throws
+   * ModelError `unavailable` when none managed; what `signal` aborts with when that ends it.
+   */
+  async complete(prompt: Prompt, listener: TurnListener, signal: AbortSignal): Promise<Completion> {
+    const failovers: Failover[] = [];
+    let failure: { readonly model: Model; readonly error: ModelError } | undefined;
+    for (const model of await this.#askable(signal)) {
+      if (failure !== undefined) {
+        const failover = failoverOf(failure.model, failure.error);
+        failovers.push(failover);
+        listener.onFailover(failover);
+      }
+      try {
+        return { ...(await this.#ask(model, prompt, listener, signal)), failovers };
+      } catch (error) {
+        if (signal.aborted || !(error instanceof ModelError)) throw error;
+        this.#cooldowns.note(model, error);
+        failure = { model, error };
+      }
+    }
+    throw noneAnswered(failure?.error);
+  }
+
+  /** Those that may be asked now, in order: of a chain that is rate-limited as a whole, who is first to be free. */
+  async #askable(signal: AbortSignal): Promise<readonly Model[]> {
+    signal.throwIfAborted();
+    const waits = this.#models.map((model) => this.#cooldowns.left(model));
+    const shortestMs = Math.min(...waits);
+    if (shortestMs > this.#mostWaitMs) return [];
+    if (shortestMs > 0) await sleep(shortestMs, signal);
+    return this.#models.filter((_, index) => waits[index]! <= shortestMs);
+  }
+
+  async #ask(
+    model: Model,
+    prompt: Prompt,
+    listener: TurnListener,
+    signal: AbortSignal,
+  ): Promise<Omit<Completion, 'failovers'>> {
+    const attempt = new Attempt(signal, this.#patience);
+    const answer = new Answer(listener);
+    try {
+      for await (const part of model.stream(prompt, attempt.signal)) {
+        attempt.heard(part);
+        answer.add(part);
+        if (answer.end !== undefined) break;
+      }
+    } finally {
+      attempt.end();
+    }
+    const { provider, model: name } = model;
+    return { provider, model: name, ...answer.finished() };
+  }
+}
+
+type End = Omit<Extract<ModelPart, { type: 'end' }>, 'type'>;
+
+/** What one model has said of its turn, within TURN_LIMITS. */
+class Answer {
+  readonly #listener: TurnListener;
+  readonly #cleaner = new TextCleaner();
+  readonly #calls: ToolCall[] = [];
+  #text = '';
+  end: End | undefined;
+
+  constructor(listener: TurnListener) {
+    this.#listener = listener;
+  }
+
+  /** Throws ModelError `malformed` where arguments are too large to be meant. */
+  add(part: ModelPart): void {
+    switch (part.type) {
+      case 'text':
+        this.#say(this.#cleaner.push(part.text));
+        return;
+      case 'call':
+        this.#call(part.call);
+        return;
+      case 'end':
+        this.#say(this.#cleaner.end());
+        this.end ??= part;
+        return;
+    }
+  }
+
+  finished(): End & { readonly text: string; readonly calls: readonly ToolCall[] } {
+    const { end } = this;
+    if (end === undefined)
+      throw new ModelError('cut_off', 'The model broke off before the end of its answer.');
+    const { reason, inputTokens, outputTokens, costUsd } = end;
+    return { text: this.#text, calls: this.#calls, reason, inputTokens, outputTokens, costUsd };
+  }
+
+  #say(text: string): void {
+    const fitting = cutText(text, TURN_LIMITS.textCharacters - this.#text.length);
+    if (fitting !== '') {
+      this.#text += fitting;
+      this.#listener.onText(fitting);
+    }
+    if (fitting.length < text.length) {
+      this.end = { reason: 'length', inputTokens: null, outputTokens: null, costUsd: null };
+    }
+  }
+
+  #call({ id, name, arguments: args }: ToolCall): void {
+    if (Buffer.byteLength(args) > TURN_LIMITS.argumentsBytes) {
+      throw new ModelError('malformed', 'The model called a tool with arguments that are too large.');
+    }
+    // What is left out is not in the history either: a model that still wants it asks again.
+    if (this.#calls.length === TURN_LIMITS.calls) return;
+    const isTaken = id === '' || this.#calls.some((call) => call.id === id);
+    this.#calls.push({
+      id: isTaken ? `call_${this.#calls.length + 1}_of_turn` : cleanText(id),
+      name: cleanText(name),
+      arguments: cleanText(args),
+    });
+  }
+}
+
+function failoverOf({ provider, model }: Model, { reason }: ModelError): Failover {
+  return { provider, model, reason };
+}
+
+function noneAnswered(last: ModelError | undefined): ModelError {
+  if (last === undefined) return new ModelError('unavailable', 'Every model is rate-limited for now.');
+  return new ModelError('unavailable', `No model answered. The last one: ${last.message}`);
+}
+
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}

@@ -1,0 +1,140 @@
+import type { Queries } from '../../db/statement.ts';
+import type { RunTrigger } from '../../protocol/agent-run.ts';
+import type { Audience } from '../../protocol/conversation.ts';
+import type { AgentRow } from '../store.ts';
+import { type HistoryMessage, labelled } from './labelled.ts';
+import type { Turn } from './model.ts';
+import { cutText } from './text-cleaner.ts';
+
+/** What the history of a run is read for. */
+export interface HistoryAsk {
+  readonly run: {
+    readonly trigger_type: RunTrigger;
+    readonly input: unknown;
+    readonly conversation_id: string | null;
+    readonly trigger_message_id: string | null;
+  };
+  readonly agent: Pick<AgentRow, 'actor_id' | 'system_prompt'>;
+  /** Of the smallest model that may be asked. */
+  readonly contextTokens: number;
+}
+
+/** Messages that a model is shown at most: the window alone would let a hundred thousand short ones in. */
+const MOST_MESSAGES = 200;
+
+/** What of the window is for the conversation; the rest is for tools, their results and the answer. */
+const SHARE = 0.6;
+
+/** The platform's guidance (instructions.ts), roughly. */
+const GUIDANCE_TOKENS = 500;
+
+/**
+ * What led to a run, oldest first, as the model is told of it, the last of it a user's: the conversation up to the
+ * message that started the run, or its input where there is none. Bounded to the model's window: the newest
+ * messages are kept, and what started the run always is, cut if need be.
+ */
+export async function readTurns(
+  database: Queries,
+  { run, agent, contextTokens }: HistoryAsk,
+): Promise<Turn[]> {
+  const promptTokens = tokensOf(agent.system_prompt ?? '') + GUIDANCE_TOKENS;
+  const budget = Math.max(Math.floor(contextTokens * SHARE) - promptTokens, 500);
+  const { conversation_id: conversationId, trigger_message_id: messageId } = run;
+  if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
+  const rows = await database.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MOST_MESSAGES]);
+  const isTold = messageId !== null && rows[0]?.id === messageId;
+  // Started by something else than a message, or by one that was deleted since: that is said at the end.
+  const said = isTold ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
+  let left = budget - tokensOf(said[0]?.text ?? '');
+  const kept: Line[] = [];
+  for (const [index, row] of rows.entries()) {
+    const line = lineOf(row, agent.actor_id);
+    const isTrigger = isTold && index === 0;
+    const text = isTrigger ? cutToTokens(line.text, left) : line.text;
+    if (text === '') continue;
+    left -= tokensOf(text);
+    if (left < 0 && !isTrigger) break;
+    kept.push({ ...line, text });
+  }
+  const lines = [...kept.reverse(), ...said];
+  return toTurns(lines.at(-1)?.role === 'user' ? lines : [...lines, UNSHOWN]);
+}
+
+type MessageRow = HistoryMessage & {
+  readonly id: string;
+  readonly author_id: string | null;
+  readonly audience: Audience;
+};
+
+interface Line {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+function lineOf(row: MessageRow, actorId: string): Line {
+  if (row.author_id === actorId) return { role: 'assistant', text: row.body ?? '' };
+  return { role: 'user', text: labelled(row, row.audience) };
+}
+
+/** Some providers take no two turns of the same role in a row, and none that begins with the model's. */
+function toTurns(lines: readonly Line[]): Turn[] {
+  const texts: { role: Line['role']; text: string }[] = [];
+  for (const { role, text } of lines[0]?.role === 'assistant' ? [EARLIER, ...lines] : lines) {
+    const last = texts.at(-1);
+    if (last?.role === role) last.text += `${role === 'user' ? '\n' : '\n\n'}${text}`;
+    else texts.push({ role, text });
+  }
+  return texts.map(({ role, text }) => (role === 'user' ? { role, text } : { role, text, calls: [] }));
+}
+
+const EARLIER: Line = { role: 'user', text: '(The conversation so far:)' };
+const UNSHOWN: Line = { role: 'user', text: '(A message without any text started you.)' };
+
+function inputText({ input, trigger_type: trigger }: HistoryAsk['run']): string {
+  if (trigger === 'chat') return STARTED_BY.chat;
+  if (typeof input === 'string' && input.trim() !== '') return input;
+  if (input !== null && input !== undefined && typeof input !== 'string') return JSON.stringify(input);
+  return STARTED_BY[trigger];
+}
+
+const STARTED_BY: Readonly<Record<RunTrigger, string>> = {
+  manual: '(You were started by hand, without any input. Do what your instructions say.)',
+  scheduled: '(Your schedule started you. Do what your instructions say.)',
+  event: '(An event started you. Do what your instructions say.)',
+  chat: '(A message started you that cannot be shown any more.)',
+};
+
+/** 3.5 bytes a token: right for English, and on the safe side for what takes several bytes a character. */
+const BYTES_PER_TOKEN = 3.5;
+
+function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+function cutToTokens(text: string, tokens: number): string {
+  const bytes = Buffer.byteLength(text);
+  const most = Math.floor(tokens * BYTES_PER_TOKEN);
+  return bytes <= most ? text : `${cutText(text, Math.floor((text.length * most) / bytes))} [cut]`;
+}
+
+const READ_HISTORY = {
+  name: 'read-agent-history',
+  text: `
+    SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
+      coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
+    FROM messages m
+    JOIN conversations c ON c.id = m.conversation_id
+    LEFT JOIN actors a ON a.id = coalesce(m.author_id, m.sender_id)
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_object(
+        'id', t.id, 'filename', t.filename, 'content_type', t.content_type, 'url', t.url
+      ) ORDER BY t.position) AS files
+      FROM attachments t WHERE t.message_id = m.id
+    ) f ON m.has_attachments
+    WHERE m.conversation_id = $1
+      AND m.sequence <= coalesce(
+        (SELECT t.sequence FROM messages t WHERE t.id = $2 AND t.conversation_id = $1), 9007199254740991
+      )
+      AND m.status = 'sent' AND m.deleted_at IS NULL AND m.streaming_state IS DISTINCT FROM 'streaming'
+    ORDER BY m.sequence DESC LIMIT $3`,
+};

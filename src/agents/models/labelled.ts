@@ -1,0 +1,56 @@
+import type { Visibility } from '../../protocol/chat-message.ts';
+import type { Audience } from '../../protocol/conversation.ts';
+
+/** What of a message a model is shown. */
+export interface HistoryMessage {
+  readonly visibility: Visibility;
+  readonly subject: string | null;
+  readonly body: string | null;
+  readonly author_name: string | null;
+  readonly by_customer: boolean;
+  readonly files: readonly HistoryFile[] | null;
+}
+
+interface HistoryFile {
+  readonly id: string;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly url: string | null;
+}
+
+/**
+ * A message as a line of a conversation: `Ada (internal note): text`. What follows its first line is indented, so
+ * that nobody can write a line in somebody else's name. Empty where there is nothing to show.
+ */
+export function labelled(message: HistoryMessage, audience: Audience): string {
+  const { subject, body, files } = message;
+  const parts = [
+    ...(subject === null ? [] : [`Subject: ${oneLine(subject)}`]),
+    ...(body === null || body === '' ? [] : [body]),
+    ...(files ?? []).map(fileLine),
+  ];
+  if (parts.length === 0) return '';
+  const text = parts.join('\n').replace(/\r\n?|[\u2028\u2029\v\f\u0085]/g, '\n');
+  return `${authorOf(message, audience)}: ${text.replaceAll('\n', '\n  ')}`;
+}
+
+function authorOf(
+  { author_name: name, by_customer, visibility }: HistoryMessage,
+  audience: Audience,
+): string {
+  // Without what would make a part of a name look like ours.
+  const author = name === null ? 'System' : oneLine(name.replace(/[:()]/g, ' ')).slice(0, 80);
+  if (audience !== 'customer' || visibility === 'system') return author;
+  if (visibility === 'internal') return `${author} (internal note)`;
+  return `${author} (${by_customer ? 'customer' : 'to the customer'})`;
+}
+
+/** With its id, by which tools can read it. */
+function fileLine({ id, filename, content_type, url }: HistoryFile): string {
+  const facts = [filename, content_type, filename === null ? url : null].filter((fact) => fact !== null);
+  return `[attachment ${id}: ${oneLine(facts.join(', '))}]`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

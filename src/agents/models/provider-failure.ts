@@ -1,0 +1,69 @@
+import { ModelError } from './model.ts';
+
+/**
+ * What went wrong at a provider, without anything that it or the SDK wrote: their texts quote keys, addresses and
+ * the prompt itself. All that is kept of them is the status and a code that looks like one. `began`: the answer had
+ * begun.
+ */
+export function toModelError(error: unknown, began: boolean): ModelError {
+  if (error instanceof ModelError) return error;
+  const status = numberOf(error, 'statusCode');
+  const code = codeOf(error);
+  if (status === 429 || (code !== null && RATE_LIMITED.test(code))) {
+    return new ModelError('rate_limited', 'The model takes no more requests for now.', retryAfterOf(error));
+  }
+  // The SDK gives a connection that broke the 200 that its answer had begun with.
+  if (status !== null && status !== 200) {
+    const detail = code === null ? '' : ` (${code})`;
+    return new ModelError('unavailable', `The model answered ${status}${detail}.`, retryAfterOf(error));
+  }
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'AI_InvalidResponseDataError' && /finish reason/.test((error as Error).message)) {
+    return new ModelError('cut_off', 'The model broke off before the end of its answer.');
+  }
+  if (UNREADABLE.has(name)) return new ModelError('malformed', 'The model answered what cannot be read.');
+  if (code !== null) return new ModelError('unavailable', `The model reported an error (${code}).`);
+  if (began) return new ModelError('cut_off', 'The connection to the model broke off.');
+  return new ModelError('unavailable', 'The model could not be reached.');
+}
+
+const RATE_LIMITED = /^(rate_limit(_error|_exceeded)?|insufficient_quota|too_many_requests)$/;
+
+const UNREADABLE = new Set(['AI_JSONParseError', 'AI_TypeValidationError', 'AI_InvalidResponseDataError']);
+
+/** Longer than this nobody is left alone: a quota that returns in a day is asked for again before. */
+const MOST_RETRY_AFTER_MS = 10 * 60_000;
+
+/** Retry-After in seconds or as a date, or the vendors' retry-after-ms. */
+function retryAfterOf(error: unknown): number | null {
+  const headers = fieldOf(error, 'responseHeaders');
+  const inMs = Number(fieldOf(headers, 'retry-after-ms') ?? Number.NaN);
+  const text = fieldOf(headers, 'retry-after');
+  const inSeconds = Number(text ?? Number.NaN);
+  const until = typeof text === 'string' ? Date.parse(text) - Date.now() : Number.NaN;
+  const ms = [inMs, inSeconds * 1_000, until].find((value) => Number.isFinite(value));
+  return ms === undefined ? null : Math.min(Math.max(ms, 0), MOST_RETRY_AFTER_MS);
+}
+
+/** `error.code` or `.type`, of an error chunk or of the body that came with a status. */
+function codeOf(error: unknown): string | null {
+  const body = fieldOf(fieldOf(error, 'data'), 'error');
+  for (const value of [
+    fieldOf(body, 'code'),
+    fieldOf(body, 'type'),
+    fieldOf(error, 'code'),
+    fieldOf(error, 'type'),
+  ]) {
+    if (typeof value === 'string' && /^[a-z][a-z_]{1,63}$/.test(value)) return value;
+  }
+  return null;
+}
+
+function numberOf(value: unknown, name: string): number | null {
+  const field = fieldOf(value, name);
+  return typeof field === 'number' ? field : null;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

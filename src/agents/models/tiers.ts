@@ -1,0 +1,120 @@
+import { TIERS, type Tier } from '../../protocol/agent-definition.ts';
+import type { RunTrigger } from '../../protocol/agent-run.ts';
+import type { Patience } from './attempt.ts';
+import { ModelChain } from './chain.ts';
+import { Cooldowns } from './cooldowns.ts';
+import { DemoModel } from './demo-model.ts';
+import { KNOWN_MODELS, VENDOR_MODELS } from './known-models.ts';
+import type { Model } from './model.ts';
+import { OpenModel } from './open-model.ts';
+
+/** An entry of PARLEY_MODELS. */
+export interface ModelChoice {
+  readonly provider: 'openai' | 'anthropic' | 'openai-compatible' | 'demo';
+  readonly model: string;
+  readonly base_url?: string;
+  /** In place of the vendor's key. */
+  readonly api_key?: string;
+  /** Tokens of a prompt and its answer together. */
+  readonly context_tokens?: number;
+  /** US dollars per million tokens; without both the costs of a known model, or none. */
+  readonly input_price?: number;
+  readonly output_price?: number;
+}
+
+export interface TiersOptions {
+  readonly openaiApiKey: string | null;
+  readonly anthropicApiKey: string | null;
+  /** Null: chosen by the keys. */
+  readonly chains: Readonly<Partial<Record<Tier, readonly ModelChoice[]>>> | null;
+  readonly patience?: Partial<Patience>;
+}
+
+/** The chain of each tier. Nothing is loaded or connected before a chain is asked. */
+export class ModelTiers {
+  readonly #chains = new Map<Tier, ModelChain>();
+  /** Tiers that name the same model share it, and what is known of its limits. */
+  readonly #models = new Map<string, Model>();
+  readonly #options: TiersOptions;
+
+  constructor(options: TiersOptions) {
+    this.#options = options;
+    const cooldowns = new Cooldowns();
+    const chains = nearestNamed(options.chains ?? vendorChains(options));
+    for (const tier of TIERS) {
+      const models = chains[tier].map((choice) => this.#open(choice));
+      this.#chains.set(tier, new ModelChain(models, { cooldowns, patience: options.patience ?? {} }));
+    }
+  }
+
+  /** Of a run: by the agent's tier, or where it has none by what started it. */
+  chainFor(agent: { readonly tier: Tier | null }, trigger: RunTrigger): ModelChain {
+    return this.#chains.get(tierOf(agent, trigger))!;
+  }
+
+  #open(choice: ModelChoice): Model {
+    const key = JSON.stringify(choice);
+    const model = this.#models.get(key) ?? openChoice(choice, this.#options);
+    this.#models.set(key, model);
+    return model;
+  }
+}
+
+/** A tier left unset is chosen when the agent runs (design.md section 7). */
+export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
+  return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
+}
+
+type Chains = Readonly<Partial<Record<Tier, readonly ModelChoice[]>>>;
+
+const DEMO: readonly ModelChoice[] = [{ provider: 'demo', model: 'demo' }];
+
+/** What models of unknown servers are taken to have: small ones are common there. */
+const UNKNOWN_CONTEXT_TOKENS = 32_000;
+
+/** Without PARLEY_MODELS: what the keys give, the one vendor standing in for the other; without keys the demo. */
+function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
+  return Object.fromEntries(
+    TIERS.map((tier) => {
+      const { anthropic, openai } = VENDOR_MODELS[tier];
+      const chain: ModelChoice[] = [];
+      if (anthropicApiKey !== null) chain.push({ provider: 'anthropic', model: anthropic });
+      if (openaiApiKey !== null) chain.push({ provider: 'openai', model: openai });
+      return [tier, chain.length > 0 ? chain : DEMO];
+    }),
+  );
+}
+
+/** For each tier its own chain or the nearest one's; of two as near the cheaper, so that no bill grows unasked. */
+function nearestNamed(chains: Chains): Readonly<Record<Tier, readonly ModelChoice[]>> {
+  const named = TIERS.filter((tier) => chains[tier] !== undefined).toReversed();
+  const nearestTo = (tier: Tier) => {
+    const distance = (other: Tier) => Math.abs(TIERS.indexOf(other) - TIERS.indexOf(tier));
+    const nearest = named.toSorted((one, other) => distance(one) - distance(other))[0];
+    return (nearest && chains[nearest]) ?? DEMO;
+  };
+  return {
+    frontier: nearestTo('frontier'),
+    high: nearestTo('high'),
+    balanced: nearestTo('balanced'),
+    cheap: nearestTo('cheap'),
+    legacy: nearestTo('legacy'),
+  };
+}
+
+function openChoice(choice: ModelChoice, { openaiApiKey, anthropicApiKey }: TiersOptions): Model {
+  const { provider, model, base_url: baseUrl, api_key, context_tokens, input_price, output_price } = choice;
+  if (provider === 'demo') return new DemoModel();
+  // Another server may give another model the same name.
+  const known = provider === 'openai-compatible' ? undefined : KNOWN_MODELS[model];
+  const vendorKey = { openai: openaiApiKey, anthropic: anthropicApiKey, 'openai-compatible': null }[provider];
+  const isPriced = input_price !== undefined && output_price !== undefined;
+  return new OpenModel({
+    provider,
+    model,
+    baseUrl,
+    apiKey: api_key ?? vendorKey ?? undefined,
+    contextTokens: context_tokens ?? known?.contextTokens ?? UNKNOWN_CONTEXT_TOKENS,
+    prices: isPriced ? { input: input_price, output: output_price } : (known?.prices ?? null),
+  });
+}

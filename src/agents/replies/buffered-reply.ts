@@ -1,0 +1,36 @@
+import type { Reply } from './reply.ts';
+import { ReplyText } from './reply-text.ts';
+
+/** Of a run that has no conversation: its text goes into its output, and nobody reads along. */
+export class BufferedReply implements Reply {
+  readonly messageId = null;
+  readonly #text = new ReplyText();
+
+  get body(): string {
+    return this.#text.body;
+  }
+
+  get attempt(): number {
+    return this.#text.attempt;
+  }
+
+  get full(): boolean {
+    return this.#text.full;
+  }
+
+  append(text: string): void {
+    this.#text.append(text);
+  }
+
+  reset(keep: number): void {
+    this.#text.reset(keep);
+  }
+
+  async settle(): Promise<void> {
+    this.#text.end();
+  }
+
+  async finish(): Promise<void> {}
+
+  abandon(): void {}
+}

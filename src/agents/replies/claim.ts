@@ -1,0 +1,27 @@
+import type { Queries } from '../../db/statement.ts';
+import type { RunRow } from '../runs/store.ts';
+
+/** Notes what a run writes, under the fence of its claim. Rejects with ClaimLost. */
+export async function claimReply(
+  database: Queries,
+  { id, owner, fence }: RunRow,
+  messageId: string,
+): Promise<void> {
+  const rows = await database.query(NOTE, [id, owner, fence, messageId]);
+  if (rows.length === 0) throw new ClaimLost();
+}
+
+export class ClaimLost extends Error {
+  constructor() {
+    super('the run is not of this node any more');
+    this.name = 'ClaimLost';
+  }
+}
+
+const NOTE = {
+  name: 'note-reply',
+  text: `
+    UPDATE agent_runs SET reply_message_id = $4
+    WHERE id = $1 AND owner = $2 AND fence = $3::bigint AND status = 'running'
+    RETURNING id`,
+};

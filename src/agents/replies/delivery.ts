@@ -1,0 +1,89 @@
+import type { Transaction } from 'kysely';
+import { hasPermission } from '../../access/authorize.ts';
+import type { Principal } from '../../access/principal.ts';
+import type { MessageRow } from '../../conversations/message-rows.ts';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import { within } from '../../db/statement.ts';
+import { sendDraft } from '../../messages/drafts.ts';
+import type { LockedWrites } from '../../messages/locked-write.ts';
+import type { RunRow } from '../runs/store.ts';
+
+export interface DeliveryOptions {
+  readonly database: Database;
+  readonly lockedWrites: LockedWrites;
+}
+
+/**
+ * Sends the draft that a completed run has composed, in the agent's name behind the persona. It stays a draft where
+ * the agent may not do so by itself, where somebody has touched it, or where a person has answered the customer
+ * meanwhile: that is looked at under the conversation's lock, so whoever sends at the same moment was either seen
+ * here or comes behind.
+ */
+export async function deliverReply(
+  { database, lockedWrites }: DeliveryOptions,
+  { id: runId }: Pick<RunRow, 'id'>,
+  principal: Principal,
+): Promise<void> {
+  if (!hasPermission(principal, 'messaging:send_external')) return;
+  const [draft] = await database.query<Draft>(READ_DRAFT, [runId]);
+  if (draft?.status !== 'draft') return;
+  try {
+    await sendDraft(lockedWrites, draft, {
+      move: 'reply',
+      by: principal.actor.id,
+      audited: 'draft.sent_by_agent',
+      require: (tx, current) => requireUnanswered(tx, current, runId),
+    });
+  } catch (error) {
+    if (!(error instanceof Kept)) throw error;
+  }
+}
+
+type Draft = Pick<MessageRow, 'id' | 'conversation_id' | 'status'>;
+
+/** The draft is left to people. */
+class Kept extends Error {}
+
+async function requireUnanswered(
+  tx: Transaction<Schema>,
+  { author_id, conversation_id, edited_at }: MessageRow,
+  runId: string,
+): Promise<void> {
+  const [found] = await within(tx).query<{ is_answered: boolean; may_send: boolean }>(READ_ANSWERS, [
+    runId,
+    conversation_id,
+    author_id,
+  ]);
+  if (found?.may_send !== true || found.is_answered || edited_at !== null) throw new Kept();
+}
+
+const READ_DRAFT = {
+  name: 'read-draft-of-run',
+  text: `
+    SELECT m.id, m.conversation_id, m.status
+    FROM agent_runs r JOIN messages m ON m.id = r.reply_message_id AND m.conversation_id = r.conversation_id
+    WHERE r.id = $1 AND r.status = 'completed'`,
+};
+
+// Numbers are given under the lock, so behind the trigger's number is exactly what was not there before it; a time
+// may be that of a transaction which waited. Keys are counted as people: whoever works through another program.
+const READ_ANSWERS = {
+  name: 'read-answers-since-run',
+  text: `
+    SELECT EXISTS (
+      SELECT FROM participants p WHERE p.conversation_id = $2 AND p.actor_id = $3
+        AND p.membership IN ('active', 'hidden') AND p.role <> 'viewer'
+    ) AS may_send, EXISTS (
+      SELECT FROM messages m LEFT JOIN actors a ON a.id = m.author_id
+      WHERE m.conversation_id = $2 AND m.status = 'sent' AND m.visibility = 'external'
+        AND m.sequence > coalesce(t.sequence, 0)
+        AND (t.sequence IS NOT NULL OR coalesce((m.outcome->>'at')::timestamptz, m.created_at) >= r.started_at)
+        AND (a.type <> 'agent' AND NOT a.customer OR EXISTS (
+          SELECT FROM audit_events e
+          WHERE e.conversation_id = $2 AND e.action = 'draft.approved' AND e.details->>'message_id' = m.id))
+    ) AS is_answered
+    FROM agent_runs r
+      LEFT JOIN messages t ON t.id = r.trigger_message_id AND t.conversation_id = r.conversation_id
+    WHERE r.id = $1`,
+};

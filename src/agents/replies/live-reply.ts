@@ -1,0 +1,296 @@
+import type { Transaction } from 'kysely';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import { isUnavailable } from '../../db/unavailable.ts';
+import type { Engine, Subscription } from '../../engine/engine.ts';
+import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import { type DomainEvent, publish, toldFrame } from '../../engine/publish.ts';
+import type { StreamPlace } from '../../engine/stream-place.ts';
+import type { Logger } from '../../log.ts';
+import type { NewMessage } from '../../messages/insert-messages.ts';
+import type { WritePath } from '../../messages/write-path.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import type { MessageDelta, MessageReset, MessageSnapshot } from '../../protocol/event-data.ts';
+import { newId } from '../../protocol/ids.ts';
+import type { RunRow } from '../runs/store.ts';
+import { attachArtifacts, completeReply } from './ending.ts';
+import type { Pace } from './pace.ts';
+import { PacedText, type Piece } from './paced-text.ts';
+import type { Reply } from './reply.ts';
+import { ReplyText } from './reply-text.ts';
+
+/** What the replies of a node share. */
+export interface ReplyHost {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly writePath: Pick<WritePath, 'append'>;
+  readonly pace: Pace;
+  readonly log: Logger;
+  /** The reply has nothing more to do here. */
+  over(reply: LiveReply): void;
+}
+
+/** What a checkpoint keeps of a reply. */
+export interface Kept {
+  readonly id: string;
+  readonly conversation_id: string;
+  readonly run_id: string;
+  readonly fence: number;
+  readonly body: string;
+}
+
+/**
+ * A reply that people read while it is written (realtime.md section 3). This node owns its text: it listens on the
+ * conversation's channel, begins to tell once it has seen its message go out, answers who asks how far it is, and is
+ * over when it sees the end go out.
+ */
+export abstract class LiveReply implements Reply {
+  protected readonly host: ReplyHost;
+  /** As claimed by this node. */
+  protected readonly run: RunRow;
+  protected readonly facts: ConversationFacts;
+  readonly #text = new ReplyText();
+  readonly #told: PacedText;
+  readonly #id = newId('message');
+  #opening: Promise<void> | undefined;
+  #isWritten = false;
+  #sequence = 0;
+  #listening: Subscription | undefined;
+  #forgetTimer: (() => void) | undefined;
+  #kept = '';
+  #isSaid = false;
+  #isOver = false;
+
+  constructor(host: ReplyHost, run: RunRow, facts: ConversationFacts) {
+    this.host = host;
+    this.run = run;
+    this.facts = facts;
+    this.#told = new PacedText(this.#text, host.pace, (piece) => this.#tell(piece));
+  }
+
+  /** Writes the row with this id, empty and `streaming`, if it is not there yet; answers its number, 0 for none. */
+  protected abstract insert(id: string): Promise<number>;
+
+  /** The event of its end. */
+  protected abstract readonly endEvent: 'message.updated' | 'draft.updated';
+
+  get messageId(): string | null {
+    return this.#isWritten ? this.#id : null;
+  }
+
+  get body(): string {
+    return this.#text.body;
+  }
+
+  get attempt(): number {
+    return this.#text.attempt;
+  }
+
+  get full(): boolean {
+    return this.#text.full;
+  }
+
+  append(text: string): void {
+    if (this.#isSaid) return;
+    this.#text.append(text);
+    this.#grown();
+  }
+
+  reset(keep: number, reason: string): void {
+    if (this.#isSaid) return;
+    this.#told.reset(this.#text.reset(keep), reason);
+  }
+
+  async settle(): Promise<void> {
+    this.#isSaid = true;
+    this.#text.end();
+    this.#grown();
+    try {
+      await this.#opening;
+    } catch (error) {
+      this.#opening = Promise.resolve();
+      throw error;
+    }
+    await this.#told.drained();
+  }
+
+  async finish(tx: Transaction<Schema>, artifactIds: readonly string[]): Promise<void> {
+    if (this.#opening === undefined) {
+      this.#close();
+      return;
+    }
+    const { id: runId, conversation_id } = this.run;
+    const message = { id: this.#id, conversation_id: conversation_id! };
+    await attachArtifacts(tx, message, runId, artifactIds);
+    await completeReply(tx, message, {
+      event: this.endEvent,
+      attempt: this.attempt,
+      body: this.body,
+      hasAttachments: artifactIds.length > 0,
+    });
+    // Its own end frame ends it; should that never come, so does this.
+    this.#later(FORGOTTEN_MS, () => this.#close());
+  }
+
+  abandon(): void {
+    this.#isSaid = true;
+    this.#close();
+  }
+
+  /** What was said since the last checkpoint; undefined: nothing. */
+  unkept(): Kept | undefined {
+    const { body } = this;
+    if (!this.#isWritten || body === this.#kept) return undefined;
+    const { id: run_id, fence, conversation_id } = this.run;
+    return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
+  }
+
+  keep({ body }: Kept): void {
+    this.#kept = body;
+  }
+
+  /** Columns that every reply has alike. */
+  protected newMessage(id: string): Omit<NewMessage, 'visibility' | 'sender_id'> {
+    return {
+      id,
+      account_id: this.run.account_id,
+      conversation_id: this.run.conversation_id!,
+      kind: 'agent',
+      channel: 'message',
+      body: '',
+      subject: null,
+      cc: null,
+      mentions: null,
+      author_id: this.run.actor_id,
+      reply_to_id: null,
+      resource_type: null,
+      resource_id: null,
+      agent_run_id: this.run.id,
+      streaming_state: 'streaming',
+      client_message_id: null,
+      attachments: [],
+    };
+  }
+
+  #grown(): void {
+    if (this.#isOver || this.body === '') return;
+    if (this.#opening === undefined) {
+      this.#opening = this.#open();
+      // `settle` hears of it.
+      this.#opening.catch(() => {});
+    }
+    this.#told.changed();
+  }
+
+  async #open(): Promise<void> {
+    const [sequence] = await Promise.all([this.#write(), this.#listen()]);
+    this.#isWritten = true;
+    this.#sequence ||= sequence;
+    // Its frame may be lost, or left to a sweep: readers can ask.
+    this.#later(UNHEARD_MS, () => this.#told.begin());
+  }
+
+  /** Tries again while Postgres or the counters are away: what the model says meanwhile is worth more than a second. */
+  async #write(): Promise<number> {
+    for (let tried = 1; ; tried++) {
+      try {
+        return await this.insert(this.#id);
+      } catch (error) {
+        if (this.#isOver || tried === MOST_TRIES || !isAway(error)) throw error;
+      }
+      await new Promise<void>((resolve) => this.host.pace.clock.after(AGAIN_MS, resolve));
+    }
+  }
+
+  /** Without it nobody can ask for the text so far; everything else goes on. */
+  async #listen(): Promise<void> {
+    try {
+      const subscription = await this.host.engine.subscribe(this.run.conversation_id!, (frame) =>
+        this.#hear(frame),
+      );
+      if (this.#isOver) subscription.unsubscribe();
+      else this.#listening = subscription;
+    } catch (error) {
+      this.host.log.warn({ err: error, message: this.#id }, 'a reply cannot be asked how far it is');
+    }
+  }
+
+  #hear({ kind, resource, sequence, streaming }: Frame): void {
+    if (resource !== this.#id || this.#isOver) return;
+    switch (kind) {
+      case FRAME_KINDS.ask:
+        this.#answer();
+        break;
+      case FRAME_KINDS.created:
+      case FRAME_KINDS.updated:
+      case FRAME_KINDS.durable:
+        this.#sequence ||= sequence;
+        if (streaming === true) this.#told.begin();
+        else this.#close();
+    }
+  }
+
+  #answer(): void {
+    const { attempt, body } = this.#told.snapshot;
+    const data: MessageSnapshot = { message_id: this.#id, attempt, body };
+    const event = this.#event('message.snapshot', data, { attempt, from: 0, to: body.length });
+    this.host.engine.publish(event.stream, toldFrame(event)).catch(() => {});
+  }
+
+  /** A piece that is lost on the way is made up for: nodes see the gap and ask. */
+  #tell(piece: Piece): void {
+    const { attempt } = piece;
+    const message_id = this.#id;
+    let event: DomainEvent;
+    if (piece.kind === 'delta') {
+      const { offset, text } = piece;
+      const data: MessageDelta = { message_id, attempt, offset, text };
+      event = this.#event('message.delta', data, { attempt, from: offset, to: offset + text.length });
+    } else {
+      const { keep, reason } = piece;
+      const data: MessageReset = { message_id, attempt, keep, reason };
+      event = this.#event('message.reset', data, { attempt, from: keep, to: keep });
+    }
+    publish(this.host.engine, event).catch(() => {});
+  }
+
+  #event(event: DomainEvent['event'], team: object, place: StreamPlace): DomainEvent {
+    const conversationId = this.run.conversation_id!;
+    return {
+      event,
+      stream: conversationId,
+      conversationId,
+      sequence: this.#sequence,
+      resource: this.#id,
+      at: new Date().toISOString(),
+      team,
+      customer: undefined,
+      place,
+    };
+  }
+
+  #later(ms: number, call: () => void): void {
+    if (this.#isOver) return;
+    this.#forgetTimer?.();
+    this.#forgetTimer = this.host.pace.clock.after(ms, call);
+  }
+
+  #close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#told.stop();
+    this.#forgetTimer?.();
+    this.#listening?.unsubscribe();
+    this.host.over(this);
+  }
+}
+
+const UNHEARD_MS = 1_000;
+const FORGOTTEN_MS = 15_000;
+const AGAIN_MS = 500;
+const MOST_TRIES = 20;
+
+function isAway(error: unknown): boolean {
+  return isUnavailable(error) || (error instanceof ApiError && error.condition === 'service_unavailable');
+}

@@ -1,0 +1,27 @@
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { Actor } from '../../protocol/actor.ts';
+import type { RunRow } from '../runs/store.ts';
+import { claimReply } from './claim.ts';
+import { LiveReply, type ReplyHost } from './live-reply.ts';
+
+/** In a team's conversation: one message, which is there from the first text on and fills. */
+export class MessageReply extends LiveReply {
+  protected readonly endEvent = 'message.updated';
+  readonly #sender: Actor;
+
+  constructor(host: ReplyHost, run: RunRow, facts: ConversationFacts, sender: Actor) {
+    super(host, run, facts);
+    this.#sender = sender;
+  }
+
+  protected async insert(id: string): Promise<number> {
+    // Ahead of the message: what this node begins behind the end of its claim is found nevertheless (ending.ts).
+    await claimReply(this.host.database, this.run, id);
+    const { row } = await this.host.writePath.append({
+      message: { ...this.newMessage(id), visibility: 'internal', sender_id: this.#sender.id },
+      sender: this.#sender,
+      audience: this.facts.audience,
+    });
+    return row.sequence ?? 0;
+  }
+}

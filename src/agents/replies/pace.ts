@@ -1,0 +1,70 @@
+/** The clock that texts are paced by. */
+export interface Clock {
+  /** Milliseconds that never go back. */
+  now(): number;
+  /** Calls once, after `ms`; returns what forgets it. */
+  after(ms: number, call: () => void): () => void;
+}
+
+export const REAL_CLOCK: Clock = {
+  now: () => performance.now(),
+  after: (ms, call) => {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** How long text gathers before it is told (realtime.md section 3). */
+export const GATHER_MS = 40;
+
+/**
+ * How often those that are due are looked for. What is due together leaves in one turn of the loop: one write to the
+ * broker, one to each socket.
+ */
+const LOOK_EVERY_MS = 8;
+
+/** One timer for all texts of a node that have something to tell, and none while they have not. */
+export class Pace {
+  readonly gatherMs: number;
+  readonly clock: Clock;
+  /** In the order in which they are due: all of them wait equally long. */
+  readonly #waiting = new Map<() => void, number>();
+  #forget: (() => void) | undefined;
+
+  constructor(gatherMs = GATHER_MS, clock = REAL_CLOCK) {
+    this.gatherMs = gatherMs;
+    this.clock = clock;
+  }
+
+  /** Calls once, `gatherMs` from now or a little later; again is once. */
+  wake(call: () => void): void {
+    if (this.#waiting.has(call)) return;
+    this.#waiting.set(call, this.clock.now() + this.gatherMs);
+    this.#forget ??= this.clock.after(LOOK_EVERY_MS, this.#look);
+  }
+
+  isWaiting(call: () => void): boolean {
+    return this.#waiting.has(call);
+  }
+
+  forget(call: () => void): void {
+    this.#waiting.delete(call);
+  }
+
+  readonly #look = (): void => {
+    this.#forget = undefined;
+    const now = this.clock.now();
+    for (const [call, dueAt] of this.#waiting) {
+      if (dueAt > now) break;
+      this.#waiting.delete(call);
+      call();
+    }
+    if (this.#waiting.size > 0) this.#forget ??= this.clock.after(LOOK_EVERY_MS, this.#look);
+  };
+
+  close(): void {
+    this.#forget?.();
+    this.#forget = undefined;
+    this.#waiting.clear();
+  }
+}

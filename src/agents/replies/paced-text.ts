@@ -1,0 +1,99 @@
+import type { Pace } from './pace.ts';
+import type { ReplyText } from './reply-text.ts';
+
+/** What readers are told of a text that grows. */
+export type Piece =
+  | { readonly kind: 'delta'; readonly attempt: number; readonly offset: number; readonly text: string }
+  | { readonly kind: 'reset'; readonly attempt: number; readonly keep: number; readonly reason: string };
+
+/**
+ * Tells readers of a text as it grows (realtime.md section 3): what comes after a silence at once, what follows
+ * gathers, so that no two deltas are closer than the window. Invariant: the pieces told so far, put together, are the
+ * first `told` units of `attempt`.
+ */
+export class PacedText {
+  readonly #text: ReplyText;
+  readonly #pace: Pace;
+  readonly #tell: (piece: Piece) => void;
+  #attempt = 1;
+  #told = 0;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #reason = '';
+  #state: 'held' | 'told' | 'over' = 'held';
+  #whenDrained: (() => void)[] = [];
+
+  constructor(text: ReplyText, pace: Pace, tell: (piece: Piece) => void) {
+    this.#text = text;
+    this.#pace = pace;
+    this.#tell = tell;
+  }
+
+  /** What every reader has that has missed nothing. */
+  get snapshot(): { readonly attempt: number; readonly body: string } {
+    return { attempt: this.#attempt, body: this.#text.body.slice(0, this.#told) };
+  }
+
+  /** Readers know of the message from here on: what was held goes out. */
+  begin(): void {
+    if (this.#state !== 'held') return;
+    this.#state = 'told';
+    this.changed();
+  }
+
+  /** The text may have grown. */
+  changed(): void {
+    if (this.#state !== 'told') return;
+    this.#tellReset();
+    if (this.#isDrained) return;
+    // What gathers has its time: cutting that short would make more deltas, and none of them earlier.
+    const isSilent = this.#pace.clock.now() - this.#toldAtMs >= this.#pace.gatherMs;
+    if (isSilent && !this.#pace.isWaiting(this.#flush)) this.#flush();
+    else this.#pace.wake(this.#flush);
+  }
+
+  /** The text was cut to its first `keep` units, and has a new attempt. */
+  reset(keep: number, reason: string): void {
+    this.#reason = reason;
+    this.#told = Math.min(this.#told, keep);
+    this.changed();
+  }
+
+  /** Resolves when everything was told, or never will be; while it is held, at once: it is told when it begins. */
+  drained(): Promise<void> {
+    if (this.#state !== 'told' || this.#isDrained) return Promise.resolve();
+    return new Promise((resolve) => this.#whenDrained.push(resolve));
+  }
+
+  /** Nothing more is told. */
+  stop(): void {
+    this.#state = 'over';
+    this.#pace.forget(this.#flush);
+    this.#settle();
+  }
+
+  get #isDrained(): boolean {
+    return this.#attempt === this.#text.attempt && this.#told === this.#text.body.length;
+  }
+
+  #tellReset(): void {
+    if (this.#attempt === this.#text.attempt) return;
+    this.#attempt = this.#text.attempt;
+    this.#tell({ kind: 'reset', attempt: this.#attempt, keep: this.#told, reason: this.#reason });
+  }
+
+  readonly #flush = (): void => {
+    this.#pace.forget(this.#flush);
+    const { body } = this.#text;
+    if (this.#state === 'told' && !this.#isDrained) {
+      const offset = this.#told;
+      this.#told = body.length;
+      this.#toldAtMs = this.#pace.clock.now();
+      this.#tell({ kind: 'delta', attempt: this.#attempt, offset, text: body.slice(offset) });
+    }
+    this.#settle();
+  };
+
+  #settle(): void {
+    for (const resolve of this.#whenDrained.splice(0)) resolve();
+  }
+}

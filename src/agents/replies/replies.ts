@@ -1,0 +1,136 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../../access/principal.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { Loop } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import type { LockedWrites } from '../../messages/locked-write.ts';
+import type { WritePath } from '../../messages/write-path.ts';
+import { presentActor } from '../../protocol/actor.ts';
+import type { RunRow } from '../runs/store.ts';
+import type { AgentRow } from '../store.ts';
+import { BufferedReply } from './buffered-reply.ts';
+import { deliverReply } from './delivery.ts';
+import { DraftReply } from './draft-reply.ts';
+import { completeAbandoned, findStrays } from './ending.ts';
+import type { Kept, LiveReply, ReplyHost } from './live-reply.ts';
+import { MessageReply } from './message-reply.ts';
+import { Pace } from './pace.ts';
+import type { Reply } from './reply.ts';
+
+export interface RepliesOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly writePath: Pick<WritePath, 'append'>;
+  readonly lockedWrites: LockedWrites;
+  readonly log: Logger;
+  /** Milliseconds for which text gathers; 0 tells each token by itself, which is what the bench compares with. */
+  readonly gatherMs?: number;
+}
+
+/** What the runs of this node are writing. */
+export class Replies {
+  readonly #options: RepliesOptions;
+  readonly #host: ReplyHost;
+  readonly #pace: Pace;
+  readonly #open = new Set<LiveReply>();
+  readonly #strays: Loop;
+  #checkpoint: Promise<void> | undefined;
+
+  constructor(options: RepliesOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.gatherMs);
+    this.#host = { ...options, pace: this.#pace, over: (reply) => this.#open.delete(reply) };
+    this.#strays = new Loop({
+      intervalMs: STRAYS_EVERY_MS,
+      run: () => this.#endStrays(),
+      onError: (error) => options.log.warn({ err: error }, 'stray replies could not be ended'),
+    });
+  }
+
+  /** Where the text of a run that this node has claimed goes. `facts`: of its conversation; null: it has none. */
+  open(run: RunRow, agent: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts | null): Reply {
+    if (facts === null) return new BufferedReply();
+    const reply =
+      facts.audience === 'customer'
+        ? new DraftReply(this.#host, run, facts)
+        : new MessageReply(this.#host, run, facts, senderOf(agent, facts));
+    this.#open.add(reply);
+    return reply;
+  }
+
+  /**
+   * Keeps in Postgres what was said since the last time, where this node's claims still hold: what another node ends
+   * a text with when this one dies. No event: readers have it already.
+   */
+  checkpoint(): Promise<void> {
+    this.#checkpoint ??= this.#keep().finally(() => {
+      this.#checkpoint = undefined;
+    });
+    return this.#checkpoint;
+  }
+
+  /** In the transaction that ends a run whose node died: what it was writing ends with the text that was kept. */
+  finishAbandoned(tx: Transaction<Schema>, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
+    return completeAbandoned(tx, run);
+  }
+
+  /**
+   * Sends the reply to a customer that a completed run has composed, if its agent may by itself (design.md section
+   * 8, `messaging:send_external`) and no person has written to the customer since; else it waits for approval.
+   * Never rejects: what fails waits too.
+   */
+  async deliver(run: Pick<RunRow, 'id' | 'conversation_id'>, principal: Principal): Promise<void> {
+    try {
+      await deliverReply(this.#options, run, principal);
+    } catch (error) {
+      this.#options.log.warn({ err: error, run: run.id }, 'a reply is left to be approved');
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const reply of this.#open) reply.abandon();
+    this.#pace.close();
+    await Promise.all([this.#strays.close(), this.#checkpoint?.catch(() => {})]);
+  }
+
+  async #keep(): Promise<void> {
+    const unkept = new Map<LiveReply, Kept>();
+    for (const reply of this.#open) {
+      const kept = reply.unkept();
+      if (kept !== undefined) unkept.set(reply, kept);
+    }
+    if (unkept.size === 0) return;
+    const { database, engine } = this.#options;
+    await database.query(KEEP, [JSON.stringify([...unkept.values()]), engine.nodeId]);
+    for (const [reply, kept] of unkept) reply.keep(kept);
+  }
+
+  async #endStrays(): Promise<void> {
+    const { database } = this.#options;
+    for (const run of await findStrays(database)) {
+      await database.transaction((tx) => completeAbandoned(tx, run));
+    }
+  }
+}
+
+const STRAYS_EVERY_MS = 5_000;
+
+function senderOf({ actor_id: id, name }: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts) {
+  const member = facts.members.get(id);
+  return member?.actor ?? presentActor({ id, type: 'agent', name, handle: null, avatar_url: null });
+}
+
+// Neither `updated_at` nor `changed_in`: nothing has changed for who reads along.
+const KEEP = {
+  name: 'keep-replies',
+  text: `
+    UPDATE messages m SET body = k.body
+    FROM json_to_recordset($1::json)
+        AS k(id text, conversation_id text, run_id text, fence bigint, body text)
+      JOIN agent_runs r ON r.id = k.run_id
+    WHERE m.id = k.id AND m.conversation_id = k.conversation_id AND m.streaming_state = 'streaming'
+      AND r.owner = $2 AND r.fence = k.fence`,
+};

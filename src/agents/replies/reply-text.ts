@@ -1,0 +1,65 @@
+import { MESSAGE_LIMITS } from '../../protocol/chat-message.ts';
+
+/**
+ * What one reply says, as it grows. Invariant: `body` is text that every reader and Postgres keep alike: no half of
+ * a surrogate pair (one that ends what came waits for its other half), no U+0000, and no longer than a message
+ * may be. Lengths are in UTF-16 units.
+ */
+export class ReplyText {
+  #body = '';
+  #attempt = 1;
+  /** The first half of a pair, whose second half is still to come. */
+  #half = '';
+  #full = false;
+
+  get body(): string {
+    return this.#body;
+  }
+
+  /** From 1; counts resets. */
+  get attempt(): number {
+    return this.#attempt;
+  }
+
+  /** More was said than a message holds: it ends where it is. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  append(text: string): void {
+    if (this.#full) return;
+    const whole = this.#half + text;
+    const end = endsInHalf(whole) ? whole.length - 1 : whole.length;
+    this.#half = whole.slice(end);
+    this.#grow(whole.slice(0, end));
+  }
+
+  /** Begins anew behind the first `keep` units; answers how many were kept. */
+  reset(keep: number): number {
+    const kept = this.#body.slice(0, Math.max(0, keep));
+    this.#body = endsInHalf(kept) ? kept.slice(0, -1) : kept;
+    this.#half = '';
+    this.#full = false;
+    this.#attempt += 1;
+    return this.#body.length;
+  }
+
+  /** No text follows: a half that is left is none. */
+  end(): void {
+    if (this.#half !== '') this.#grow(this.#half);
+    this.#half = '';
+  }
+
+  #grow(text: string): void {
+    const room = MESSAGE_LIMITS.bodyCharacters - this.#body.length;
+    const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
+    const fitting = clean.slice(0, room);
+    this.#full = fitting.length < clean.length;
+    this.#body += endsInHalf(fitting) ? fitting.slice(0, -1) : fitting;
+  }
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff;
+}

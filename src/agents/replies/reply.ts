@@ -1,0 +1,39 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+
+/**
+ * The text that one run writes for people, as it grows: a streaming message in the conversation, a draft on a
+ * customer's case, or nothing but a buffer where there is no conversation. One run, one node, one reply at a time.
+ */
+export interface Reply {
+  /** The message's or draft's id; null before its first text, and where there is no conversation. */
+  readonly messageId: string | null;
+  /** The text so far: what readers have, or get within the window. */
+  readonly body: string;
+  /** From 1; counts the models that failed over within it. */
+  readonly attempt: number;
+  /** More was said than a message holds: what comes is left out, until a reset makes room. */
+  readonly full: boolean;
+
+  /** The model said more. The first text opens the message. Never throws, never waits. */
+  append(text: string): void;
+
+  /** A model failed over: readers cut the text to its first `keep` UTF-16 units. */
+  reset(keep: number, reason: string): void;
+
+  /**
+   * Puts what is outstanding on the way and waits until the message, if there is to be one, is in Postgres.
+   * No text may follow. Rejects where the message could not be written, once: it counts as not begun then.
+   */
+  settle(): Promise<void>;
+
+  /**
+   * After `settle`, in the transaction that ends or pauses the run: the whole body, `complete`, and with the commit
+   * everybody is told (`message.updated` or `draft.updated` with its seal). Files are attached. Nothing where there
+   * is no message.
+   */
+  finish(tx: Transaction<Schema>, artifactIds: readonly string[]): Promise<void>;
+
+  /** The run is not this node's any more: nothing more is told. */
+  abandon(): void;
+}

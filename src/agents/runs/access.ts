@@ -1,0 +1,59 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../../access/principal.ts';
+import { mayRead } from '../../conversations/access.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import { findRun, lockRun, type RunRow, runNotFound } from './store.ts';
+
+export interface RunSources {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+}
+
+/**
+ * A run of the caller's account. What runs say in a conversation is for its readers alone (design.md section 7,
+ * "who reads and sends"): to others such a run is not there. Throws ApiError `resource_not_found` (param id).
+ */
+export async function readableRun(
+  { database, directory }: RunSources,
+  principal: Principal,
+  id: string,
+): Promise<RunRow> {
+  return requireReadable(directory, principal, await findRun(database.kysely, principal.accountId, id));
+}
+
+/** The same, held until the end of `tx`. */
+export async function lockReadableRun(
+  tx: Transaction<Schema>,
+  { directory }: Pick<RunSources, 'directory'>,
+  principal: Principal,
+  id: string,
+): Promise<RunRow> {
+  return requireReadable(directory, principal, await lockRun(tx, principal.accountId, id));
+}
+
+/** The same rule in SQL, of a run `r` and an actor that does not see the whole account. */
+export function isReadableBy(actor: string): string {
+  return `(r.conversation_id IS NULL OR EXISTS (
+      SELECT FROM participants p
+      WHERE p.conversation_id = r.conversation_id AND p.actor_id = ${actor}
+        AND p.membership IN ('active', 'hidden')))`;
+}
+
+/** The same of an actor of whom nothing else is known: who triggered the run is told of it no longer than this holds. */
+export function mayBeTold(actor: string): string {
+  return `(${isReadableBy(actor)} OR EXISTS (
+      SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
+}
+
+async function requireReadable(
+  directory: ConversationDirectory,
+  principal: Principal,
+  run: RunRow,
+): Promise<RunRow> {
+  if (run.conversation_id === null) return run;
+  const facts = await directory.facts(run.conversation_id);
+  if (facts === undefined || !mayRead(principal, facts)) throw runNotFound();
+  return run;
+}

@@ -1,0 +1,94 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/agent-run-states.ts';
+import { newId } from '../../protocol/ids.ts';
+import { after } from '../../protocol/transitions.ts';
+import type { RunTool } from '../tools/tool.ts';
+import { type Claim, lockClaimed } from './lease.ts';
+import type { ActionRow, StepRow } from './store.ts';
+
+/** A call of a turn that can be made: its tool is the agent's, its arguments are what the tool takes. */
+export interface ReadyCall {
+  readonly tool: RunTool;
+  /** In the step's `calls`. */
+  readonly position: number;
+  readonly callId: string;
+  /** JSON text, byte for byte what a person is shown and what is executed. */
+  readonly arguments: string;
+}
+
+/** The calls of a turn, in the transaction that ends it: those that need review wait for it, the rest may begin. */
+export async function insertActions(
+  tx: Transaction<Schema>,
+  step: StepRow,
+  calls: readonly ReadyCall[],
+): Promise<ActionRow[]> {
+  if (calls.length === 0) return [];
+  return tx
+    .insertInto('agent_run_actions')
+    .values(
+      calls.map(({ tool, position, callId, arguments: text }) => ({
+        id: newId('agentAction'),
+        run_id: step.run_id,
+        step_id: step.id,
+        position,
+        call_id: callId,
+        tool: tool.slug,
+        category: tool.category,
+        status: tool.needsReview ? ACTION_MOVES.propose.to : ACTION_MOVES.allow.to,
+        arguments: text,
+        expires_at: tool.needsReview
+          ? sql<string>`clock_timestamp() + ${sql.lit(`${APPROVAL_MS} ms`)}::interval`
+          : null,
+      })),
+    )
+    .returningAll()
+    .execute();
+}
+
+/** Once for each action, and only while the run is still the caller's: undefined otherwise. */
+export function beginAction(
+  database: Database,
+  claim: Claim,
+  action: Pick<ActionRow, 'id'>,
+): Promise<ActionRow | undefined> {
+  return database.transaction(async (tx) => {
+    if ((await lockClaimed(tx, claim)) === undefined) return undefined;
+    return tx
+      .updateTable('agent_run_actions')
+      .set({
+        status: ACTION_MOVES.execute.to,
+        started_at: sql<string>`clock_timestamp()`,
+        updated_at: LATER,
+      })
+      .where('id', '=', action.id)
+      .where('status', 'in', [...ACTION_MOVES.execute.from])
+      .returningAll()
+      .executeTakeFirst();
+  });
+}
+
+/** What came of it: a JSON value, or why not. */
+export type ActionOutcome =
+  | { readonly move: 'complete'; readonly result: unknown }
+  | { readonly move: 'fail'; readonly error: string };
+
+export function endAction(database: Database, action: ActionRow, outcome: ActionOutcome): Promise<ActionRow> {
+  return database.kysely
+    .updateTable('agent_run_actions')
+    .set({
+      status: after(ACTION_MOVES, outcome.move, action.status),
+      ...(outcome.move === 'complete'
+        ? { result: JSON.stringify(outcome.result ?? null) }
+        : { error_message: outcome.error }),
+      completed_at: sql<string>`clock_timestamp()`,
+      updated_at: LATER,
+    })
+    .where('id', '=', action.id)
+    .where('status', '=', action.status)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+const LATER = sql<string>`later_than(updated_at)`;

@@ -1,0 +1,61 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { insertOutbox } from '../../db/outbox.ts';
+import type { Schema } from '../../db/schema.ts';
+import { ACTION_MOVES, RUN_MOVES } from '../../protocol/agent-run-states.ts';
+import { RUN_DUE, type RunDue, tellRun } from './start.ts';
+import { type RunRow, updateRun } from './store.ts';
+
+/** A run that waits for people goes on as soon as nothing of it waits any more; answers how it stands. `run` is locked. */
+export async function continueIfDecided(tx: Transaction<Schema>, run: RunRow): Promise<RunRow> {
+  const waiting = await tx
+    .selectFrom('agent_run_actions')
+    .select('id')
+    .where('run_id', '=', run.id)
+    .where('status', '=', 'pending_review')
+    .limit(1)
+    .executeTakeFirst();
+  const decided = waiting === undefined;
+  const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
+  if (decided) await insertOutbox(tx, RUN_DUE, { run_id: run.id } satisfies RunDue);
+  await tellRun(tx, row);
+  return row;
+}
+
+/** Calls that nobody decided in time are not executed: their runs go on without (ACTION_MOVES.expire). */
+export async function expireApprovals(database: Database): Promise<void> {
+  for (let found = true; found; ) {
+    found = await database.transaction(async (tx) => {
+      const run = await lockOverdue(tx);
+      if (run === undefined) return false;
+      await tx
+        .updateTable('agent_run_actions')
+        .set({ status: ACTION_MOVES.expire.to, updated_at: sql<string>`later_than(updated_at)` })
+        .where('run_id', '=', run.id)
+        .where('status', '=', 'pending_review')
+        .where('expires_at', '<=', NOW)
+        .execute();
+      await continueIfDecided(tx, run);
+      return true;
+    });
+  }
+}
+
+const NOW = sql<string>`clock_timestamp()`;
+
+function lockOverdue(tx: Transaction<Schema>): Promise<RunRow | undefined> {
+  return tx
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('status', '=', 'awaiting_approval')
+    .where('id', 'in', ({ selectFrom }) =>
+      selectFrom('agent_run_actions')
+        .select('run_id')
+        .where('status', '=', 'pending_review')
+        .where('expires_at', '<=', NOW),
+    )
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}

@@ -1,0 +1,36 @@
+import { sql, type Transaction } from 'kysely';
+import type { Principal } from '../../access/principal.ts';
+import { tellRightsChanged } from '../../accounts/rights-changed.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { AgentRow } from '../store.ts';
+import { endRun } from './ending.ts';
+import { updateRun } from './store.ts';
+
+/**
+ * Cancels what an agent is running, whose definition is locked: nothing starts it meanwhile. What no node has in hand
+ * ends here; a run's owner hears of it as of any cancel (cancel.ts), and ends it with what it is writing.
+ */
+export async function cancelRuns(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  { actor_id }: Pick<AgentRow, 'actor_id'>,
+): Promise<void> {
+  const open = await tx
+    .selectFrom('agent_runs')
+    .select(['id', 'cancelled_by'])
+    .where('actor_id', '=', actor_id)
+    .where('completed_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  const owned: string[] = [];
+  for (const { id, cancelled_by } of open) {
+    const asked = await updateRun(tx, id, {
+      cancel_requested_at: sql<string>`coalesce(cancel_requested_at, clock_timestamp())`,
+      cancelled_by: cancelled_by ?? actor.id,
+    });
+    if (asked.owner === null) await endRun(tx, asked, { move: 'cancel' });
+    else owned.push(id);
+  }
+  if (owned.length > 0) await tellRightsChanged(tx, owned);
+}

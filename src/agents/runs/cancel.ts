@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql, type Transaction } from 'kysely';
+import type { Principal } from '../../access/principal.ts';
+import { tellRightsChanged } from '../../accounts/rights-changed.ts';
+import type { Schema } from '../../db/schema.ts';
+import { ENDED_RUNS } from '../../protocol/agent-run-states.ts';
+import { lockReadableRun, type RunSources } from './access.ts';
+import { endRun } from './ending.ts';
+import { type RunRow, updateRun } from './store.ts';
+
+/**
+ * Cancel Agent Run (design.md section 8): one that no node has in hand ends here, one that runs is asked to end and
+ * waited for; an ended one stays as it is. Answers the run as it stands after three seconds at most: its owner may
+ * have died. Throws ApiError `resource_not_found` (param id).
+ */
+export async function cancelRun(sources: RunSources, principal: Principal, id: string): Promise<RunRow> {
+  for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+    // Asked again each time: a run that pauses at this very moment is in nobody's hand any more.
+    const run = await sources.database.transaction((tx) => requestCancel(tx, sources, principal, id));
+    if (isEnded(run) || waitedMs >= WAIT_MS) return run;
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+const WAIT_MS = 3_000;
+const LOOK_EVERY_MS = 50;
+
+async function requestCancel(
+  tx: Transaction<Schema>,
+  sources: RunSources,
+  principal: Principal,
+  id: string,
+): Promise<RunRow> {
+  const run = await lockReadableRun(tx, sources, principal, id);
+  if (isEnded(run)) return run;
+  const asked = run.cancel_requested_at === null ? await noteRequest(tx, principal, id) : run;
+  if (run.owner === null) return endRun(tx, asked, { move: 'cancel' });
+  return asked;
+}
+
+async function noteRequest(tx: Transaction<Schema>, { actor }: Principal, id: string): Promise<RunRow> {
+  const asked = await updateRun(tx, id, {
+    cancel_requested_at: sql<string>`clock_timestamp()`,
+    cancelled_by: actor.id,
+  });
+  // Its owner listens to it as to a right; should that be lost, it sees the row when it renews its lease.
+  await tellRightsChanged(tx, [id]);
+  return asked;
+}
+
+function isEnded({ status }: RunRow): boolean {
+  return ENDED_RUNS.some((ended) => ended === status);
+}

@@ -1,0 +1,93 @@
+import { sql, type Transaction } from 'kysely';
+import { requirePermission } from '../../access/authorize.ts';
+import type { Principal } from '../../access/principal.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { ContinueRunBody } from '../../protocol/agent-run.ts';
+import { ACTION_MOVES, RUN_MOVES } from '../../protocol/agent-run-states.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import type { Permission } from '../../protocol/permissions.ts';
+import { after } from '../../protocol/transitions.ts';
+import { lockReadableRun, type RunSources } from './access.ts';
+import { continueIfDecided } from './approvals.ts';
+import type { ActionRow, RunRow } from './store.ts';
+
+export interface ContinueSources extends Pick<RunSources, 'directory'> {
+  /** What a call of this tool asks of its caller's role; null: nothing. */
+  readonly permissionOf: (tool: string) => string | null;
+}
+
+type Decision = ContinueRunBody['decisions'][number];
+
+/**
+ * Continue Agent Run (design.md section 8): decides calls that wait, each once
+ * and for the arguments that it shows; all of them or none. The run goes on when none waits any more. Nobody approves
+ * what they may not do themselves. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
+ * `resource_conflict` (the run or a call waits for no decision), `insufficient_permissions` or `validation_failed`
+ * (a call named twice).
+ */
+export async function continueRun(
+  tx: Transaction<Schema>,
+  { directory, permissionOf }: ContinueSources,
+  principal: Principal,
+  id: string,
+  { decisions }: ContinueRunBody,
+): Promise<RunRow> {
+  const run = await lockReadableRun(tx, { directory }, principal, id);
+  after(RUN_MOVES, 'continue', run.status);
+  const actions = await readActions(tx, run.id);
+  const decided = decisions.map((decision, index) => {
+    const param = `decisions[${index}].action_id`;
+    if (decisions.findIndex((other) => other.action_id === decision.action_id) < index) {
+      throw new ApiError('validation_failed', 'This call is decided twice.', { param });
+    }
+    const action = actions.get(decision.action_id);
+    if (action === undefined) {
+      throw new ApiError('resource_not_found', 'The run has no such call.', { param });
+    }
+    requireOpen(action, decision, param);
+    const permission = permissionOf(action.tool);
+    if (decision.approve && permission !== null) requirePermission(principal, permission as Permission);
+    return decision;
+  });
+  for (const decision of decided) await decide(tx, principal, decision);
+  return continueIfDecided(tx, run);
+}
+
+type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status'> & { readonly is_overdue: boolean | null };
+
+/** Nobody else changes them while their run is locked and waits. */
+async function readActions(
+  tx: Transaction<Schema>,
+  runId: string,
+): Promise<ReadonlyMap<string, WaitingAction>> {
+  const rows = await tx
+    .selectFrom('agent_run_actions')
+    .select(['id', 'tool', 'status', sql<boolean | null>`expires_at <= clock_timestamp()`.as('is_overdue')])
+    .where('run_id', '=', runId)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function moveOf({ approve }: Decision): 'approve' | 'reject' {
+  return approve ? 'approve' : 'reject';
+}
+
+/** One whose time is over is expired, whether or not somebody has noticed yet. */
+function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
+  const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
+  after(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
+}
+
+async function decide(tx: Transaction<Schema>, { actor }: Principal, decision: Decision): Promise<void> {
+  await tx
+    .updateTable('agent_run_actions')
+    .set({
+      status: ACTION_MOVES[moveOf(decision)].to,
+      reviewed_by: actor.id,
+      reviewed_at: sql<string>`clock_timestamp()`,
+      reason: decision.reason ?? null,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', decision.action_id)
+    .execute();
+}

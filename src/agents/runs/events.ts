@@ -1,0 +1,57 @@
+import type { Change } from '../../conversations/changed.ts';
+import { presentRun, RUN_COLUMNS, type ShownRun } from '../../conversations/run-present.ts';
+import type { Queries } from '../../db/statement.ts';
+import type { DomainEvent } from '../../engine/publish.ts';
+import { mayBeTold } from './access.ts';
+
+/**
+ * `agent_run.updated`, on the feed of who triggered the run (realtime.md section 3): nothing expanded. Who has lost
+ * the conversation that it speaks in meanwhile is told nothing more.
+ */
+export async function runEvents(
+  database: Queries,
+  changes: readonly Pick<Change, 'id'>[],
+): Promise<DomainEvent[]> {
+  const rows = await database.query<ToldRun>(READ_TOLD, [changes.map(({ id }) => id)]);
+  return rows.map(runEvent);
+}
+
+/** What the feeds of these actors may have missed from a transaction on, as the events that told it. */
+export async function changedRuns(
+  database: Queries,
+  actorIds: readonly string[],
+  sinceXid: string,
+): Promise<DomainEvent[]> {
+  const rows = await database.query<ToldRun>(READ_CHANGED, [actorIds, sinceXid]);
+  return rows.map(runEvent);
+}
+
+type ToldRun = ShownRun & { readonly triggered_by: string };
+
+function runEvent(row: ToldRun): DomainEvent {
+  return {
+    event: 'agent_run.updated',
+    stream: row.triggered_by,
+    conversationId: null,
+    sequence: 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: presentRun(row),
+    customer: undefined,
+  };
+}
+
+const SELECT = `
+    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')}, r.triggered_by FROM agent_runs r`;
+
+const READ_TOLD = {
+  name: 'read-runs-for-events',
+  text: `${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayBeTold('r.triggered_by')}`,
+};
+
+const READ_CHANGED = {
+  name: 'read-changed-runs',
+  text: `${SELECT}
+    WHERE r.triggered_by = ANY($1) AND r.changed_in >= $2::xid8 AND ${mayBeTold('r.triggered_by')}
+    ORDER BY r.triggered_by, r.updated_at, r.id`,
+};

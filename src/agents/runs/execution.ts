@@ -1,0 +1,279 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../../access/principal.ts';
+import type { StoredCall } from '../../db/agent-run-tables.ts';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Logger } from '../../log.ts';
+import { type Failover, RUN_LIMITS } from '../../protocol/agent-run.ts';
+import { RUN_MOVES } from '../../protocol/agent-run-states.ts';
+import type { Completion, ModelChain } from '../models/chain.ts';
+import type { Prompt, Turn } from '../models/model.ts';
+import type { Reply } from '../replies/reply.ts';
+import type { AgentRow } from '../store.ts';
+import { type RunTool, ToolRefusal } from '../tools/tool.ts';
+import { parseArguments } from '../tools/toolbox.ts';
+import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './actions.ts';
+import { artifactsOf, unattachedArtifacts } from './artifacts.ts';
+import { type Ending, endRun } from './ending.ts';
+import { lockClaimed } from './lease.ts';
+import { tellRun } from './start.ts';
+import { completeStep, type FailedStep, failStep, insertStep, type RunRecord, readRecord } from './steps.ts';
+import { type ActionRow, type RunRow, type StepRow, updateRun } from './store.ts';
+import { transcriptOf } from './transcript.ts';
+
+/** Everything that one claim of a run works with. */
+export interface ExecutionOptions {
+  readonly database: Database;
+  readonly log: Logger;
+  /** As claimed. */
+  readonly run: RunRow;
+  readonly agent: AgentRow;
+  /** The agent with its role as it stands now. */
+  readonly principal: () => Promise<Principal>;
+  readonly admit: Admit;
+  readonly reply: Reply;
+  readonly tools: readonly RunTool[];
+  readonly chain: Pick<ModelChain, 'complete'>;
+  readonly instructions: string;
+  /** What led to the run, oldest first. */
+  readonly history: readonly Turn[];
+  /** Aborts with a Stop. */
+  readonly signal: AbortSignal;
+}
+
+/** Has work with Postgres done when its turn has come: hundreds of runs of a node share a few connections. */
+export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Why a run does not go on here. */
+export class Stop extends Error {
+  /** `lost`: it is another node's, or nobody's: nothing may be changed any more. */
+  readonly reason: 'cancelled' | 'stopping' | 'lost';
+
+  constructor(reason: Stop['reason']) {
+    super(`the run is ${reason}`);
+    this.name = 'Stop';
+    this.reason = reason;
+  }
+}
+
+/** The run cannot go on, for a reason that people are told. */
+export class RunFailure extends Error {}
+
+/**
+ * A run from where it stands to its end or its next pause: turns of the model, each with the calls that it asks for.
+ * What is decided is in Postgres before the next thing begins, under the claim's fence: a node that has lost the run
+ * changes nothing more.
+ */
+export class Execution {
+  readonly #options: ExecutionOptions;
+  #record: RunRecord = { steps: [], actions: [] };
+
+  constructor(options: ExecutionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when the run is completed or waits for people. Throws Stop, RunFailure, ModelError, or whatever Postgres
+   * throws: what had been written by then is the caller's to end.
+   */
+  async run(): Promise<'completed' | 'paused'> {
+    const { database, run, admit } = this.#options;
+    this.#record = await admit(() => readRecord(database, run.id));
+    for (;;) {
+      await this.#executeAllowed();
+      if (this.#record.actions.some(({ status }) => status === 'pending_review')) return this.#pause();
+      const completion = await this.#turn();
+      if (completion.calls.length > 0) continue;
+      return this.#complete(completion);
+    }
+  }
+
+  async #turn(): Promise<Completion> {
+    const { database, run, chain, reply, signal, admit } = this.#options;
+    const position = this.#record.steps.length + 1;
+    if (position > RUN_LIMITS.steps) throw new RunFailure(`It did not end within ${RUN_LIMITS.steps} turns.`);
+    const step = await admit(() => insertStep(database, run.id, position));
+    const before = reply.body.length;
+    const failovers: Failover[] = [];
+    let said = '';
+    try {
+      const completion = await chain.complete(
+        this.#prompt(),
+        {
+          onText: (text) => {
+            // What was said in turns of their own are paragraphs of their own.
+            reply.append(said === '' && before > 0 ? `${SEPARATOR}${text}` : text);
+            said += text;
+          },
+          onFailover: (failover) => {
+            if (said !== '') reply.reset(before, failover.reason);
+            failovers.push(failover);
+            said = '';
+          },
+        },
+        signal,
+      );
+      signal.throwIfAborted();
+      await this.#keep(step, completion);
+      return completion;
+    } catch (error) {
+      await this.#fail(step, { text: said, failovers }, error);
+      throw error;
+    }
+  }
+
+  #prompt(): Prompt {
+    const { agent, instructions, history, tools } = this.#options;
+    return {
+      instructions,
+      turns: [...history, ...transcriptOf(this.#record, (call) => this.#refusalOf(call))],
+      tools: tools.map(({ spec }) => spec),
+      temperature: agent.temperature,
+    };
+  }
+
+  /** The turn and its calls, as they are from now on. */
+  async #keep(step: StepRow, completion: Completion): Promise<void> {
+    const { run } = this.#options;
+    const ready = completion.calls.flatMap((call, position) => this.#ready(call, position) ?? []);
+    await this.#transact(async (tx) => {
+      const row = await lockClaimed(tx, run);
+      if (row === undefined) throw new Stop('lost');
+      this.#record.steps.push(await completeStep(tx, step, completion));
+      this.#record.actions.push(...(await insertActions(tx, step, ready)));
+      await tellRun(tx, await updateRun(tx, run.id, {}));
+    });
+  }
+
+  async #fail(step: StepRow, failed: Omit<FailedStep, 'error'>, thrown: unknown): Promise<void> {
+    const { run } = this.#options;
+    if (thrown instanceof Stop && thrown.reason === 'lost') return;
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    await this.#transact(async (tx) => {
+      if ((await lockClaimed(tx, run)) !== undefined) await failStep(tx, step, { ...failed, error });
+    });
+  }
+
+  #ready(call: StoredCall, position: number): ReadyCall | undefined {
+    const tool = this.#toolOf(call);
+    if (tool === undefined || this.#argumentProblem(tool, call) !== undefined) return undefined;
+    return { tool, position, callId: call.id, arguments: call.arguments };
+  }
+
+  #refusalOf(call: StoredCall): string {
+    const tool = this.#toolOf(call);
+    if (tool === undefined) return `There is no tool ${call.name}.`;
+    return this.#argumentProblem(tool, call) ?? 'It was not executed.';
+  }
+
+  #toolOf(call: StoredCall): RunTool | undefined {
+    return this.#options.tools.find(({ spec }) => spec.name === call.name);
+  }
+
+  #argumentProblem(tool: RunTool, call: StoredCall): string | undefined {
+    try {
+      parseArguments(tool, call.arguments);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ToolRefusal) return error.message;
+      throw error;
+    }
+  }
+
+  /** Each once: what was begun by a node that died is not begun again. */
+  async #executeAllowed(): Promise<void> {
+    const { database, run, signal, admit } = this.#options;
+    for (const [index, action] of this.#record.actions.entries()) {
+      if (action.status !== 'approved') continue;
+      signal.throwIfAborted();
+      const begun = await admit(() => beginAction(database, run, action));
+      if (begun === undefined) throw new Stop('lost');
+      const outcome = await this.#call(begun);
+      this.#record.actions[index] = await admit(() => endAction(database, begun, outcome));
+    }
+  }
+
+  async #call(action: ActionRow): Promise<ActionOutcome> {
+    const { run, principal, tools, signal, log } = this.#options;
+    const tool = tools.find(({ slug }) => slug === action.tool);
+    if (tool === undefined) return { move: 'fail', error: 'The agent has this tool no more.' };
+    try {
+      const { output } = await tool.call(parseArguments(tool, action.arguments), {
+        accountId: run.account_id,
+        runId: run.id,
+        actionId: action.id,
+        principal: await principal(),
+        signal,
+      });
+      return { move: 'complete', result: output };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ToolRefusal)
+        return { move: 'fail', error: `${error.condition}: ${error.message}` };
+      log.error({ err: error, run: run.id, tool: tool.slug }, 'a tool failed');
+      return { move: 'fail', error: 'The tool failed.' };
+    }
+  }
+
+  /** What was said so far is a message of its own: nobody waits for people before an unfinished sentence. */
+  async #pause(): Promise<'paused'> {
+    const { run, reply } = this.#options;
+    await reply.settle();
+    await this.#transact(async (tx) => {
+      const row = await lockClaimed(tx, run);
+      if (row === undefined) throw new Stop('lost');
+      await reply.finish(tx, await unattachedArtifacts(tx, run.id));
+      const paused = await updateRun(tx, run.id, {
+        status: RUN_MOVES.pause.to,
+        owner: null,
+        lease_until: null,
+        reply_message_id: null,
+      });
+      await tellRun(tx, paused);
+    });
+    return 'paused';
+  }
+
+  async #complete({ text }: Completion): Promise<'completed'> {
+    const { database, run, reply, admit } = this.#options;
+    await reply.settle();
+    const ids = await admit(() => artifactsOf(database, run.id));
+    const output = {
+      text: reply.body === '' ? text : reply.body,
+      ...(reply.messageId !== null && { message_id: reply.messageId }),
+      ...(ids.length > 0 && { artifacts: ids }),
+    };
+    const isEnded = await endClaimed({ database, admit }, run, reply, { move: 'complete', output });
+    if (!isEnded) throw new Stop('lost');
+    return 'completed';
+  }
+
+  #transact<T>(work: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    const { database, admit } = this.#options;
+    return admit(() => database.transaction(work));
+  }
+}
+
+/**
+ * The end of a claimed run with that of what it was writing, in one transaction. False where the run is not the
+ * claim's any more: nothing was changed.
+ */
+export async function endClaimed(
+  { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
+  run: RunRow,
+  reply: Reply | null,
+  ending: Ending,
+): Promise<boolean> {
+  await reply?.settle();
+  return admit(() =>
+    database.transaction(async (tx) => {
+      const row = await lockClaimed(tx, run);
+      if (row === undefined) return false;
+      await reply?.finish(tx, await unattachedArtifacts(tx, run.id));
+      await endRun(tx, row, ending);
+      return true;
+    }),
+  );
+}
+
+const SEPARATOR = '\n\n';

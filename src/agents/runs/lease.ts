@@ -1,0 +1,115 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Queries } from '../../db/statement.ts';
+import { RUN_MOVES } from '../../protocol/agent-run-states.ts';
+import { tellRun } from './start.ts';
+import { type RunRow, updateRun } from './store.ts';
+
+/**
+ * How long a run is its owner's without renewal, in milliseconds. A node that is killed has its runs ended within
+ * this and one round of another node's sweep.
+ */
+const LEASE_MS = 6_000;
+
+/** A run that was not taken up by the node that made it, after so long, is anybody's. */
+const UNCLAIMED_MS = 1_000;
+
+/** Runs that a sweep takes at a time. */
+const MOST_AT_ONCE = 100;
+
+/**
+ * Makes a run that waits for a node this node's: `owner` and `fence` of the row say so from now on, until the lease
+ * runs out. Undefined where it does not wait any more.
+ */
+export function claimRun(database: Database, node: string, id: string): Promise<RunRow | undefined> {
+  return database.transaction(async (tx) => {
+    const waiting = await tx
+      .selectFrom('agent_runs')
+      .selectAll()
+      .where('id', '=', id)
+      .where('owner', 'is', null)
+      .where('status', 'in', [...RUN_MOVES.start.from, RUN_MOVES.start.to])
+      .forUpdate()
+      .skipLocked()
+      .executeTakeFirst();
+    if (waiting === undefined) return undefined;
+    const claimed = await updateRun(tx, id, {
+      status: RUN_MOVES.start.to,
+      owner: node,
+      fence: waiting.fence + 1,
+      lease_until: sql<string>`clock_timestamp() + ${sql.lit(`${LEASE_MS} ms`)}::interval`,
+      started_at: sql<string>`coalesce(started_at, clock_timestamp())`,
+    });
+    await tellRun(tx, claimed);
+    return claimed;
+  });
+}
+
+/** What identifies a claim: whoever holds another fence, or none, may change nothing. */
+export type Claim = Pick<RunRow, 'id' | 'owner' | 'fence'>;
+
+/** The run, locked, if the claim still holds. */
+export function lockClaimed(
+  tx: Transaction<Schema>,
+  { id, owner, fence }: Claim,
+): Promise<RunRow | undefined> {
+  return tx
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .where('fence', '=', fence)
+    .where('status', '=', RUN_MOVES.start.to)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export interface Renewed {
+  readonly id: string;
+  readonly fence: number;
+  readonly cancel_requested: boolean;
+}
+
+/** Renews what this node holds of these runs; those that do not come back are not its any more. */
+export function renewLeases(database: Queries, node: string, ids: readonly string[]): Promise<Renewed[]> {
+  return database.query<Renewed>(RENEW, [node, ids]);
+}
+
+/** Runs that wait for a node and were not taken up at once: their maker died, or was full. */
+export async function findUnclaimed(database: Queries): Promise<readonly string[]> {
+  const rows = await database.query<{ id: string }>(FIND_UNCLAIMED);
+  return rows.map(({ id }) => id);
+}
+
+/** Locks a run whose owner has let its lease run out, until the end of `tx`. */
+export function lockDead(tx: Transaction<Schema>): Promise<RunRow | undefined> {
+  return tx
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('status', '=', RUN_MOVES.start.to)
+    .where('owner', 'is not', null)
+    .where('lease_until', '<', sql<string>`clock_timestamp()`)
+    .orderBy('created_at')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+const RENEW = {
+  name: 'renew-agent-run-leases',
+  text: `
+    UPDATE agent_runs SET lease_until = clock_timestamp() + interval '${LEASE_MS} ms'
+    WHERE id = ANY($2) AND owner = $1 AND status = 'running'
+    RETURNING id, fence, cancel_requested_at IS NOT NULL AS cancel_requested`,
+};
+
+const FIND_UNCLAIMED = {
+  name: 'find-unclaimed-agent-runs',
+  text: `
+    SELECT id FROM agent_runs
+    WHERE status IN ('pending', 'running') AND owner IS NULL
+      AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
+    ORDER BY created_at, id LIMIT ${MOST_AT_ONCE}`,
+};

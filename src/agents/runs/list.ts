@@ -1,0 +1,58 @@
+import { type Principal, seesWholeAccount } from '../../access/principal.ts';
+import type { Queries, Statement } from '../../db/statement.ts';
+import { isReadableBy } from './access.ts';
+import type { RunRow } from './store.ts';
+
+/** What the runs of an agent can be narrowed to. */
+export interface RunFilters {
+  readonly status?: string | undefined;
+  readonly trigger_type?: string | undefined;
+}
+
+/** Which stretch of them: `fetch` runs in this direction, from behind a run's time and id if given. */
+export interface RunStretch {
+  readonly direction: 'next' | 'previous';
+  readonly after: readonly (string | number)[] | null;
+  readonly fetch: number;
+}
+
+/** Runs of one agent that the caller may read: newest first in the direction `next`, else oldest first. */
+export function readRunsOf(
+  database: Queries,
+  principal: Principal,
+  agentId: string,
+  filters: RunFilters,
+  { direction, after, fetch }: RunStretch,
+): Promise<RunRow[]> {
+  return database.query<RunRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
+    agentId,
+    seesWholeAccount(principal),
+    principal.actor.id,
+    filters.status ?? null,
+    filters.trigger_type ?? null,
+    fetch,
+    ...(after ?? []),
+  ]);
+}
+
+const STATEMENTS = {
+  next: statements('newest', '<', 'r.created_at DESC, r.id DESC'),
+  previous: statements('oldest', '>', 'r.created_at, r.id'),
+} as const;
+
+function statements(end: string, comparison: '<' | '>', order: string) {
+  const statement = (name: string, from: string): Statement => ({
+    name: `read-runs-of-agent-${end}-${name}`,
+    text: `
+    SELECT r.* FROM agent_runs r
+    WHERE r.agent_id = $1
+      AND ($2::boolean OR ${isReadableBy('$3')})
+      AND ($4::text IS NULL OR r.status = $4)
+      AND ($5::text IS NULL OR r.trigger_type = $5) ${from}
+    ORDER BY ${order} LIMIT $6`,
+  });
+  return {
+    whole: statement('whole', ''),
+    behind: statement('behind', `AND (r.created_at, r.id) ${comparison} ($7::timestamptz, $8)`),
+  };
+}

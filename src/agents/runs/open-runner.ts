@@ -1,0 +1,45 @@
+import type { ObjectStore } from '../../attachments/storage.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { LockedWrites } from '../../messages/locked-write.ts';
+import type { WritePath } from '../../messages/write-path.ts';
+import { ModelTiers, type TiersOptions } from '../models/tiers.ts';
+import { Replies } from '../replies/replies.ts';
+import type { ToolCatalogue } from '../tool-catalogue.ts';
+import type { EndpointCaller } from '../tools/endpoint-tool.ts';
+import { GuardedFetch } from '../tools/guarded-fetch.ts';
+import { Toolbox } from '../tools/toolbox.ts';
+import { Runner, type RunnerOptions } from './runner.ts';
+
+export interface OpenRunnerOptions
+  extends Pick<RunnerOptions, 'database' | 'rights' | 'authenticator' | 'directory' | 'metrics' | 'log'> {
+  readonly engine: Engine;
+  readonly store: ObjectStore;
+  readonly writePath: WritePath;
+  readonly lockedWrites: LockedWrites;
+  readonly models: TiersOptions;
+  /** `PARLEY_FETCH_ALLOW`. */
+  readonly fetchAllow: readonly string[];
+  readonly catalogue: ToolCatalogue;
+  readonly caller: EndpointCaller;
+}
+
+/** Everything that runs of agents need on a node, put together; `close` ends what runs as it stands. */
+export function openRunner(options: OpenRunnerOptions): Pick<Runner, 'due' | 'drain' | 'close'> {
+  const { engine, models, fetchAllow } = options;
+  const replies = new Replies(options);
+  const runner = new Runner({
+    ...options,
+    node: engine.nodeId,
+    replies,
+    tiers: new ModelTiers(models),
+    toolbox: new Toolbox({ ...options, web: new GuardedFetch({ allow: fetchAllow }) }),
+  });
+  return {
+    due: (due) => runner.due(due),
+    drain: (ms) => runner.drain(ms),
+    async close() {
+      await runner.close();
+      await replies.close();
+    },
+  };
+}

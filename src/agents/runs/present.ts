@@ -1,0 +1,82 @@
+import { presentRun } from '../../conversations/run-present.ts';
+import type { Queries } from '../../db/statement.ts';
+import type { AgentRun, AgentRunAction, AgentRunStep, RunInclude } from '../../protocol/agent-run.ts';
+import type { ActionRow, RunRow, StepRow } from './store.ts';
+
+/** Each row's resource with the lists that were asked for: one query a list, whatever the number of runs. */
+export async function expandRuns(
+  database: Queries,
+  rows: readonly RunRow[],
+  include: readonly RunInclude[],
+): Promise<ReadonlyMap<RunRow, AgentRun>> {
+  const ids = rows.map(({ id }) => id);
+  const steps = include.includes('steps') ? await database.query<StepRow>(READ_STEPS, [ids]) : null;
+  const actions = include.includes('actions') ? await database.query<ActionRow>(READ_ACTIONS, [ids]) : null;
+  const stepsOf = steps && Map.groupBy(steps, ({ run_id }) => run_id);
+  const actionsOf = actions && Map.groupBy(actions, ({ run_id }) => run_id);
+  return new Map(
+    rows.map((row) => [
+      row,
+      presentRun(row, {
+        steps: stepsOf && (stepsOf.get(row.id) ?? []).map(presentStep),
+        actions: actionsOf && (actionsOf.get(row.id) ?? []).map(presentAction),
+      }),
+    ]),
+  );
+}
+
+function presentStep(row: StepRow): AgentRunStep {
+  return {
+    id: row.id,
+    object: 'agent_run_step',
+    position: row.position,
+    status: row.status,
+    provider: row.provider,
+    model: row.model,
+    failovers: [...row.failovers],
+    text: row.text,
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    cost_usd: row.cost_usd,
+    error_message: row.error_message,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+function presentAction(row: ActionRow): AgentRunAction {
+  return {
+    id: row.id,
+    object: 'agent_run_action',
+    step_id: row.step_id,
+    tool: row.tool,
+    category: row.category,
+    status: row.status,
+    // A model that has nothing to say leaves it empty (tools/toolbox.ts).
+    arguments: row.arguments.trim() === '' ? {} : JSON.parse(row.arguments),
+    result: row.result,
+    error_message: row.error_message,
+    reviewed_by: row.reviewed_by,
+    reviewed_at: row.reviewed_at,
+    reason: row.reason,
+    expires_at: row.expires_at,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+const READ_STEPS = {
+  name: 'read-agent-run-steps',
+  text: 'SELECT * FROM agent_run_steps WHERE run_id = ANY($1) ORDER BY run_id, position',
+};
+
+const READ_ACTIONS = {
+  name: 'read-agent-run-actions',
+  text: `
+    SELECT a.* FROM agent_run_actions a JOIN agent_run_steps s ON s.id = a.step_id
+    WHERE a.run_id = ANY($1) ORDER BY a.run_id, s.position, a.position`,
+};

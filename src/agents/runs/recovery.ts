@@ -1,0 +1,20 @@
+import type { Database } from '../../db/database.ts';
+import type { Replies } from '../replies/replies.ts';
+import { endRun } from './ending.ts';
+import { lockDead } from './lease.ts';
+
+/**
+ * Ends the runs that a node left behind when it died: with the text that was kept of what they were writing, so that
+ * nothing is `streaming` for ever (realtime.md section 3).
+ */
+export async function endDead(database: Database, replies: Pick<Replies, 'finishAbandoned'>): Promise<void> {
+  for (let found = true; found; ) {
+    found = await database.transaction(async (tx) => {
+      const run = await lockDead(tx);
+      if (run === undefined) return false;
+      await replies.finishAbandoned(tx, run);
+      await endRun(tx, run, { move: 'fail', error: 'The server that ran it died.' });
+      return true;
+    });
+  }
+}

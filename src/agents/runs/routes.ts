@@ -1,0 +1,140 @@
+import { Type } from 'typebox';
+import { type Queries, within } from '../../db/statement.ts';
+import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
+import { defineRoute, inTransaction, type Route } from '../../http/route.ts';
+import {
+  AgentRun,
+  ContinueRunBody,
+  RUN_INCLUDES,
+  RUN_TRIGGERS,
+  type RunInclude,
+  TriggerRunBody,
+} from '../../protocol/agent-run.ts';
+import { RUN_STATUSES } from '../../protocol/agent-run-states.ts';
+import { ListOf } from '../../protocol/lists.ts';
+import { Body, Include, OneOf } from '../../protocol/schema.ts';
+import { findAgent } from '../store.ts';
+import type { ToolCatalogue } from '../tool-catalogue.ts';
+import { type RunSources, readableRun } from './access.ts';
+import { cancelRun } from './cancel.ts';
+import { continueRun } from './continue.ts';
+import { readRunsOf } from './list.ts';
+import { expandRuns } from './present.ts';
+import type { RunRow } from './store.ts';
+import { checkInput, triggerRun } from './trigger.ts';
+
+export interface RunRoutesOptions extends RunSources {
+  readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
+}
+
+/** Runs of agents: started by hand, looked at, decided about and ended (design.md section 8). */
+export function runRoutes(options: RunRoutesOptions): Route[] {
+  const { database, directory, catalogue } = options;
+  const permissionOf = (tool: string) => catalogue.endpoints.get(tool)?.permission ?? null;
+  const show = async (db: Queries, row: RunRow, include: readonly RunInclude[] = []) =>
+    (await expandRuns(db, [row], include)).get(row)!;
+  return [
+    defineRoute({
+      name: 'trigger_agent_run',
+      method: 'POST',
+      path: '/v1/ai/agents/:id/runs',
+      summary: 'Start a run of an agent',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: Includes,
+      body: TriggerRunBody,
+      status: 201,
+      response: AgentRun,
+      handle: (call) => {
+        checkInput(call.body.input);
+        return inTransaction(database, call, async (tx) => {
+          const row = await triggerRun(tx, call.principal, call.params.id!, call.body.input);
+          return show(within(tx), row, call.query['include[]']);
+        });
+      },
+    }),
+    defineRoute({
+      name: 'list_agent_runs',
+      method: 'GET',
+      path: '/v1/ai/agents/:id/runs',
+      summary: 'List the runs of an agent, newest first',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: PageQuery({
+        status: Type.Optional(OneOf(RUN_STATUSES)),
+        trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
+        'include[]': Include(RUN_INCLUDES),
+      }),
+      status: 200,
+      response: ListOf(AgentRun),
+      async handle({ principal, params, query, url }) {
+        const { status, trigger_type } = query;
+        const filters = { status, trigger_type };
+        const agent = await findAgent(database.kysely, principal.accountId, params.id!);
+        const page = readPage(RUNS, query, { agent: agent.id, ...filters });
+        const rows = await readRunsOf(database, principal, agent.id, filters, page);
+        const shown = await expandRuns(database, rows, query['include[]'] ?? []);
+        return toList(
+          rows,
+          page,
+          url,
+          (row) => [row.created_at, row.id],
+          (row) => shown.get(row)!,
+        );
+      },
+    }),
+    defineRoute({
+      name: 'get_agent_run',
+      method: 'GET',
+      path: '/v1/ai/runs/:id',
+      summary: 'Get a run',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: Includes,
+      status: 200,
+      response: AgentRun,
+      async handle({ principal, params, query }) {
+        const row = await readableRun(options, principal, params.id!);
+        return show(database, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'continue_agent_run',
+      method: 'POST',
+      path: '/v1/ai/runs/:id/actions/continue',
+      summary: 'Approve or reject the calls that a run waits for',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      agents: false,
+      query: Includes,
+      body: ContinueRunBody,
+      status: 200,
+      response: AgentRun,
+      handle: (call) =>
+        inTransaction(database, call, async (tx) => {
+          const sources = { directory, permissionOf };
+          const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
+          return show(within(tx), row, call.query['include[]']);
+        }),
+    }),
+    defineRoute({
+      name: 'cancel_agent_run',
+      method: 'POST',
+      path: '/v1/ai/runs/:id/actions/cancel',
+      summary: 'Cancel a run; one that has ended stays as it is',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: Includes,
+      status: 200,
+      response: AgentRun,
+      // Not in one transaction: what is waited for is another one's.
+      async handle({ principal, params, query }) {
+        const row = await cancelRun(options, principal, params.id!);
+        return show(database, row, query['include[]']);
+      },
+    }),
+  ];
+}
+
+const RUNS = defineList('agent_runs', ['time', 'text']);
+const Includes = Body({ 'include[]': Include(RUN_INCLUDES) });

@@ -1,0 +1,241 @@
+import type { Authenticator, Identity } from '../../access/authenticate.ts';
+import { EVERYTHING, type Rights } from '../../access/rights.ts';
+import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
+import type { Database } from '../../db/database.ts';
+import { Loop } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import { Turns } from '../../messages/turns.ts';
+import type { Metrics } from '../../metrics.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import { readTurns } from '../models/history.ts';
+import { instructionsFor } from '../models/instructions.ts';
+import { ModelError } from '../models/model.ts';
+import type { ModelTiers } from '../models/tiers.ts';
+import type { Replies } from '../replies/replies.ts';
+import type { Reply } from '../replies/reply.ts';
+import { readAgent } from '../store.ts';
+import type { Toolbox } from '../tools/toolbox.ts';
+import { expireApprovals } from './approvals.ts';
+import type { Ending } from './ending.ts';
+import { type Admit, Execution, endClaimed, RunFailure, Stop } from './execution.ts';
+import { claimRun, findUnclaimed, renewLeases } from './lease.ts';
+import { endDead } from './recovery.ts';
+import type { RunDue } from './start.ts';
+import type { RunRow } from './store.ts';
+
+export interface RunnerOptions {
+  /** Engine.nodeId. */
+  readonly node: string;
+  readonly database: Database;
+  readonly rights: Rights;
+  readonly authenticator: Pick<Authenticator, 'principalOf'>;
+  readonly directory: ConversationDirectory;
+  readonly replies: Replies;
+  readonly toolbox: Toolbox;
+  readonly tiers: ModelTiers;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Runs that a node has at once; the rest wait, and other nodes take them. */
+const MOST_RUNS = 1_000;
+
+/** Of the pool's connections, for all runs together: the rest is for who asks. */
+const MOST_CONNECTIONS = 4;
+
+/** Leases are renewed and texts kept this often, in milliseconds: what a kill can take of a text. */
+const ROUND_MS = 1_000;
+
+/**
+ * Runs agents on this node. A run is claimed with a lease; while this node lives it renews it, and a run whose
+ * lease has run out is ended by whichever node sees that first (recovery.ts). Nothing of a run is only in memory but
+ * the last second of its text.
+ */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #active = new Map<string, Active>();
+  readonly #turns = new Turns(MOST_CONNECTIONS);
+  readonly #loop: Loop;
+  readonly #forgetRights: () => void;
+  #stopping = false;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: ROUND_MS,
+      run: () => this.#round(),
+      onError: (error) => options.log.warn({ err: error }, 'a round of the runner failed'),
+    });
+    // A cancel is announced as a right that changed: of the run.
+    this.#forgetRights = options.rights.onChange((subject) => {
+      if (this.#active.has(subject) || subject === EVERYTHING) this.#loop.wake();
+    });
+  }
+
+  /** Takes a run up (the handler of RUN_DUE). What does not fit here waits for a node with room. */
+  async due({ run_id: id }: RunDue): Promise<void> {
+    if (this.#stopping || this.#active.size >= MOST_RUNS || this.#active.has(id)) return;
+    const { database, node } = this.#options;
+    const run = await this.#turns.run(id, () => claimRun(database, node, id));
+    if (run !== undefined) this.#begin(run);
+  }
+
+  /** Takes up nothing more, and waits for what runs here; what has not ended within `ms` ends as it stands. */
+  async drain(ms: number): Promise<void> {
+    this.#stopping = true;
+    if (this.#active.size === 0) return;
+    const timer = setTimeout(() => {
+      for (const { abort } of this.#active.values()) abort.abort(new Stop('stopping'));
+    }, ms);
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    await this.drain(0);
+    this.#forgetRights();
+    await this.#loop.close();
+  }
+
+  #begin(run: RunRow): void {
+    const active: Active = { run, abort: new AbortController() };
+    this.#active.set(run.id, active);
+    this.#options.metrics.agentRunsActive.inc();
+    // Stopped between the claim and here.
+    if (this.#stopping) active.abort.abort(new Stop('stopping'));
+    void this.#run(active).finally(() => {
+      this.#active.delete(run.id);
+      this.#options.metrics.agentRunsActive.dec();
+      if (this.#active.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    });
+  }
+
+  /** Never rejects. */
+  async #run({ run, abort: { signal } }: Active): Promise<void> {
+    const { metrics, log } = this.#options;
+    let reply: Reply | null = null;
+    try {
+      const prepared = await this.#prepare(run, signal);
+      reply = prepared.reply;
+      const outcome = await prepared.execution.run();
+      metrics.agentRuns.inc({ outcome });
+      if (outcome === 'completed') await this.#deliver(run);
+    } catch (error) {
+      try {
+        await this.#endOtherwise(run, reply, error);
+      } catch (failure) {
+        reply?.abandon();
+        log.error({ err: failure, run: run.id }, 'a run is left to whoever finds its lease run out');
+      }
+    }
+  }
+
+  /** Throws RunFailure where it cannot even begin, or what Postgres throws. */
+  async #prepare(run: RunRow, signal: AbortSignal) {
+    const { database, authenticator, directory, replies, toolbox, tiers, log } = this.#options;
+    const admit: Admit = (work) => this.#turns.run(run.id, work);
+    const agent = await admit(() => readAgent(database.kysely, run.agent_id));
+    if (agent === undefined) throw new RunFailure('The agent was deleted.');
+    if (agent.role_id === null) throw new RunFailure('The agent has no role, so it may do nothing.');
+    const principal = () => authenticator.principalOf(identityOf(run));
+    const facts = await this.#conversationOf(run, directory);
+    const chain = tiers.chainFor(agent, run.trigger_type);
+    const reply = replies.open(run, agent, facts);
+    const execution = new Execution({
+      ...{ database, log, run, agent, principal, admit, reply, chain, signal },
+      tools: toolbox.toolsFor(agent),
+      instructions: instructionsFor(agent, facts),
+      history: await readTurns(database, { run, agent, contextTokens: chain.contextTokens }),
+    });
+    return { execution, reply };
+  }
+
+  /** With the role as it stands when the reply is whole. */
+  async #deliver(run: RunRow): Promise<void> {
+    const { authenticator, replies } = this.#options;
+    await replies.deliver(run, await authenticator.principalOf(identityOf(run)));
+  }
+
+  async #conversationOf(run: RunRow, directory: ConversationDirectory): Promise<ConversationFacts | null> {
+    if (run.conversation_id === null) return null;
+    const facts = await directory.facts(run.conversation_id);
+    if (facts?.members.has(run.actor_id) !== true) {
+      throw new RunFailure('The agent is not in the conversation any more.');
+    }
+    if (facts.status === 'archived') throw new RunFailure('The conversation is archived.');
+    return facts;
+  }
+
+  async #endOtherwise(run: RunRow, reply: Reply | null, error: unknown): Promise<void> {
+    const { database, log, metrics } = this.#options;
+    const admit: Admit = (work) => this.#turns.run(run.id, work);
+    if (error instanceof Stop && error.reason === 'lost') {
+      reply?.abandon();
+      return;
+    }
+    if (!isExpected(error)) log.error({ err: error, run: run.id }, 'a run failed');
+    const ending = endingFor(error);
+    if (await endClaimed({ database, admit }, run, reply, ending))
+      metrics.agentRuns.inc({ outcome: ending.move });
+    else reply?.abandon();
+  }
+
+  async #round(): Promise<void> {
+    const { database, replies } = this.#options;
+    await this.#renew();
+    await replies.checkpoint();
+    for (const run_id of await findUnclaimed(database)) await this.due({ run_id });
+    await endDead(database, replies);
+    await expireApprovals(database);
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#active.size === 0) return;
+    const { database, node } = this.#options;
+    const asked = [...this.#active.values()];
+    const renewed = new Map(
+      (
+        await renewLeases(
+          database,
+          node,
+          asked.map(({ run }) => run.id),
+        )
+      ).map((row) => [row.id, row]),
+    );
+    for (const { run, abort } of asked) {
+      const row = renewed.get(run.id);
+      if (row?.fence !== run.fence) {
+        // One that has just ended is not renewed either: aborting it does nothing.
+        abort.abort(new Stop('lost'));
+      } else if (row.cancel_requested) {
+        abort.abort(new Stop('cancelled'));
+      }
+    }
+  }
+}
+
+interface Active {
+  readonly run: RunRow;
+  readonly abort: AbortController;
+}
+
+/** Without a credential of its own: what counts is the actor's role, as it stands at each call. */
+function identityOf({ account_id: accountId, actor_id: actorId }: RunRow): Identity {
+  return {
+    accountId,
+    actorId,
+    credential: { kind: 'access_token', id: `agent:${actorId}`, expiresAtMs: null },
+  };
+}
+
+function isExpected(error: unknown): boolean {
+  return [Stop, RunFailure, ModelError, ApiError].some((kind) => error instanceof kind);
+}
+
+function endingFor(error: unknown): Ending {
+  if (error instanceof Stop && error.reason === 'cancelled') return { move: 'cancel' };
+  if (error instanceof Stop) return { move: 'fail', error: 'The server was stopped before it had ended.' };
+  if (error instanceof Error && isExpected(error)) return { move: 'fail', error: error.message };
+  return { move: 'fail', error: 'Something went wrong inside the service.' };
+}

@@ -1,0 +1,72 @@
+import type { Transaction } from 'kysely';
+import { tellChanged } from '../../conversations/changed.ts';
+import { insertOutbox } from '../../db/outbox.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { RunTrigger } from '../../protocol/agent-run.ts';
+import { newId } from '../../protocol/ids.ts';
+import type { AgentRow } from '../store.ts';
+import type { RunRow } from './store.ts';
+
+/** Topic of the outbox: a run is to be taken up; `{ run_id }`. */
+export const RUN_DUE = 'agent_runs.due';
+
+export interface RunDue {
+  readonly run_id: string;
+}
+
+/** What starts a run. */
+export interface Trigger {
+  readonly type: RunTrigger;
+  /** What started it, unique to the agent: a message, an event, an occurrence. The same thing starts it once. */
+  readonly key: string;
+  /** Any JSON value; for chats `{conversation_id, message_id}` (design.md section 8). */
+  readonly input: unknown;
+  /** Actor id; null for schedules and events. */
+  readonly by: string | null;
+  /** Where its text goes; null: into the run's output alone. */
+  readonly conversationId: string | null;
+  readonly messageId: string | null;
+  /** How many runs led to this one. */
+  readonly depth: number;
+}
+
+/**
+ * A run that begins once `tx` has committed, on whichever node is first. Undefined where the same thing started it
+ * before. Who triggered it is told (`agent_run.updated`).
+ */
+export async function startRun(
+  tx: Transaction<Schema>,
+  { id: agentId, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
+  trigger: Trigger,
+): Promise<RunRow | undefined> {
+  const row = await tx
+    .insertInto('agent_runs')
+    .values({
+      id: newId('agentRun'),
+      account_id,
+      agent_id: agentId,
+      actor_id,
+      trigger_type: trigger.type,
+      trigger_key: trigger.key,
+      input: JSON.stringify(trigger.input ?? null),
+      triggered_by: trigger.by,
+      conversation_id: trigger.conversationId,
+      trigger_message_id: trigger.messageId,
+      depth: trigger.depth,
+    })
+    .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  await insertOutbox(tx, RUN_DUE, { run_id: row.id } satisfies RunDue);
+  await tellRun(tx, row);
+  return row;
+}
+
+/** Has who triggered the run told of how it stands, once the transaction has committed (realtime.md section 3). */
+export async function tellRun(
+  tx: Transaction<Schema>,
+  { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,
+): Promise<void> {
+  if (stream !== null) await tellChanged(tx, [{ event: 'agent_run.updated', id, stream }]);
+}

@@ -1,0 +1,93 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Failover } from '../../protocol/agent-run.ts';
+import { newId } from '../../protocol/ids.ts';
+import type { Completion } from '../models/chain.ts';
+import type { ActionRow, StepRow } from './store.ts';
+
+/** What a run has done so far: its turns in order, and their calls. */
+export interface RunRecord {
+  readonly steps: StepRow[];
+  readonly actions: ActionRow[];
+}
+
+export async function readRecord(database: Database, runId: string): Promise<RunRecord> {
+  const steps = await database.kysely
+    .selectFrom('agent_run_steps')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('position')
+    .execute();
+  if (steps.length === 0) return { steps, actions: [] };
+  const actions = await database.kysely
+    .selectFrom('agent_run_actions')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .orderBy('step_id')
+    .orderBy('position')
+    .execute();
+  return { steps, actions };
+}
+
+/** A turn that begins. */
+export function insertStep(database: Database, runId: string, position: number): Promise<StepRow> {
+  return database.kysely
+    .insertInto('agent_run_steps')
+    .values({ id: newId('agentStep'), run_id: runId, position })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** What the model has said in it. */
+export function completeStep(
+  tx: Transaction<Schema>,
+  { id }: StepRow,
+  completion: Completion,
+): Promise<StepRow> {
+  return tx
+    .updateTable('agent_run_steps')
+    .set({
+      status: 'completed',
+      provider: completion.provider,
+      model: completion.model,
+      failovers: JSON.stringify(completion.failovers),
+      text: completion.text,
+      calls: JSON.stringify(completion.calls),
+      input_tokens: completion.inputTokens,
+      output_tokens: completion.outputTokens,
+      cost_usd: completion.costUsd,
+      ...ENDED,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** A turn that was not finished; `text` is what had come of it. */
+export interface FailedStep {
+  readonly text: string;
+  readonly failovers: readonly Failover[];
+  readonly error: string;
+}
+
+export async function failStep(
+  tx: Transaction<Schema>,
+  { id }: StepRow,
+  { text, failovers, error }: FailedStep,
+): Promise<void> {
+  await tx
+    .updateTable('agent_run_steps')
+    .set({
+      status: 'failed',
+      ...{ text, failovers: JSON.stringify(failovers), error_message: error },
+      ...ENDED,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+const ENDED = {
+  completed_at: sql<string>`clock_timestamp()`,
+  updated_at: sql<string>`later_than(updated_at)`,
+};

@@ -1,0 +1,48 @@
+import { type Kysely, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import { ApiError } from '../../protocol/errors.ts';
+
+/** A run as it stands in Postgres. */
+export type RunRow = Selectable<Schema['agent_runs']>;
+export type StepRow = Selectable<Schema['agent_run_steps']>;
+export type ActionRow = Selectable<Schema['agent_run_actions']>;
+
+/** A run of this account. Throws ApiError `resource_not_found` (param id). */
+export async function findRun(db: Kysely<Schema>, accountId: string, id: string): Promise<RunRow> {
+  const row = await ofAccount(db, accountId, id).executeTakeFirst();
+  if (row === undefined) throw runNotFound();
+  return row;
+}
+
+/** The same, held until the end of `tx`: whoever decides about a run decides alone. */
+export async function lockRun(tx: Transaction<Schema>, accountId: string, id: string): Promise<RunRow> {
+  const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
+  if (row === undefined) throw runNotFound();
+  return row;
+}
+
+/** `row` is locked. Its time grows, and readers that were away find it changed. */
+export function updateRun(
+  tx: Transaction<Schema>,
+  id: string,
+  fields: Omit<UpdateObject<Schema, 'agent_runs'>, 'updated_at' | 'changed_in'>,
+): Promise<RunRow> {
+  return tx
+    .updateTable('agent_runs')
+    .set({
+      ...fields,
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {
+  return db.selectFrom('agent_runs').selectAll().where('id', '=', id).where('account_id', '=', accountId);
+}
+
+export function runNotFound(): ApiError {
+  return new ApiError('resource_not_found', 'There is no such run.', { param: 'id' });
+}

@@ -1,0 +1,41 @@
+import type { StoredCall } from '../../db/agent-run-tables.ts';
+import type { ToolResult, Turn } from '../models/model.ts';
+import type { RunRecord } from './steps.ts';
+import type { ActionRow } from './store.ts';
+
+/**
+ * What a run has said and learned so far, as the model is told of it: each finished turn, and behind it what came
+ * of its calls. `refusal` says why a call has no action: it named no tool of the agent's, or its arguments are wrong.
+ */
+export function transcriptOf(
+  { steps, actions }: RunRecord,
+  refusal: (call: StoredCall) => string,
+): readonly Turn[] {
+  const turns: Turn[] = [];
+  for (const step of steps) {
+    if (step.status !== 'completed') continue;
+    turns.push({ role: 'assistant', text: step.text ?? '', calls: step.calls });
+    if (step.calls.length === 0) continue;
+    const results = step.calls.map((call, position): ToolResult => {
+      const action = actions.find((it) => it.step_id === step.id && it.position === position);
+      const of = { callId: call.id, name: call.name };
+      if (action === undefined) return { ...of, output: { error: refusal(call) }, failed: true };
+      return { ...of, ...outcomeOf(action) };
+    });
+    turns.push({ role: 'tool', results });
+  }
+  return turns;
+}
+
+function outcomeOf({ status, result, error_message, reason }: ActionRow) {
+  switch (status) {
+    case 'completed':
+      return { output: result, failed: false };
+    case 'rejected':
+      return { output: { error: 'A person rejected this call.', reason }, failed: true };
+    case 'expired':
+      return { output: { error: 'Nobody approved this call in time.' }, failed: true };
+    default:
+      return { output: { error: error_message ?? 'It was not executed.' }, failed: true };
+  }
+}

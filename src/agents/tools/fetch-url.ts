@@ -1,0 +1,66 @@
+import type { AttachedTool } from '../../db/schema.ts';
+import { TOOL_BYTES } from '../built-in-tools.ts';
+import { builtInTool } from './built-in-tool.ts';
+import { cutText, decodeText, isHtml, isTextType, keepable, TEXT_BYTES } from './document-text.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
+import { htmlToText } from './html-text.ts';
+import { type RunTool, type ToolOutcome, ToolRefusal } from './tool.ts';
+
+/**
+ * A page or document of the public web as text: `{url, status, content_type, text, truncated}`, whatever its
+ * status. All of it, redirects and reading included, takes `wholeMs` at most.
+ */
+export function fetchUrlTool(attached: AttachedTool, web: GuardedFetch, wholeMs = WHOLE_MS): RunTool {
+  const { allowed_hosts: hosts, max_bytes: maxBytes = TOOL_BYTES.fetched } = (attached.config ??
+    {}) as Config;
+  const mayAsk = (host: string) => hosts === undefined || hosts.some((pattern) => isWithin(host, pattern));
+  return builtInTool(attached, {
+    parameters: PARAMETERS,
+    async call({ url }, { signal }) {
+      const deadline = AbortSignal.timeout(wholeMs);
+      try {
+        const options = { maxBytes, mayAsk, wants: isTextType, signal: AbortSignal.any([signal, deadline]) };
+        return await fetchText(web, String(url).trim(), options);
+      } catch (error) {
+        if (signal.aborted || !deadline.aborted) throw error;
+        throw new ToolRefusal('timeout', `It did not come whole within ${wholeMs / 1000} s.`);
+      }
+    },
+  });
+}
+
+/** What the tool's config_schema accepts. */
+interface Config {
+  readonly allowed_hosts?: readonly string[];
+  readonly max_bytes?: number;
+}
+
+const WHOLE_MS = 15_000;
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    url: { type: 'string', minLength: 1, maxLength: 4096, description: 'Absolute, http or https.' },
+  },
+  required: ['url'],
+  additionalProperties: false,
+};
+
+async function fetchText(
+  web: GuardedFetch,
+  asked: string,
+  options: Parameters<GuardedFetch['fetch']>[1],
+): Promise<ToolOutcome> {
+  const { url, status, contentType, bytes, truncated } = await web.fetch(asked, options);
+  const source = decodeText(bytes, contentType);
+  const whole = isHtml(contentType) ? keepable(await htmlToText(source, url, options.signal)) : source;
+  const { text, truncated: isCut } = cutText(whole, TEXT_BYTES);
+  return {
+    output: { url, status, content_type: keepable(contentType), text, truncated: truncated || isCut },
+  };
+}
+
+/** `*.example.com`: all those below it. */
+function isWithin(host: string, pattern: string): boolean {
+  return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
+}

@@ -1,0 +1,237 @@
+import { lookup } from 'node:dns/promises';
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { AllowedPlaces, isPublicAddress } from './addresses.ts';
+import { ToolRefusal } from './tool.ts';
+
+export interface GuardedFetchOptions {
+  /** `PARLEY_FETCH_ALLOW`. */
+  readonly allow: readonly string[];
+  /** Every address of a name. Default: as this machine resolves names. */
+  readonly resolve?: (name: string) => Promise<readonly string[]>;
+}
+
+export interface FetchOptions {
+  /** Bytes of the body, unpacked, that are read; what is behind them is let go. */
+  readonly maxBytes: number;
+  /** Whether a host, in lower case, may be asked; called for each redirect again. */
+  readonly mayAsk: (host: string) => boolean;
+  /** Whether the body is wanted, by its type; else the fetch is refused. */
+  readonly wants: (contentType: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Fetched {
+  /** Behind all redirects. */
+  readonly url: string;
+  readonly status: number;
+  /** '' where none was said. */
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  /** There was more of it. */
+  readonly truncated: boolean;
+}
+
+/**
+ * GET of what strangers name, to public addresses alone. What counts is the address that is connected to: each
+ * answer of a look-up is judged where the socket takes it from, so that a name which changes its answer gains
+ * nothing, and an address that is written out is judged before. Each redirect is a request like the first.
+ * Proxies are not used, nor is anything sent that says who asks.
+ */
+export class GuardedFetch {
+  readonly #allowed: AllowedPlaces;
+  readonly #resolve: (name: string) => Promise<readonly string[]>;
+
+  constructor({ allow, resolve = resolveName }: GuardedFetchOptions) {
+    this.#allowed = new AllowedPlaces(allow);
+    this.#resolve = resolve;
+  }
+
+  /**
+   * Rejects with ToolRefusal: `invalid_format` or `validation_failed` (no URL that may be asked),
+   * `insufficient_permissions` (an address or host that must not be), `connection_error`,
+   * `external_service_error` (an answer that cannot be read), or with the reason of `signal`.
+   */
+  async fetch(url: string, options: FetchOptions): Promise<Fetched> {
+    let target = readUrl(url);
+    for (let redirects = 0; ; redirects++) {
+      const response = await this.#ask(target, options);
+      const next = redirectOf(response, target);
+      if (next === undefined) return await read(response, target, options);
+      response.destroy();
+      if (redirects === MOST_REDIRECTS) {
+        throw new ToolRefusal('external_service_error', `It redirects more than ${MOST_REDIRECTS} times.`);
+      }
+      target = next;
+    }
+  }
+
+  async #ask(url: URL, { mayAsk, signal }: FetchOptions): Promise<IncomingMessage> {
+    signal.throwIfAborted();
+    const host = hostOf(url);
+    const isSecure = url.protocol === 'https:';
+    const port = Number(url.port || (isSecure ? 443 : 80));
+    if (!mayAsk(host)) throw new ToolRefusal('insufficient_permissions', 'This host may not be asked.');
+    // No look-up is made for an address: it is connected to as it stands.
+    if (isIP(host) !== 0 && !this.#permits(host, port)) throw notPublic();
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const asked = (isSecure ? requestHttps : requestHttp)({
+      host,
+      port,
+      path: url.pathname + url.search,
+      headers: { Host: url.host, ...HEADERS },
+      agent: isSecure ? AGENTS.https : AGENTS.http,
+      lookup: this.#lookupFor(port),
+      signal,
+    });
+    asked.once('socket', (socket: Socket) => {
+      socket.once('connect', () => {
+        if (!this.#mayTalk(socket, host, port)) asked.destroy(notPublic());
+      });
+    });
+    // Listened to for good: what fails behind the answer has its reader, and would else end the process.
+    asked.once('response', resolve).on('error', reject).end();
+    try {
+      return await promise;
+    } catch (error) {
+      throw asRefusal(error, signal);
+    }
+  }
+
+  /** Of all that the name resolves to only what may be reached. */
+  #lookupFor(port: number): LookupFunction {
+    return (name, { all }, callback) => {
+      this.#addressesOf(name, port).then(
+        (addresses) => {
+          const found = addresses.map((address) => ({ address, family: isIP(address) }));
+          if (all === true) callback(null, found);
+          else callback(null, found[0]!.address, found[0]!.family);
+        },
+        (error: NodeJS.ErrnoException) => callback(error, []),
+      );
+    };
+  }
+
+  async #addressesOf(name: string, port: number): Promise<readonly string[]> {
+    const all = await this.#resolve(name);
+    if (all.length === 0) throw new ToolRefusal('connection_error', 'This name has no address.');
+    const open = this.#allowed.hasName(name, port) ? all : all.filter((found) => this.#permits(found, port));
+    if (open.length === 0) throw notPublic();
+    return open;
+  }
+
+  /** Whatever brought the connection about. */
+  #mayTalk({ remoteAddress = '' }: Socket, host: string, port: number): boolean {
+    return this.#allowed.hasName(host, port) || this.#permits(remoteAddress, port);
+  }
+
+  #permits(address: string, port: number): boolean {
+    return isPublicAddress(address) || this.#allowed.hasAddress(address, port);
+  }
+}
+
+const MOST_REDIRECTS = 5;
+
+/** Agents of our own: the global ones may be told by the environment to go through a proxy. */
+const AGENTS = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) };
+
+const HEADERS = {
+  Accept: 'text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.9, */*;q=0.1',
+  'Accept-Encoding': 'gzip, deflate, br',
+  'User-Agent': 'Parley (fetch_url)',
+};
+
+async function resolveName(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+function readUrl(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href);
+  if (url === null) throw new ToolRefusal('invalid_format', 'This is not an absolute URL.');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new ToolRefusal('validation_failed', 'Only http and https can be fetched.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ToolRefusal('validation_failed', 'The URL must not hold a user name or password.');
+  }
+  return url;
+}
+
+/** As the URL standard reads it: every spelling of an IPv4 address is four decimal numbers by then. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+}
+
+function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
+  const isRedirect = [301, 302, 303, 307, 308].includes(statusCode);
+  return isRedirect && headers.location !== undefined ? readUrl(headers.location, from) : undefined;
+}
+
+async function read(
+  response: IncomingMessage,
+  { href: url }: URL,
+  { maxBytes, wants, signal }: FetchOptions,
+): Promise<Fetched> {
+  const { statusCode: status = 0, headers } = response;
+  const contentType = headers['content-type'] ?? '';
+  const isEmpty = status === 204 || headers['content-length'] === '0';
+  if (!isEmpty && !wants(contentType)) {
+    response.destroy();
+    const what = /^[\w!#$&^.+/-]{1,100}/.exec(contentType)?.[0] ?? 'something without a type';
+    throw new ToolRefusal(
+      'external_service_error',
+      `What is there is ${what}, which cannot be read as text.`,
+    );
+  }
+  try {
+    return { url, status, contentType, ...(await readBytes(unpacked(response), maxBytes)) };
+  } catch (error) {
+    throw asRefusal(error, signal);
+  } finally {
+    response.destroy();
+  }
+}
+
+/** Unpacked no further than it is read. */
+function unpacked(response: IncomingMessage): Readable {
+  const coding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
+  if (coding === '' || coding === 'identity') return response;
+  const unpack = DECODERS.get(coding);
+  if (unpack === undefined) {
+    throw new ToolRefusal('external_service_error', 'It is packed in a way that was not asked for.');
+  }
+  // Its errors reach the reader.
+  return pipeline(response, unpack(), () => {});
+}
+
+const DECODERS = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+async function readBytes(stream: Readable, most: number): Promise<Pick<Fetched, 'bytes' | 'truncated'>> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > most) break;
+  }
+  return { bytes: Buffer.concat(pieces).subarray(0, most), truncated: size > most };
+}
+
+function notPublic(): ToolRefusal {
+  return new ToolRefusal('insufficient_permissions', 'This address is not public.');
+}
+
+function asRefusal(thrown: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (thrown instanceof ToolRefusal || !(thrown instanceof Error)) return thrown;
+  const code = 'code' in thrown ? String(thrown.code) : thrown.name;
+  return new ToolRefusal('connection_error', `It could not be fetched: ${code}.`, thrown);
+}

@@ -1,0 +1,121 @@
+import { hasPermission } from '../../access/authorize.ts';
+import type { Principal } from '../../access/principal.ts';
+import type { ObjectStore } from '../../attachments/storage.ts';
+import { mayRead } from '../../conversations/access.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { Database } from '../../db/database.ts';
+import type { AttachedTool } from '../../db/schema.ts';
+import { readMessage } from '../../messages/store.ts';
+import { ID_PREFIXES } from '../../protocol/ids.ts';
+import { findArtifact } from './artifacts.ts';
+import { builtInTool } from './built-in-tool.ts';
+import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';
+import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
+
+export interface ReadDocOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly directory: ConversationDirectory;
+}
+
+/**
+ * A file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. What belongs to a
+ * conversation is read by who reads that conversation over REST; whatever else there is not, is not told apart.
+ */
+export function readDocTool(attached: AttachedTool, options: ReadDocOptions): RunTool {
+  return builtInTool(attached, {
+    parameters: PARAMETERS,
+    async call(args, context) {
+      const id = String(args.id);
+      const doc = await findDoc(options, id, context);
+      if (doc === undefined) throw notFound();
+      if (doc.s3_key === null) {
+        throw new ToolRefusal('validation_failed', `This is no file but a ${doc.kind}.`);
+      }
+      const { filename, content_type, size_bytes } = doc;
+      if (!isTextType(content_type ?? '')) {
+        throw new ToolRefusal('validation_failed', `This is ${content_type}, which cannot be read as text.`);
+      }
+      // A byte more than is shown tells whether there is more.
+      const bytes = await options.store.read(doc.s3_key, TEXT_BYTES + 1);
+      if (bytes === undefined) throw notFound();
+      const isCut = bytes.length > TEXT_BYTES;
+      const { text, truncated } = cutText(
+        decodeText(bytes.subarray(0, TEXT_BYTES), content_type ?? ''),
+        TEXT_BYTES,
+      );
+      return { output: { id, filename, content_type, size_bytes, text, truncated: isCut || truncated } };
+    },
+  });
+}
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    id: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      description: `Of an artifact (${ID_PREFIXES.artifact}_…) or of an attachment (${ID_PREFIXES.attachment}_…).`,
+    },
+  },
+  required: ['id'],
+  additionalProperties: false,
+};
+
+interface Doc {
+  readonly kind: string;
+  /** Null: it is no file. */
+  readonly s3_key: string | null;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+}
+
+/** Undefined: there is none, or none for this agent. */
+async function findDoc(
+  options: ReadDocOptions,
+  id: string,
+  { accountId, principal }: ToolContext,
+): Promise<Doc | undefined> {
+  if (id.startsWith(`${ID_PREFIXES.artifact}_`)) {
+    const artifact = await findArtifact(options.database, accountId, id);
+    if (artifact === undefined || !(await mayReadRun(options, artifact.run_id, principal))) return undefined;
+    return { ...artifact, kind: 'file' };
+  }
+  const attachment = await options.database.kysely
+    .selectFrom('attachments')
+    .select(['conversation_id', 'message_id', 'kind', 's3_key', 'filename', 'content_type', 'size_bytes'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (attachment === undefined) return undefined;
+  if (!(await mayReadConversation(options, attachment.conversation_id, principal))) return undefined;
+  const message = await readMessage(options.database, attachment.message_id);
+  return message && attachment;
+}
+
+/** Its own runs, those in conversations that it reads, and those that were in none. */
+async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
+  const run = await options.database.kysely
+    .selectFrom('agent_runs')
+    .select(['actor_id', 'conversation_id'])
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow();
+  if (run.actor_id === principal.actor.id || run.conversation_id === null) return true;
+  return mayReadConversation(options, run.conversation_id, principal);
+}
+
+/** As over REST (conversations/access.ts), the permission of the endpoints included. */
+async function mayReadConversation(
+  { directory }: ReadDocOptions,
+  conversationId: string,
+  principal: Principal,
+): Promise<boolean> {
+  if (!hasPermission(principal, 'messaging:read')) return false;
+  const facts = await directory.facts(conversationId);
+  return facts !== undefined && mayRead(principal, facts);
+}
+
+function notFound(): ToolRefusal {
+  return new ToolRefusal('resource_not_found', 'There is no such document.');
+}

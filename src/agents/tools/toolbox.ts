@@ -1,0 +1,93 @@
+import type { TSchema } from 'typebox';
+import type { ObjectStore } from '../../attachments/storage.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { Database } from '../../db/database.ts';
+import type { AttachedTool } from '../../db/schema.ts';
+import { EVERY_ENDPOINT_TOOL } from '../../protocol/agent-definition.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import { compile, parseObject, type Validator } from '../../protocol/validation.ts';
+import type { AgentRow } from '../store.ts';
+import type { ToolCatalogue } from '../tool-catalogue.ts';
+import { createArtifactTool } from './create-artifact.ts';
+import { type EndpointCaller, endpointTool } from './endpoint-tool.ts';
+import { fetchUrlTool } from './fetch-url.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
+import { readDocTool } from './read-doc.ts';
+import { type RunTool, ToolRefusal } from './tool.ts';
+
+export interface ToolboxOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly directory: ConversationDirectory;
+  readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
+  readonly caller: EndpointCaller;
+  readonly web: GuardedFetch;
+}
+
+/** What agents may call, as tools in the hand of a run. */
+export class Toolbox {
+  readonly #options: ToolboxOptions;
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options;
+  }
+
+  /** The attached tools in their order, then the endpoint tools by their slugs; what is there no more is left out. */
+  toolsFor(
+    agent: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>,
+  ): readonly RunTool[] {
+    return [...agent.tools.map((attached) => this.#builtIn(attached)), ...this.#endpointTools(agent)];
+  }
+
+  #builtIn(attached: AttachedTool): RunTool {
+    switch (attached.tool) {
+      case 'create_artifact':
+        return createArtifactTool(attached, this.#options);
+      case 'read_doc':
+        return readDocTool(attached, this.#options);
+      case 'fetch_url':
+        return fetchUrlTool(attached, this.#options.web);
+    }
+  }
+
+  #endpointTools({
+    endpoint_tool_slugs: slugs,
+    endpoint_tool_review: review,
+  }: Pick<AgentRow, 'endpoint_tool_slugs' | 'endpoint_tool_review'>): RunTool[] {
+    const { catalogue, caller } = this.#options;
+    const isGranted = (slug: string) => slugs.includes(EVERY_ENDPOINT_TOOL) || slugs.includes(slug);
+    return [...catalogue.endpoints]
+      .filter(([slug]) => isGranted(slug))
+      .map(([slug, facts]) => endpointTool(slug, facts, { caller, needsReview: review[slug] === true }));
+  }
+}
+
+/**
+ * What a model wrote as a call's arguments, as the tool takes it: an object that fits its schema, fields that may be
+ * left out being left out where they are null. Throws ToolRefusal with what is wrong, for the model to read.
+ */
+export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): Record<string, unknown> {
+  if (text.length > MOST_CHARACTERS) {
+    throw new ToolRefusal('validation_failed', `Arguments have at most ${MOST_CHARACTERS} characters.`);
+  }
+  try {
+    return validatorOf(spec.parameters)(parseObject(text.trim() === '' ? '{}' : text));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { condition, message, param } = error;
+    throw new ToolRefusal(condition, param === null ? message : `${param}: ${message}`, error);
+  }
+}
+
+/** The largest artifact, escaped as JSON. */
+const MOST_CHARACTERS = 2_097_152;
+
+const validators = new WeakMap<object, Validator<Record<string, unknown>>>();
+
+/** Compiled at first use: a catalogue has dozens of tools, and most are never called. */
+function validatorOf(parameters: RunTool['spec']['parameters']): Validator<Record<string, unknown>> {
+  const validator =
+    validators.get(parameters) ?? (compile(parameters as TSchema) as Validator<Record<string, unknown>>);
+  validators.set(parameters, validator);
+  return validator;
+}

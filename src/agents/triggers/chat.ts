@@ -1,0 +1,47 @@
+import type { AgentMember } from '../../conversations/directory.ts';
+import type { MessageRow } from '../../conversations/message-rows.ts';
+import type { Database } from '../../db/database.ts';
+import { within } from '../../db/statement.ts';
+import { RUN_LIMITS } from '../../protocol/agent-run.ts';
+import { hasKeyword } from './keywords.ts';
+import { readOrigin } from './origin.ts';
+import { startRuns } from './start-runs.ts';
+
+/**
+ * Starts the agents of a conversation that one of its messages speaks to, once (specification,
+ * conversation_participant). What another agent wrote speaks to those that it mentions alone, and no further than the
+ * limit of runs in a row; what it wrote itself never does. A customer is a person like others, but triggers no runs
+ * of its own: it may not see them.
+ */
+export async function startChats(
+  database: Database,
+  row: MessageRow,
+  agents: readonly AgentMember[],
+): Promise<void> {
+  const mentioned = new Set(row.mentions);
+  const others = agents.filter(({ actorId }) => actorId !== row.author_id);
+  const spokenTo = others.filter((agent) => mentioned.has(agent.actorId) || listensTo(agent, row));
+  if (spokenTo.length === 0) return;
+  await database.transaction(async (tx) => {
+    const { id: messageId, conversation_id: conversationId, author_id: author } = row;
+    const cause = { by: author, runId: row.agent_run_id, at: row.created_at };
+    const { byAgent, byCustomer, depth } = await readOrigin(within(tx), cause);
+    const started = byAgent ? spokenTo.filter(({ actorId }) => mentioned.has(actorId)) : spokenTo;
+    if (started.length === 0 || depth > RUN_LIMITS.depth) return;
+    const actorIds = started.map(({ actorId }) => actorId);
+    await startRuns(tx, actorIds, {
+      type: 'chat',
+      key: messageId,
+      input: { conversation_id: conversationId, message_id: messageId },
+      by: byCustomer ? null : author,
+      conversationId,
+      messageId,
+      depth,
+    });
+  });
+}
+
+/** Without being mentioned. The keywords of one that waits to be mentioned count as well. */
+function listensTo({ policy, keywords }: AgentMember, { body }: MessageRow): boolean {
+  return policy === 'always' || hasKeyword(body ?? '', keywords);
+}

@@ -1,0 +1,43 @@
+import { RevocableCache } from '../../access/revocable-cache.ts';
+import type { Rights } from '../../access/rights.ts';
+import type { Queries } from '../../db/statement.ts';
+import type { TriggerEvent } from '../../protocol/trigger-event.ts';
+
+/** An active agent that events start. */
+export interface EventAgent {
+  readonly actor_id: string;
+  readonly events: readonly TriggerEvent[];
+}
+
+/** What is told as a right that changed wherever such an agent of the account is made, changed or deleted. */
+export function eventAgentsOf(accountId: string): string {
+  return `event-agents:${accountId}`;
+}
+
+const MAX_CACHED = 50_000;
+
+/** The agents that events start, by account: every send asks, and nearly every account has none. */
+export class EventAgents {
+  readonly #cache: RevocableCache<readonly EventAgent[]>;
+
+  constructor(database: Queries, rights: Rights) {
+    this.#cache = new RevocableCache({
+      rights,
+      max: MAX_CACHED,
+      load: async (accountId): Promise<readonly EventAgent[]> => database.query(READ, [accountId]),
+      subjectsOf: (_agents, accountId) => [eventAgentsOf(accountId)],
+    });
+  }
+
+  /** Synchronous when cached. */
+  of(accountId: string): readonly EventAgent[] | Promise<readonly EventAgent[]> {
+    return this.#cache.get(accountId);
+  }
+}
+
+const READ = {
+  name: 'read-event-agents',
+  text: `
+    SELECT actor_id, trigger_config->'event_filters' AS events FROM agent_definitions
+    WHERE account_id = $1 AND trigger_type = 'event' AND status = 'active' ORDER BY id`,
+};

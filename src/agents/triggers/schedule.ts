@@ -1,0 +1,132 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import { Loop } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import { startRun } from '../runs/start.ts';
+import type { AgentRow } from '../store.ts';
+import { type CronSchedule, dueBy } from './cron.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/** An occurrence that comes to its run later than this ran late, in milliseconds. */
+const LATE_MS = 60_000;
+
+/** An occurrence that is older than this is nobody's business any more, in milliseconds. */
+const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
+
+/** Missed occurrences that are kept of one outage; the ones before leave no trace. */
+const MOST_MISSED = 100;
+
+/** Starts what schedules come to, until it is closed. Every node of a database has one. */
+export function openSchedules(database: Database, log: Logger): Loop {
+  return new Loop({
+    intervalMs: LOOK_EVERY_MS,
+    run: (signal) => takeDue(database, signal),
+    onError: (error) => log.warn({ err: error }, 'what schedules have come to could not be started'),
+  });
+}
+
+/**
+ * Starts what schedules have come to, and writes down what came of each occurrence (`agent_occurrences`): it ran, it
+ * ran late, or it was skipped: `missed` (nobody was there, and a newer one is due as well), `too_late` (by more than
+ * a day), `overlap` (a run of the agent was still open). What runs is the newest one alone. Each is taken in one
+ * transaction with its run and the agent's next time, under the lock of its definition: two nodes, or one that dies,
+ * make no second one and lose none. Times are Postgres'. Resolves when nothing is due; rejects behind all others where
+ * one could not be taken, which stays due: no account waits for another's.
+ */
+export async function takeDue(database: Database, signal?: AbortSignal): Promise<void> {
+  const failed = new Map<string, unknown>();
+  while (signal?.aborted !== true) {
+    let agent: DueAgent | undefined;
+    try {
+      await database.transaction(async (tx) => {
+        agent = await lockDue(tx, [...failed.keys()]);
+        if (agent !== undefined) await take(tx, agent);
+      });
+    } catch (error) {
+      if (agent === undefined) throw error;
+      failed.set(agent.id, error);
+    }
+    if (agent === undefined) break;
+  }
+  if (failed.size > 0)
+    throw new AggregateError(failed.values(), `not taken: ${[...failed.keys()].join(', ')}`);
+}
+
+type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_config'> & {
+  readonly due: string;
+  readonly now: string;
+};
+
+function lockDue(tx: Transaction<Schema>, but: readonly string[]): Promise<DueAgent | undefined> {
+  // Of the statement, unlike clock_timestamp(), an index can be asked for.
+  const now = sql<string>`statement_timestamp()`;
+  return tx
+    .selectFrom('agent_definitions')
+    .select(['id', 'account_id', 'actor_id', 'trigger_config', now.as('now')])
+    .select((of) => of.ref('next_due_at').$notNull().as('due'))
+    .where('next_due_at', '<=', now)
+    .where('id', '<>', sql<string>`ALL(${[...but]})`)
+    .orderBy('next_due_at')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+async function take(tx: Transaction<Schema>, agent: DueAgent): Promise<void> {
+  const [since, now] = [new Date(agent.due), new Date(agent.now)];
+  const schedule = agent.trigger_config as CronSchedule;
+  const { newest, others, next } = await dueBy(schedule, { since, now, most: MOST_MISSED });
+  const missed = others.map((due) => skipped(agent, due, 'missed'));
+  await record(tx, [...missed, await run(tx, agent, newest, now)]);
+  await tx
+    .updateTable('agent_definitions')
+    .set({ next_due_at: next?.toISOString() ?? null })
+    .where('id', '=', agent.id)
+    .execute();
+}
+
+type Occurrence = Omit<Selectable<Schema['agent_occurrences']>, 'created_at'>;
+
+async function run(tx: Transaction<Schema>, agent: DueAgent, due: Date, now: Date): Promise<Occurrence> {
+  const lateMs = now.getTime() - due.getTime();
+  if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
+  if (await hasOpenRun(tx, agent)) return skipped(agent, due, 'overlap');
+  const due_at = due.toISOString();
+  const started = await startRun(tx, agent, {
+    type: 'scheduled',
+    key: due_at,
+    input: { due_at },
+    by: null,
+    conversationId: null,
+    messageId: null,
+    depth: 0,
+  });
+  const outcome = lateMs > LATE_MS ? 'ran_late' : 'ran';
+  return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };
+}
+
+function skipped({ id }: DueAgent, due: Date, reason: 'missed' | 'too_late' | 'overlap'): Occurrence {
+  return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
+}
+
+async function hasOpenRun(tx: Transaction<Schema>, { actor_id }: DueAgent): Promise<boolean> {
+  const open = await tx
+    .selectFrom('agent_runs')
+    .select('id')
+    .where('actor_id', '=', actor_id)
+    .where('completed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return open !== undefined;
+}
+
+async function record(tx: Transaction<Schema>, occurrences: readonly Occurrence[]): Promise<void> {
+  await tx
+    .insertInto('agent_occurrences')
+    .values([...occurrences])
+    .onConflict((conflict) => conflict.columns(['agent_id', 'due_at']).doNothing())
+    .execute();
+}

@@ -1,0 +1,119 @@
+import type { Rights } from '../../access/rights.ts';
+import type { Change } from '../../conversations/changed.ts';
+import type { Created } from '../../conversations/created.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { MessageRow } from '../../conversations/message-rows.ts';
+import type { Database } from '../../db/database.ts';
+import type { RunEnded } from '../runs/ending.ts';
+import { startChats } from './chat.ts';
+import { type Happening, startByEvent } from './event.ts';
+import { EventAgents } from './event-agents.ts';
+
+export interface TriggersOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+  readonly rights: Rights;
+}
+
+/**
+ * What starts agents: messages of their conversations, and events of their accounts (design.md section 8; schedules
+ * have a loop of their own, schedule.ts). Each of these is called by what deals with the outbox, before the row goes,
+ * and may be called again for the same thing: an agent is started by it once.
+ */
+export class Triggers {
+  readonly #database: Database;
+  readonly #directory: ConversationDirectory;
+  readonly #eventAgents: EventAgents;
+
+  constructor({ database, directory, rights }: TriggersOptions) {
+    this.#database = database;
+    this.#directory = directory;
+    this.#eventAgents = new EventAgents(database, rights);
+  }
+
+  /** Messages that entered the timeline, or were written to their ends there. Two look-ups in memory where no agent listens. */
+  async said(messages: readonly MessageRow[]): Promise<void> {
+    for (const row of messages) {
+      if (!isSaid(row)) continue;
+      const cached = this.#directory.facts(row.conversation_id);
+      const facts = cached instanceof Promise ? await cached : cached;
+      if (facts !== undefined && facts.agents.length > 0) await startChats(this.#database, row, facts.agents);
+      await this.#happened({
+        ...{ event: 'message.created', accountId: row.account_id, key: row.id },
+        cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at },
+        input: { conversation_id: row.conversation_id, message_id: row.id },
+      });
+    }
+  }
+
+  async conversationCreated({ conversation_id, account_id: accountId, by, at }: Created): Promise<void> {
+    await this.#happened({
+      ...{ event: 'conversation.created', accountId, key: conversation_id },
+      cause: { by, runId: null, at },
+      input: { conversation_id },
+    });
+  }
+
+  /** Of any changes, those of conversations. */
+  async changed(changes: readonly Change[]): Promise<void> {
+    for (const { event, id, by = null } of changes) {
+      if (event !== 'conversation.updated') continue;
+      const facts = await this.#directory.facts(id);
+      if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
+      const [row] = await this.#database.query<{ updated_at: string }>(READ_UPDATED, [id]);
+      if (row === undefined) continue;
+      await this.#happened({
+        ...{ event, accountId: facts.accountId, key: `${id}:${row.updated_at}` },
+        cause: { by, runId: null, at: row.updated_at },
+        input: { conversation_id: id },
+      });
+    }
+  }
+
+  /** Of runs, those that were completed. */
+  async runEnded({ run_id }: RunEnded): Promise<void> {
+    const [run] = await this.#database.query<CompletedRun>(READ_COMPLETED, [run_id]);
+    if (run === undefined) return;
+    const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
+    await this.#happened({
+      ...{ event: 'agent_run.completed', accountId, key: run_id },
+      cause: { by, runId: run_id, at },
+      input: { run_id, ...(conversation_id !== null && { conversation_id }) },
+    });
+  }
+
+  async #isAwaited(accountId: string, event: Happening['event']): Promise<boolean> {
+    return (await this.#eventAgents.of(accountId)).some(({ events }) => events.includes(event));
+  }
+
+  async #happened(happening: Happening): Promise<void> {
+    const cached = this.#eventAgents.of(happening.accountId);
+    const agents = cached instanceof Promise ? await cached : cached;
+    if (agents.length > 0) await startByEvent(this.#database, happening, agents);
+  }
+}
+
+/** What the timeline says of itself and what broadcasts say starts nobody, and nothing does before it has been said. */
+function isSaid({ kind, status, streaming_state, deleted_at }: MessageRow): boolean {
+  if (kind === 'system_event' || kind === 'alert') return false;
+  return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
+}
+
+interface CompletedRun {
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly conversation_id: string | null;
+  readonly completed_at: string;
+}
+
+const READ_UPDATED = {
+  name: 'read-conversation-updated-at',
+  text: 'SELECT updated_at FROM conversations WHERE id = $1',
+};
+
+const READ_COMPLETED = {
+  name: 'read-completed-run',
+  text: `
+    SELECT account_id, actor_id, conversation_id, completed_at FROM agent_runs
+    WHERE id = $1 AND status = 'completed'`,
+};

@@ -1,0 +1,66 @@
+import type { Selectable } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import type { Queries } from '../db/statement.ts';
+import type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/agent-run.ts';
+
+/** What the resource shows of a run as it stands in Postgres. */
+export type ShownRun = Pick<Selectable<Schema['agent_runs']>, (typeof RUN_COLUMNS)[number]>;
+
+export const RUN_COLUMNS = [
+  'id',
+  'trigger_type',
+  'status',
+  'input',
+  'output',
+  'error_message',
+  'started_at',
+  'completed_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof Schema['agent_runs'])[];
+
+/** A run (specification, agent_run), with its lists where the run endpoints were asked for them. */
+export function presentRun(
+  row: ShownRun,
+  lists: { readonly actions?: AgentRunAction[] | null; readonly steps?: AgentRunStep[] | null } = {},
+): AgentRun {
+  return {
+    id: row.id,
+    object: 'agent_run',
+    trigger_type: row.trigger_type,
+    status: row.status,
+    definition: null,
+    input: row.input,
+    output: row.status === 'completed' ? row.output : null,
+    error_message: row.error_message,
+    triggered_by: null,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    duration_ms: durationOf(row),
+    actions: lists.actions ?? null,
+    steps: lists.steps ?? null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** The runs that messages show as who wrote them, by their ids. */
+export async function readRuns(
+  database: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, AgentRun>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<ShownRun>(READ_RUNS, [ids]);
+  return new Map(rows.map((row) => [row.id, presentRun(row)]));
+}
+
+/** Null until it has ended, and where it ended before it began. */
+function durationOf({ started_at, completed_at }: ShownRun): number | null {
+  if (started_at === null || completed_at === null) return null;
+  return Date.parse(completed_at) - Date.parse(started_at);
+}
+
+const READ_RUNS = {
+  name: 'read-runs-of-messages',
+  text: `SELECT ${RUN_COLUMNS.join(', ')} FROM agent_runs WHERE id = ANY($1)`,
+};

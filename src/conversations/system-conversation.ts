@@ -1,0 +1,75 @@
+import type { Transaction } from 'kysely';
+import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import type { Schema } from '../db/schema.ts';
+import { tellChanged } from './changed.ts';
+import { addParticipant, type ConversationRow, createUnlessThere } from './create.ts';
+
+/**
+ * The account's one `system` conversation, for its automated alerts (design.md section 7, system events), made at
+ * first use. The account's admins are in it, those that became one since the last time too; who has left stays away.
+ */
+export async function systemConversation(
+  tx: Transaction<Schema>,
+  accountId: string,
+): Promise<ConversationRow> {
+  const created = await createUnlessThere(tx, {
+    accountId,
+    type: 'system',
+    title: 'Alerts',
+    directKey: KEY,
+    participants: [],
+  });
+  const conversation = created?.conversation ?? (await lockExisting(tx, accountId));
+  const { id } = conversation;
+  const missing = await adminsOutside(tx, conversation);
+  for (const actorId of missing) {
+    const participant = await addParticipant(tx, conversation, { type: 'user', actorId });
+    await tellChanged(tx, [
+      { event: 'participant.added', id: participant.id, stream: id },
+      { event: 'conversation.added', id, stream: actorId },
+    ]);
+  }
+  if (missing.length > 0) await tellRightsChanged(tx, [id]);
+  return conversation;
+}
+
+/** No two actors' ids: an account has one conversation of each key. */
+const KEY = 'system';
+
+/** Held until the end of `tx`: two at once would both add the same admin. */
+function lockExisting(tx: Transaction<Schema>, accountId: string): Promise<ConversationRow> {
+  return tx
+    .selectFrom('conversations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', KEY)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+async function adminsOutside(
+  tx: Transaction<Schema>,
+  { id, account_id }: ConversationRow,
+): Promise<readonly string[]> {
+  const rows = await tx
+    .selectFrom('actors')
+    .innerJoin('roles', 'roles.id', 'actors.role_id')
+    .select('actors.id')
+    .where('actors.account_id', '=', account_id)
+    .where('actors.type', '=', 'user')
+    .where('actors.deactivated_at', 'is', null)
+    .where('roles.type', '=', 'admin')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('participants')
+            .select('participants.id')
+            .where('participants.conversation_id', '=', id)
+            .whereRef('participants.actor_id', '=', 'actors.id'),
+        ),
+      ),
+    )
+    .orderBy('actors.id')
+    .execute();
+  return rows.map((row) => row.id);
+}

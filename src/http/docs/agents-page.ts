@@ -1,0 +1,54 @@
+import { AGENT_LIMITS } from '../../protocol/agent-definition.ts';
+import { RUN_LIMITS } from '../../protocol/agent-run.ts';
+import { APPROVAL_MS } from '../../protocol/agent-run-states.ts';
+import { TRIGGER_EVENTS, type TriggerEvent } from '../../protocol/trigger-event.ts';
+import type { Document } from '../documents.ts';
+import { code, html, table } from './html.ts';
+import { pageOf } from './page.ts';
+
+/** What starts agents, what bounds their runs, and how people stay in charge. */
+export function agentsPage(): Document {
+  return pageOf('agents', {
+    styles: ['prose.css'],
+    main: html`<h1>Agents</h1>
+<p>An agent acts as an actor of its own, with the permissions of its role as it stands at each call. One without a role
+fails its runs at once; an inactive one is not started.</p>
+<h2 id="triggers">What starts them</h2>
+<p>Whatever its <code>trigger_type</code>, an agent can be started with <code>POST /v1/ai/agents/:id/runs</code>. A
+<code>chat</code> agent is started by messages of the conversations that it is in, by its participant's
+<code>agent_trigger_policy</code>, and answers there; on a customer case it composes a reply draft. A <code>scheduled</code>
+one runs by its cron expression, an <code>event</code> one by what its <code>event_filters</code> name:</p>
+${table(
+  ['Event', 'When'],
+  TRIGGER_EVENTS.map((event) => [code(event), html`${EVENT_TEXTS[event]}`]),
+)}
+<p>Runs that start runs, by their messages, ends or calls, go on for ${RUN_LIMITS.depth} in a row.</p>
+<h2 id="approvals">What waits for people</h2>
+<p>A call of a tool that needs review pauses the run in <code>awaiting_approval</code>: tools attached with
+<code>require_review</code>, those in <code>endpoint_tool_review</code>, and every built-in tool that changes something.
+<code>GET /v1/ai/runs/:id?include[]=actions</code> shows the exact arguments;
+<code>POST /v1/ai/runs/:id/actions/continue</code> approves or rejects, once, by somebody who is permitted what the call
+does. After ${APPROVAL_MS / 3_600_000} hours a call expires, and the run goes on without it. What becomes of runs and calls
+stands with the <a href="/docs/states#agent_run.status">states</a>.</p>
+<h2 id="limits">Limits</h2>
+${table(
+  ['Of', 'At most'],
+  LIMITS.map(([of, most]) => [html`${of}`, code(most.toLocaleString('en'))]),
+)}`,
+  });
+}
+
+const EVENT_TEXTS: Readonly<Record<TriggerEvent, string>> = {
+  'message.created': 'A message was sent in a conversation of the account.',
+  'conversation.created': 'A conversation was created.',
+  'conversation.updated': 'Something about a conversation has changed: its title, lane or assignee, say.',
+  'email.received': 'An e-mail came in and became a message of its case. No mail is received yet.',
+  'agent_run.completed': 'Another agent has completed a run.',
+};
+
+const LIMITS: readonly (readonly [of: string, most: number])[] = [
+  ['input of a run, in bytes of JSON', RUN_LIMITS.inputBytes],
+  ['turns of the model in a run', RUN_LIMITS.steps],
+  ['calls of tools in a turn', RUN_LIMITS.callsPerStep],
+  ['system prompt, in characters', AGENT_LIMITS.promptCharacters],
+];

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import type { Principal } from '../access/principal.ts';
+import { CURRENT_VERSION } from '../protocol/versions.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } from './exchange.ts';
+import type { Http } from './pipeline.ts';
+import type { RequestHead } from './request-head.ts';
+import { RequestRun, type RunHost } from './request-run.ts';
+import type { Route } from './route.ts';
+import type { Match } from './router.ts';
+
+/** A request that no network brought. */
+export interface InProcessRequest {
+  /** The one endpoint that may answer: a path that leads elsewhere leads nowhere. */
+  readonly route: Pick<Route, 'name' | 'method'>;
+  /** Percent-encoded, as it would be sent. */
+  readonly path: string;
+  /** Without `?`. */
+  readonly query: string;
+  /** JSON; '' where there is none. */
+  readonly body: string;
+  /** Who makes it, authenticated by whoever calls. */
+  readonly principal: Principal;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface InProcessAnswer {
+  readonly status: number;
+  /** JSON. */
+  readonly text: string;
+}
+
+/**
+ * The API without a connection: a request takes the same steps as one that came over the network, in the same
+ * order (request-run.ts), but for the limit by address, which it has none of, and the reading of a credential.
+ */
+export class InProcess {
+  readonly #http: Http;
+  readonly #host: ExchangeHost;
+  readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
+  #requests = 0;
+
+  /** `limits`: those of the server beside it. */
+  constructor(http: Http, limits: ExchangeLimits) {
+    this.#http = http;
+    // Nothing here is slow: what is watched has ended before the clock would look at it.
+    this.#host = { limits, draining: false, watch() {}, finished() {} };
+  }
+
+  /** Resolves with whatever was answered, refusals too; rejects with the reason of `signal` alone. */
+  async call(request: InProcessRequest, signal: AbortSignal): Promise<InProcessAnswer> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<InProcessAnswer>();
+    // What has begun goes on: its effect is there or not, whoever waits for the answer.
+    const abandon = () => reject(signal.reason);
+    signal.addEventListener('abort', abandon);
+    try {
+      this.#run(request, new MemoryConnection(resolve));
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', abandon);
+    }
+  }
+
+  #run(request: InProcessRequest, connection: MemoryConnection): void {
+    const bytes = Buffer.from(request.body);
+    this.#requests += 1;
+    const id = this.#idPrefix + this.#requests.toString(36);
+    const exchange = new Exchange(this.#host, connection, headOf(request, bytes.length), id);
+    new RequestRun(this.#runHost(request), exchange).begin();
+    exchange.leaveHandler();
+    connection.give(bytes);
+  }
+
+  #runHost({ route, principal }: InProcessRequest): RunHost {
+    const http = this.#http;
+    return {
+      authenticator: { authenticate: () => principal },
+      limiter: http.limiter,
+      addressLimiter: undefined,
+      idempotency: http.idempotency,
+      origins: http.origins,
+      failures: http.failures,
+      log: http.log,
+      find: (path) => only(route, http.find(path)),
+      toApiError: (exchange, thrown) => http.toApiError(exchange, thrown),
+      answer: (exchange, status, body, label) => http.answer(exchange, status, body, label),
+      answerError: (exchange, error, label) => http.answerError(exchange, error, label),
+    };
+  }
+}
+
+/** An id that spells a fixed segment would otherwise be the path of another endpoint. */
+function only({ name, method }: InProcessRequest['route'], match: Match<Endpoint> | undefined) {
+  return match?.byMethod.get(method)?.route.route.name === name ? match : undefined;
+}
+
+function headOf(request: InProcessRequest, contentLength: number): RequestHead {
+  return {
+    method: request.route.method,
+    path: request.path,
+    query: request.query,
+    host: undefined,
+    authorization: undefined,
+    version: CURRENT_VERSION,
+    account: request.principal.accountId,
+    idempotencyKey: request.idempotencyKey,
+    origin: undefined,
+    preflightFor: undefined,
+    ifNoneMatch: undefined,
+    contentType: undefined,
+    contentLength,
+    closes: false,
+  };
+}
+
+/** Takes whatever an exchange writes at once, and whole. */
+class MemoryConnection implements Connection {
+  readonly #answered: (answer: InProcessAnswer) => void;
+  #receive: ((chunk: ArrayBuffer, last: boolean) => void) | undefined;
+  #status = 0;
+
+  constructor(answered: (answer: InProcessAnswer) => void) {
+    this.#answered = answered;
+  }
+
+  /** The body of the request, to whoever wants it. */
+  give(bytes: Buffer): void {
+    this.#receive?.(new Uint8Array(bytes).buffer, true);
+  }
+
+  writeStatus(status: string): void {
+    this.#status = Number.parseInt(status, 10);
+  }
+
+  writeHeader(): void {}
+
+  end(body: string | Buffer): void {
+    this.#answered({ status: this.#status, text: body.toString() });
+  }
+
+  endWithoutBody(): void {
+    this.end('');
+  }
+
+  tryEnd(body: string | Buffer): [boolean, boolean] {
+    this.end(body);
+    return [true, true];
+  }
+
+  cork(write: () => void): void {
+    write();
+  }
+
+  onData(receive: (chunk: ArrayBuffer, last: boolean) => void): void {
+    this.#receive = receive;
+  }
+
+  getRemoteAddressAsText(): ArrayBuffer {
+    return new ArrayBuffer(0);
+  }
+
+  getWriteOffset(): number {
+    return 0;
+  }
+
+  onWritable(): void {}
+
+  onAborted(): void {}
+
+  pause(): void {}
+
+  resume(): void {}
+
+  close(): void {}
+}

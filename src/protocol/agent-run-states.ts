@@ -1,0 +1,79 @@
+import type { Transitions } from './transitions.ts';
+
+export const RUN_STATUSES = [
+  'pending',
+  'running',
+  'awaiting_input',
+  'awaiting_approval',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** `none`: before there is a run. */
+export type RunState = RunStatus | 'none';
+
+/**
+ * Every way in which `agent_run.status` changes (specification, States and transitions). No tool asks people for
+ * more than approval, so nothing leads to `awaiting_input`.
+ */
+export const RUN_MOVES = {
+  trigger: { from: ['none'], to: 'pending', when: 'a message, an event, a schedule or a person starts it' },
+  start: { from: ['pending'], to: 'running', when: 'a node takes it up' },
+  pause: { from: ['running'], to: 'awaiting_approval', when: 'a call needs the approval of a person' },
+  continue: { from: ['awaiting_approval'], to: 'running', when: 'every call that waited is decided' },
+  complete: { from: ['running'], to: 'completed', when: 'the agent has said its last word' },
+  fail: {
+    from: ['pending', 'running', 'awaiting_input', 'awaiting_approval'],
+    to: 'failed',
+    when: 'it cannot go on: no role, no model that answers, a node that died',
+  },
+  cancel: {
+    from: ['pending', 'running', 'awaiting_input', 'awaiting_approval'],
+    to: 'cancelled',
+    when: 'a person cancels it',
+  },
+} as const satisfies Transitions<RunState>;
+
+/** From these nothing leads on. */
+export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
+
+export const ACTION_STATUSES = [
+  'pending_review',
+  'approved',
+  'rejected',
+  'expired',
+  'executing',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type ActionStatus = (typeof ACTION_STATUSES)[number];
+
+/** `none`: before there is a call. */
+export type ActionState = ActionStatus | 'none';
+
+/** Every way in which `agent_run_action.status` changes: an approval counts once, for the arguments that were shown. */
+export const ACTION_MOVES = {
+  propose: { from: ['none'], to: 'pending_review', when: 'the agent calls a tool that needs review' },
+  allow: { from: ['none'], to: 'approved', when: 'the agent calls a tool that needs none' },
+  approve: {
+    from: ['pending_review'],
+    to: 'approved',
+    when: 'a person who may do it themselves approves it',
+  },
+  reject: { from: ['pending_review'], to: 'rejected', when: 'a person rejects it' },
+  expire: { from: ['pending_review'], to: 'expired', when: 'nobody decided within 24 hours' },
+  execute: { from: ['approved'], to: 'executing', when: 'its turn has come' },
+  complete: { from: ['executing'], to: 'completed', when: 'the tool has answered' },
+  fail: { from: ['executing'], to: 'failed', when: 'the tool has refused, or its node died' },
+  cancel: {
+    from: ['pending_review', 'approved'],
+    to: 'cancelled',
+    when: 'its run ended before it was executed',
+  },
+} as const satisfies Transitions<ActionState>;
+
+/** How long a call waits for a person, in milliseconds (design.md, agents that run: 24 hours). */
+export const APPROVAL_MS = 24 * 60 * 60 * 1_000;

@@ -1,0 +1,259 @@
+/** Files that agents write (`create_artifact`) and read (`read_doc`), on a whole server with object storage. */
+
+import t from 'tap';
+import type { Principal } from '../../src/access/principal.ts';
+import { createArtifactTool } from '../../src/agents/tools/create-artifact.ts';
+import { readDocTool } from '../../src/agents/tools/read-doc.ts';
+import { S3Store } from '../../src/attachments/s3-store.ts';
+import { purgeUploads } from '../../src/attachments/uploads.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
+import type { AttachedTool } from '../../src/db/schema.ts';
+import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { UploadUrl } from '../../src/protocol/upload.ts';
+import { ObjectServer } from '../attachments/object-server.ts';
+import { send } from '../attachments/store-contract.ts';
+import { startTestApp } from '../support/app.ts';
+import { accepted } from './bodies.ts';
+import { ActingAgents, callTool, refusalTold } from './tools.ts';
+
+interface Made {
+  readonly artifact_id: string;
+  readonly filename: string;
+  readonly size_bytes: number;
+}
+
+interface Doc {
+  readonly id: string;
+  readonly filename: string;
+  readonly content_type: string;
+  readonly size_bytes: number;
+  readonly text: string;
+  readonly truncated: boolean;
+}
+
+const KEYS = { accessKeyId: 'AKIAPARLEY', secretAccessKey: 'a secret of the bucket' };
+const server = await new ObjectServer({ bucket: 'files', ...KEYS, now: Date.now }).listen(t);
+const app = await startTestApp(t, {
+  PARLEY_S3_BUCKET: 'files',
+  PARLEY_S3_ENDPOINT: server.endpoint,
+  PARLEY_S3_ACCESS_KEY_ID: KEYS.accessKeyId,
+  PARLEY_S3_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
+});
+const { demo, database } = app;
+const agents = await ActingAgents.open(t, app);
+const store = new S3Store({
+  ...{ bucket: 'files', region: 'us-east-1', endpoint: server.endpoint, credentials: KEYS },
+});
+t.teardown(() => store.close());
+const directory = new ConversationDirectory(database, agents.rights);
+const create = createArtifactTool(attached('create_artifact'), { database, store });
+const reader = readDocTool(attached('read_doc'), { database, store, directory });
+const { group } = demo.conversations;
+const ABSENT = 'resource_not_found: There is no such document.';
+
+const author = await agents.create(['messaging:read']);
+const member = await agents.create(['messaging:read']);
+const outsider = await agents.create(['messaging:read']);
+const mute = await agents.create([]);
+for (const agent of [member, mute]) await agents.join(agent, group);
+
+t.test('an artifact: the object, its rows, what the model is told', async (t) => {
+  const runId = await insertRun(author);
+  const actionId = newId('agentAction');
+  const args = { filename: 'Flut.md', content_type: 'text/markdown', content: '# Höchststand' };
+  const made = await callTool<Made>(create, args, { principal: author, runId, actionId });
+  t.strictSame(made, { artifact_id: made.artifact_id, filename: 'Flut.md', size_bytes: 14 });
+  t.match(made.artifact_id, /^art_\w{24}$/);
+
+  const row = await database.kysely
+    .selectFrom('artifacts')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow();
+  t.match(row, {
+    ...{ id: made.artifact_id, account_id: demo.account_id, filename: 'Flut.md', size_bytes: 14 },
+    content_type: 'text/markdown',
+  });
+  t.match(row.s3_key, /^upl_\w{24}$/);
+  t.strictSame(server.objects.get(row.s3_key), {
+    bytes: Buffer.from('# Höchststand'),
+    type: 'text/markdown',
+  });
+  t.match(await uploadOf(row.s3_key), { actor_id: author.actor.id, size_bytes: 14, attached_at: String });
+
+  const again = await Promise.all(
+    [1, 2, 3].map(() => callTool<Made>(create, args, { principal: author, runId, actionId })),
+  );
+  for (const other of again) t.strictSame(other, made, 'the same action makes one artifact');
+  const other = await callTool<Made>(create, args, { principal: author, runId });
+  t.not(other.artifact_id, made.artifact_id, 'another one another');
+});
+
+t.test('what broke off on the way is done again', async (t) => {
+  const runId = await insertRun(author);
+  const actionId = newId('agentAction');
+  const args = { filename: 'a.txt', content: 'a' };
+  const made = () => callTool<Made>(create, args, { principal: author, runId, actionId });
+  server.failing = 503;
+  const away = 'service_unavailable: The object storage is temporarily unavailable.';
+  t.equal(await refusalTold(made()), away);
+  server.failing = undefined;
+  const key = actionId.replace('acn_', 'upl_');
+  t.match(await uploadOf(key), { attached_at: null }, 'the purge knows of it');
+  const { artifact_id } = await made();
+  t.match(await uploadOf(key), { attached_at: String });
+  t.equal((await readDoc(artifact_id, author)).text, 'a');
+  server.failing = 503;
+  t.equal(await refusalTold(readDoc(artifact_id, author)), away);
+  server.failing = undefined;
+});
+
+t.test('arguments and sizes', async (t) => {
+  const small = createArtifactTool(attached('create_artifact', { max_bytes: 4 }), { database, store });
+  const runId = await insertRun(author);
+  const told = (args: object) =>
+    refusalTold((async () => callTool(small, args, { principal: author, runId }))());
+  const file = { filename: 'a.txt', content: 'abcd' };
+  const refused: [args: object, expected: string][] = [
+    [{ ...file, content: 'abcé' }, 'validation_failed: content: Has more than 4 bytes.'],
+    [{ ...file, content: '' }, 'validation_failed: content: Must NOT have fewer than 1 characters.'],
+    [{ content: 'a' }, 'missing_field: filename: This field is required.'],
+    [{ ...file, content_type: 'image/svg+xml' }, 'validation_failed: content_type: Must be one of: '],
+    [{ ...file, run_id: 'x' }, 'validation_failed: run_id: There is no such field here.'],
+  ];
+  for (const [args, expected] of refused) t.ok((await told(args)).startsWith(expected), await told(args));
+  t.match(await told(file), /^was answered: {"artifact_id":"art_/);
+});
+
+t.test('who reads an artifact', async (t) => {
+  const free = await makeArtifact(await insertRun(author));
+  const bound = await makeArtifact(await insertRun(author, group));
+  const whole = {
+    ...{ id: free, filename: 'tide.txt', content_type: 'text/plain', size_bytes: 14 },
+    ...{ text: 'The tide is in', truncated: false },
+  };
+  t.strictSame(await readDoc(free, author), whole);
+  t.strictSame(await readDoc(free, outsider), whole, 'one of no conversation is the account’s');
+  t.equal((await readDoc(bound, author)).text, 'The tide is in', 'its own');
+  t.equal((await readDoc(bound, member)).text, 'The tide is in');
+  for (const agent of [outsider, mute]) t.equal(await refusalTold(readDoc(bound, agent)), ABSENT);
+  const theirs: Principal = { ...member, accountId: demo.other_account.account_id };
+  for (const id of [free, bound]) t.equal(await refusalTold(readDoc(id, theirs)), ABSENT);
+  for (const id of [newId('artifact'), newId('attachment'), 'art_', 'x', demo.account_id]) {
+    t.equal(await refusalTold(readDoc(id, member)), ABSENT, id);
+  }
+});
+
+t.test('who reads an attachment', async (t) => {
+  const { id: messageId, attachments } = await sendFiles([
+    {
+      filename: 'log.csv',
+      content_type: 'text/csv; charset=iso-8859-1',
+      bytes: Buffer.from('Möwe', 'latin1'),
+    },
+  ]);
+  const id = attachments![0]!.id;
+  t.strictSame(await readDoc(id, member), {
+    ...{ id, filename: 'log.csv', content_type: 'text/csv; charset=iso-8859-1', size_bytes: 4 },
+    ...{ text: 'Möwe', truncated: false },
+  });
+  for (const agent of [outsider, mute]) t.equal(await refusalTold(readDoc(id, agent)), ABSENT);
+  const theirs: Principal = { ...member, accountId: demo.other_account.account_id };
+  t.equal(await refusalTold(readDoc(id, theirs)), ABSENT);
+
+  accepted(await app.call('DELETE', `/v1/messaging/messages/${messageId}`));
+  t.equal(await refusalTold(readDoc(id, member)), ABSENT);
+});
+
+t.test('what can be read as text', async (t) => {
+  const long = `${'é'.repeat(140_000)}.`;
+  const { attachments } = await sendFiles([
+    { filename: 'a.png', content_type: 'image/png', bytes: Buffer.from('PNG') },
+    { filename: 'a.json', content_type: 'application/json', bytes: Buffer.from('{"a":"\0"}') },
+    { filename: 'long.txt', content_type: 'text/plain', bytes: Buffer.from(`x${long}`) },
+    { kind: 'link', url: 'https://example.com/' },
+  ]);
+  const [picture, json, text, link] = attachments!.map(({ id }) => id);
+  t.equal(
+    await refusalTold(readDoc(picture!, member)),
+    'validation_failed: This is image/png, which cannot be read as text.',
+  );
+  t.equal(await refusalTold(readDoc(link!, member)), 'validation_failed: This is no file but a link.');
+  t.match(await readDoc(json!, member), { text: '{"a":"\uFFFD"}', truncated: false });
+  const cut = await readDoc(text!, member);
+  t.equal(cut.text, `x${long.slice(0, 131_071)}`, 'up to a whole character');
+  t.ok(cut.truncated);
+});
+
+t.test('artifacts are kept as long as their run', async (t) => {
+  const runId = await insertRun(author);
+  const id = await makeArtifact(runId);
+  const key = id.replace('art_', 'upl_');
+  const age = {
+    name: 'age-artifact',
+    text: "UPDATE uploads SET created_at = now() - interval '30 hours', attached_at = NULL WHERE s3_key = $1",
+  };
+  await database.query(age, [key]);
+  await purgeUploads(database, store);
+  t.ok(server.objects.has(key));
+  t.match(await uploadOf(key), { attached_at: String });
+  await database.kysely.deleteFrom('agent_runs').where('id', '=', runId).execute();
+  await purgeUploads(database, store);
+  t.notOk(server.objects.has(key));
+  t.equal(await uploadOf(key), undefined);
+});
+
+function readDoc(id: string, principal: Principal): Promise<Doc> {
+  return callTool<Doc>(reader, { id }, { principal });
+}
+
+async function makeArtifact(runId: string): Promise<string> {
+  const args = { filename: 'tide.txt', content: 'The tide is in' };
+  return (await callTool<Made>(create, args, { principal: author, runId })).artifact_id;
+}
+
+/** One that has ended, of the demo's agent acting as `principal`. */
+async function insertRun({ actor }: Principal, conversationId: string | null = null): Promise<string> {
+  const id = newId('agentRun');
+  await database.kysely
+    .insertInto('agent_runs')
+    .values({
+      ...{ id, account_id: demo.account_id, agent_id: demo.agent.id, actor_id: actor.id },
+      ...{ trigger_type: 'manual', trigger_key: id, status: 'completed', conversation_id: conversationId },
+    })
+    .execute();
+  return id;
+}
+
+type Attachment =
+  | { readonly filename: string; readonly content_type: string; readonly bytes: Buffer }
+  | { readonly kind: 'link'; readonly url: string };
+
+async function sendFiles(files: readonly Attachment[]): Promise<ChatMessage> {
+  const attachments = await Promise.all(
+    files.map(async (file) => {
+      if ('kind' in file) return file;
+      const { filename, content_type, bytes } = file;
+      const body = { filename, content_type, size_bytes: bytes.length };
+      const path = '/v1/messaging/attachments/upload-url';
+      const upload = accepted(await app.call<UploadUrl>('POST', path, { body }), 201);
+      await send({ ...upload, expiresAtMs: 0 }, bytes);
+      return { kind: 'file', s3_key: upload.s3_key };
+    }),
+  );
+  const path = `/v1/messaging/conversations/${group}/messages`;
+  const body = { client_message_id: newId('message'), attachments };
+  const { id } = accepted(await app.call<ChatMessage>('POST', path, { body }), 201);
+  const shown = `/v1/messaging/messages/${id}?include[]=attachments`;
+  return accepted(await app.call<ChatMessage>('GET', shown));
+}
+
+function uploadOf(key: string) {
+  return database.kysely.selectFrom('uploads').selectAll().where('s3_key', '=', key).executeTakeFirst();
+}
+
+function attached(tool: AttachedTool['tool'], config: unknown = null): AttachedTool {
+  const times = { created_at: '', updated_at: '' };
+  return { id: '', tool, review_requirement: 'not_required', config, sort_order: 0, ...times };
+}

@@ -1,0 +1,197 @@
+/** Calls that wait for a person: who decides about them, how often, for what, and what comes of it. */
+
+import t from 'tap';
+import { findAgent } from '../../src/agents/store.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { ModelServer } from '../support/model-server.ts';
+import { accepted, asNeighbour, textOf } from './bodies.ts';
+import { RUNS, Runs } from './runs.ts';
+
+const models = await ModelServer.start(t);
+models.otherwise('As you wish.');
+const app = await startTestApp(t, models.env());
+const { demo, database } = app;
+const { ada, vera } = demo.users;
+const runs = new Runs(app);
+const role = await app.call<{ id: string }>('POST', '/v1/roles', {
+  body: { name: 'Grouper', permissions: ['messaging:read', 'messaging:update'] },
+});
+const agent = await runs.agent({
+  role_id: role.body.id,
+  config: { endpoint_tool_slugs: ['create-group'], endpoint_tool_review: { 'create-group': true } },
+});
+const LISTS = 'include[]=actions&include[]=steps';
+const PAST = '2026-01-01T00:00:00Z';
+
+t.test('what was approved is what is done, once; what was rejected the model is told', async (t) => {
+  const [yes, no] = [newId('group'), newId('group')];
+  const call = (name: string) => ({ name: 'create-group', arguments: { body: { name } } });
+  models.reply({ text: 'Two groups.', calls: [call(yes), call(no)] });
+  const { id } = await runs.trigger(agent.id, { input: 'Make groups.' });
+  const paused = await runs.reached(id, 'awaiting_approval', LISTS);
+  const [first, second] = paused.actions!;
+  t.strictSame(first, {
+    id: first?.id,
+    object: 'agent_run_action',
+    step_id: paused.steps![0]!.id,
+    tool: 'create-group',
+    category: 'api_endpoint',
+    status: 'pending_review',
+    arguments: { body: { name: yes } },
+    result: null,
+    error_message: null,
+    reviewed_by: null,
+    reviewed_at: null,
+    reason: null,
+    expires_at: first?.expires_at,
+    started_at: null,
+    completed_at: null,
+    created_at: first?.created_at,
+    updated_at: first?.updated_at,
+  });
+  const leftMs = Date.parse(first!.expires_at!) - Date.parse(first!.created_at);
+  t.ok(Math.abs(leftMs - 86_400_000) < 1_000, 'it waits for a day');
+  t.strictSame([paused.completed_at, paused.output], [null, null]);
+
+  const changed = { action_id: first!.id, approve: true, arguments: { body: { name: no } } };
+  t.equal(await decide(id, [changed]), '422 validation_failed decisions[0].arguments');
+  t.strictSame(await groups(yes), []);
+
+  const partly = accepted(await approve(id, [{ action_id: first!.id, approve: true }], LISTS));
+  t.match(partly, {
+    status: 'awaiting_approval',
+    actions: [{ status: 'approved' }, { status: 'pending_review' }],
+  });
+  t.strictSame(await groups(yes), [], 'nothing is done while something waits');
+  const rejection = [{ action_id: second!.id, approve: false, reason: 'One will do.' }];
+  const options = { body: { decisions: rejection }, headers: { 'Idempotency-Key': newId('message') } };
+  const asked = models.requests.length;
+  const [decided, again] = [await runs.act(id, 'continue', options), await runs.act(id, 'continue', options)];
+  t.equal(accepted(decided).status, 'running');
+  t.equal(again.text, decided.text);
+  t.equal(again.headers.get('Idempotent-Replayed'), 'true');
+
+  const ended = await runs.reached(id, 'completed', LISTS);
+  t.match(ended.actions, [
+    {
+      status: 'completed',
+      arguments: { body: { name: yes } },
+      result: { status: 201, body: { name: yes } },
+      reviewed_by: demo.users.grace.id,
+      reason: null,
+    },
+    {
+      status: 'rejected',
+      result: null,
+      reviewed_by: demo.users.grace.id,
+      reason: 'One will do.',
+      started_at: null,
+    },
+  ]);
+  t.ok(ended.actions!.every(({ reviewed_at }) => reviewed_at !== null));
+  t.strictSame([await groups(yes), await groups(no)], [[yes], []]);
+  const told = models.requests[asked]!.body.messages.filter(({ role }) => role === 'tool');
+  t.match(told[0]?.content, new RegExp(yes));
+  t.match(told[1]?.content, /rejected.*One will do\./);
+  t.equal(await decide(id, rejection), '409 resource_conflict null', 'it is over');
+});
+
+t.test('who may not decide, and what cannot be decided, changes nothing', async (t) => {
+  const [id, open, over, decided] = await runs.waiting(agent.id, [
+    { tool: 'get-account' },
+    { expires_at: PAST },
+    { status: 'approved' },
+  ]);
+  const [other, foreign] = await runs.waiting(agent.id, [{}]);
+  const yes = (action_id = open!) => ({ action_id, approve: true });
+  const no = { action_id: open!, approve: false };
+  const { actor_id } = await findAgent(database.kysely, demo.account_id, demo.agent.id);
+  const agentToken = await app.tokenOf(actor_id);
+  const before = await runs.get(id, LISTS);
+
+  const cases: [what: string, decisions: unknown, refusal: string, options?: CallOptions][] = [
+    ['a viewer', [no], '403 insufficient_permissions null', { token: vera.access_token }],
+    ['a customer', [no], '403 insufficient_permissions null', { token: demo.customer.access_token }],
+    ['an agent', [no], '403 insufficient_permissions null', { token: agentToken }],
+    ['nobody', [no], '401 invalid_credentials Authorization', { headers: { Authorization: undefined } }],
+    ['who may not do it', [yes()], '403 insufficient_permissions null'],
+    ['none', [], '422 validation_failed decisions'],
+    ['nothing said', undefined, '400 missing_field decisions'],
+    ['neither', [{ action_id: open }], '400 missing_field decisions[0].approve'],
+    [
+      'too long a reason',
+      [{ ...no, reason: 'x'.repeat(1_001) }],
+      '422 validation_failed decisions[0].reason',
+    ],
+    ['twice', [no, yes()], '422 validation_failed decisions[1].action_id'],
+    ['of another run', [no, yes(foreign)], '404 resource_not_found decisions[1].action_id'],
+    ['absent', [yes(newId('agentAction'))], '404 resource_not_found decisions[0].action_id'],
+    ['decided already', [no, yes(decided)], '409 resource_conflict decisions[1].action_id'],
+    [
+      'its time is over',
+      [no, { action_id: over, approve: false }],
+      '409 resource_conflict decisions[1].action_id',
+    ],
+  ];
+  for (const [what, decisions, refusal, options] of cases) {
+    t.equal(await decide(id, decisions, options), refusal, what);
+  }
+  const path = `${RUNS}/${id}/actions/continue`;
+  t.equal(
+    textOf(await app.call('POST', path, { body: { decisions: [no] }, ...asNeighbour(app) })),
+    textOf(await app.call('POST', path.replace(id, newId('agentRun')), { body: { decisions: [no] } })),
+  );
+  // The sweep has expired what was overdue by now, or is about to.
+  const { actions } = await runs.get(id, LISTS);
+  t.strictSame(actions![0], before.actions![0], 'untouched');
+  t.equal((await runs.get(other)).status, 'awaiting_approval');
+
+  for (const status of ['pending', 'running', 'completed', 'failed', 'cancelled'] as const) {
+    const run = await runs.insert(agent.id, {
+      status,
+      owner: 'elsewhere',
+      updated_at: '2100-01-01T00:00:00Z',
+    });
+    t.equal(await decide(run, [no]), '409 resource_conflict null', status);
+  }
+  const own = accepted(await approve(id, [yes()], '', { token: ada.access_token }));
+  t.ok(own.updated_at > before.updated_at, 'an admin may');
+});
+
+t.test('two at once: one decides', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const [id, action_id] = await runs.waiting(agent.id, [{}]);
+    const answers = await Promise.all(
+      [true, false].map((one) =>
+        runs.act(id, 'continue', { body: { decisions: [{ action_id, approve: one }] } }),
+      ),
+    );
+    t.strictSame(answers.map(({ status }) => status).sort(), [200, 409]);
+    const won = answers[0]!.status === 200;
+    const ended = await runs.reached(id, 'completed', LISTS);
+    // The agent does not have that tool: approved, it was tried.
+    t.equal(ended.actions![0]!.status, won ? 'failed' : 'rejected');
+  }
+});
+
+t.test('what nobody decides about in time is not done, and the run goes on without', async (t) => {
+  const [id] = await runs.waiting(agent.id, [{ expires_at: PAST }]);
+  const ended = await runs.reached(id, 'completed', LISTS);
+  t.match(ended.actions, [{ status: 'expired', reviewed_by: null, started_at: null }]);
+});
+
+async function decide(id: string, decisions: unknown, options: CallOptions = {}): Promise<string> {
+  return refusalOf(await runs.refused(id, 'continue', { body: { decisions }, ...options }));
+}
+
+function approve(id: string, decisions: unknown, query = '', options: CallOptions = {}) {
+  return runs.act(id, 'continue', { query, body: { decisions }, ...options });
+}
+
+/** Names of the groups that are called so. */
+async function groups(name: string): Promise<string[]> {
+  const path = `/v1/messaging/groups?q=${name}`;
+  const { data } = accepted(await app.call<{ data: { name: string }[] }>('GET', path));
+  return data.map((group) => group.name);
+}

@@ -1,0 +1,265 @@
+/** Texts while they are written, over two nodes (realtime.md section 3): whoever comes when, and misses what. */
+
+import t from 'tap';
+import type { Reply } from '../../src/agents/replies/reply.ts';
+import { connect, type Message } from '../../src/client/index.ts';
+import { publish } from '../../src/engine/publish.ts';
+import { type Reader, topics } from '../../src/gateway/reader.ts';
+import { testRedisUrl } from '../support/redis.ts';
+import { ReplyNode } from '../support/reply-node.ts';
+import { sealOf, streamedText } from '../support/streamed-text.ts';
+import { until } from '../support/until.ts';
+import { type Client, Ground, type ReceivedFrame } from './fixture.ts';
+
+const redisUrl = await testRedisUrl(t);
+const near = await Ground.start(t, { redisUrl });
+const far = await Ground.start(t, { redisUrl, beside: near });
+const node = ReplyNode.start(t, near);
+const { demo } = near;
+
+t.test('early, late and coming back, on both nodes: all end with the text of the row', async (t) => {
+  const id = await node.conversation();
+  const early = await Promise.all([follower(near, id), follower(far, id)]);
+  const sdk = { early: followBySdk(far, id), late: undefined as ReturnType<typeof followBySdk> | undefined };
+  await until(() => sdk.early.client.state === 'live', { what: 'the SDK' });
+  const { run, reply } = await begin(id, 'Good evening, ');
+  await Promise.all(early.map((client) => client.frame(isText('delta'))));
+  const leaving = await follower(near, id);
+  const { cursor } = leaving.frames.find(({ type }) => type === 'ready')!;
+  leaving.close();
+  reply.reset(5, 'stalled');
+  await say(reply, early[1]!, 'morning 🚢 ');
+
+  const late = await Promise.all([follower(near, id), follower(far, id, 0)]);
+  const back = await far.ready();
+  await back.request('resume', { cursor, conversations: { [id]: 1 } });
+  await back.frame('resumed');
+  sdk.late = followBySdk(near, id);
+  for (const client of [...late, back]) {
+    const first = await client.frame(isText());
+    t.match(first, { event: 'message.snapshot', sequence: 1, data: { attempt: 2 } });
+    t.ok(client.frames.findIndex(isText()) > client.frames.findIndex(({ type }) => type === 'caught_up'));
+  }
+  await until(() => sdk.late?.client.state === 'live', { what: 'the late SDK' });
+  for (let word = 0; word < 6; word++) await say(reply, late[1]!, `word ${word} `);
+  await node.finish(run, reply);
+
+  const row = await node.row(reply.messageId!);
+  t.equal(row.body, reply.body);
+  for (const client of [...early, ...late, back]) {
+    const { data } = await client.frame(({ event }) => event === 'message.updated');
+    t.strictSame(streamedText(client.frames, row.id), { attempt: 2, body: row.body });
+    t.match(data, { body: row.body, stream: sealOf(row.body!, 2), streaming_state: 'complete' });
+    client.close();
+  }
+  for (const { client, written, updates, writing } of [sdk.early, sdk.late]) {
+    await until(() => updates.length === 1, { what: 'the end' });
+    t.match(updates, [{ body: row.body }]);
+    t.strictSame(written, [true], 'its pieces made the text');
+    t.equal(writing.at(-1), row.body);
+    client.close();
+  }
+});
+
+t.test('a piece that is lost: everybody on that node gets a snapshot, once', async (t) => {
+  const id = await node.conversation();
+  const readers = await Promise.all([follower(near, id), follower(far, id), follower(far, id)]);
+  const { run, reply } = await begin(id, 'Good ');
+  await Promise.all(readers.map((client) => client.frame(isText('delta'))));
+  // As if what came before it had been lost.
+  await publish(far.engine, {
+    ...{ event: 'message.delta', stream: id, conversationId: id, sequence: 1, resource: reply.messageId! },
+    ...{ at: new Date().toISOString(), team: { text: 'nobody wrote this' }, customer: undefined },
+    place: { attempt: 1, from: 400, to: 417 },
+  });
+  for (const client of readers) await client.frame(isText('snapshot'));
+  await say(reply, readers[2]!, 'morning');
+  await node.finish(run, reply);
+  for (const client of readers) {
+    await client.frame(({ event }) => event === 'message.updated');
+    t.strictSame(streamedText(client.frames, reply.messageId!), { attempt: 1, body: 'Good morning' });
+    t.notMatch(JSON.stringify(client.frames), 'nobody wrote this');
+    t.equal(client.frames.filter(isText('snapshot')).length, 1);
+    client.close();
+  }
+});
+
+t.test('a message that waits for the one before it: its text waits too', async (t) => {
+  const id = await node.conversation();
+  const reader = await follower(far, id);
+  await near.engine.reserve([{ stream: id, count: 1, floor: 0 }]);
+  const { run, reply } = await begin(id, 'Good ');
+  await reader.frame(({ event }) => event === 'message.created');
+  t.notOk(reader.frames.some(isText()));
+  await say(reply, reader, 'morning');
+  await node.finish(run, reply);
+  await reader.frame(({ event }) => event === 'message.updated');
+  t.strictSame(streamedText(reader.frames, reply.messageId!), { attempt: 1, body: 'Good morning' });
+  reader.close();
+});
+
+t.test('a writer that does not answer holds up nobody for longer than a second', async (t) => {
+  const id = await node.conversation();
+  const { run, reply } = await begin(id, 'Good ');
+  reply.abandon();
+  const reader = await follower(far, id);
+  await until(
+    async () => {
+      await near.publish(id, { event: 'typing', team: { actor_id: demo.users.grace.id, state: 'start' } });
+      return reader.frames.some(({ event }) => event === 'typing');
+    },
+    { what: 'ephemeral events' },
+  );
+  t.notOk(reader.frames.some(isText()));
+  await near.database.transaction((tx) => node.replies.finishAbandoned(tx, run));
+  await reader.frame(({ event }) => event === 'message.updated');
+  const later = await follower(far, id);
+  await later.request('ping');
+  t.notOk(later.frames.some(isText()), 'what has ended is asked for no more');
+  for (const client of [reader, later]) client.close();
+});
+
+t.test('a reader that is too slow gets one snapshot in place of what it missed', async (t) => {
+  const id = await node.conversation();
+  const bystander = await follower(near, id);
+  const slow = new SlowReader(id);
+  await (await near.gateway.streams.join(id, slow, undefined)).run();
+  const { run, reply } = await begin(id, 'Good ');
+  await bystander.frame(isText('delta'));
+  slow.bufferedBytes = 100_000;
+  await until(
+    async () => {
+      await say(reply, bystander, 'and good ');
+      return !slow.isOn(topics.ephemeral(id, 'team'));
+    },
+    { what: 'withheld' },
+  );
+  reply.reset(5, 'stalled');
+  await say(reply, bystander, 'morning');
+  t.strictSame(slow.events(), []);
+  slow.drain();
+  await until(() => slow.isOn(topics.ephemeral(id, 'team')), { what: 'restored' });
+  t.match(slow.events(), [{ event: 'message.snapshot', data: { attempt: 2, body: 'Good morning' } }]);
+  await node.finish(run, reply);
+  near.gateway.streams.leave(id, slow);
+  bystander.close();
+});
+
+t.test('a customer sees nothing of it', async (t) => {
+  const id = await node.conversation('customer');
+  const { actor_id: actorId } = await near.database.kysely
+    .selectFrom('participants')
+    .select('actor_id')
+    .where('conversation_id', '=', id)
+    .where('type', '=', 'customer')
+    .executeTakeFirstOrThrow();
+  const { token } = await near.tokens.issueAccess({ accountId: demo.account_id, actorId: actorId! });
+  const [early, team] = [await follower(far, id, undefined, token), await follower(far, id)];
+  const { run, reply } = await begin(id, 'between ourselves');
+  await team.frame(isText('delta'));
+  const late = await follower(near, id, undefined, token);
+  await node.finish(run, reply);
+  await team.frame(({ event, data }) => event === 'draft.updated' && data?.stream !== undefined);
+  const { id: last } = await node.external(id, demo.users.ada.id);
+  for (const client of [early, late]) {
+    await client.frame(({ data }) => data?.id === last);
+    t.strictSame(
+      client.frames.flatMap(({ event }) => event ?? []),
+      ['message.created'],
+    );
+    client.close();
+  }
+  team.close();
+});
+
+/** A run's reply, of which something was said. */
+async function begin(conversationId: string, text: string) {
+  const run = await node.claim(conversationId);
+  const reply = await node.open(run);
+  reply.append(text);
+  await until(() => reply.messageId, { what: 'the message' });
+  return { run, reply };
+}
+
+/** Says more, and waits until this reader has it. */
+async function say(reply: Reply, reader: Client, text: string): Promise<void> {
+  reply.append(text);
+  await until(() => streamedText(reader.frames, reply.messageId!).body === reply.body, { what: text });
+}
+
+async function follower(ground: Ground, id: string, after?: number, token?: string): Promise<Client> {
+  const client = await ground.ready(token);
+  await client.request('subscribe', { conversation_id: id, after_sequence: after });
+  await client.frame('caught_up');
+  return client;
+}
+
+function followBySdk(ground: Ground, conversationId: string) {
+  const client = connect({
+    url: `http://127.0.0.1:${ground.port}`,
+    account: demo.account_id,
+    token: demo.users.ada.access_token,
+  });
+  t.teardown(() => client.close());
+  const [updates, written, writing]: [Message[], boolean[], string[]] = [[], [], []];
+  client.subscribe(conversationId, {
+    afterSequence: 0,
+    onMessage: () => undefined,
+    onUpdate: (message) => updates.push(message),
+    onWriting: ({ body }) => writing.push(body),
+    onWritten: ({ matched }) => written.push(matched),
+  });
+  return { client, updates, written, writing };
+}
+
+function isText(kind?: 'delta' | 'reset' | 'snapshot') {
+  const names =
+    kind === undefined ? ['message.delta', 'message.reset', 'message.snapshot'] : [`message.${kind}`];
+  return ({ event }: ReceivedFrame) => event !== undefined && names.includes(event);
+}
+
+/** Takes nothing until it is told to. Of what is published it gets nothing: only what is sent to itself counts here. */
+class SlowReader implements Reader {
+  readonly audience = 'team';
+  readonly closed = false;
+  bufferedBytes = 0;
+  readonly #sent: ReceivedFrame[] = [];
+  readonly #topics = new Set<string>();
+  #drained: (() => void)[] = [];
+  readonly #conversationId: string;
+
+  constructor(conversationId: string) {
+    this.#conversationId = conversationId;
+  }
+
+  send(bytes: Buffer): void {
+    this.#sent.push(JSON.parse(bytes.toString()));
+  }
+
+  drained(): Promise<void> {
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  drain(): void {
+    this.bufferedBytes = 0;
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  join(topic: string): void {
+    this.#topics.add(topic);
+  }
+
+  leave(topic: string): void {
+    this.#topics.delete(topic);
+  }
+
+  isOn(topic: string): boolean {
+    return this.#topics.has(topic);
+  }
+
+  events(): ReceivedFrame[] {
+    return this.#sent.filter(
+      ({ event, conversation_id }) => event && conversation_id === this.#conversationId,
+    );
+  }
+}

@@ -1,0 +1,180 @@
+import type { Principal } from '../../src/access/principal.ts';
+import { createCustomer } from '../../src/accounts/actors.ts';
+import { Replies } from '../../src/agents/replies/replies.ts';
+import type { Reply } from '../../src/agents/replies/reply.ts';
+import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
+import { CHANGED, type Change } from '../../src/conversations/changed.ts';
+import { createConversation } from '../../src/conversations/create.ts';
+import { ConversationDirectory, type ConversationFacts } from '../../src/conversations/directory.ts';
+import { messageUpdates, outsideUpdates } from '../../src/conversations/message-events.ts';
+import { type MessageRow, messageColumns } from '../../src/conversations/message-rows.ts';
+import { ChangedEffects, type ReadEvents } from '../../src/jobs/changed-effects.ts';
+import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
+import { SentEffects } from '../../src/jobs/sent-effects.ts';
+import { LockedWrites } from '../../src/messages/locked-write.ts';
+import type { Committed } from '../../src/messages/outgoing.ts';
+import { Timeline } from '../../src/messages/timeline.ts';
+import { WritePath } from '../../src/messages/write-path.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { Ground } from '../gateway/fixture.ts';
+import type { Teardown } from './teardown.ts';
+import { log, newMessage } from './timeline.ts';
+
+/** What writes replies on a node, in the name of the demo account's agent, without what runs agents. */
+export class ReplyNode {
+  readonly ground: Ground;
+  readonly replies: Replies;
+  readonly lockedWrites: LockedWrites;
+  readonly #directory: ConversationDirectory;
+  readonly #writePath: WritePath;
+
+  static start(t: Teardown, ground: Ground): ReplyNode {
+    const { database, engine, metrics, rights } = ground;
+    const directory = new ConversationDirectory(database, rights);
+    const effects = new SentEffects({ database, files: FILES, engine, directory, metrics, log });
+    const writes = {
+      ...{ database, files: FILES, engine, metrics, log },
+      timeline: new Timeline(database, engine, metrics),
+      maySend: () => true,
+      onCommitted: (committed: Committed) => effects.committed(committed),
+    };
+    const writePath = new WritePath(writes);
+    const lockedWrites = new LockedWrites(writes);
+    const outside: ReadEvents = (queries, changes) => outsideUpdates(queries, FILES, changes);
+    const changed = new ChangedEffects({
+      ...{ database, engine },
+      onFinished: (messageIds) => effects.finished(messageIds),
+      readers: {
+        'message.updated': (queries, changes) => messageUpdates(queries, FILES, changes),
+        'draft.created': outside,
+        'draft.updated': outside,
+        'conversation.updated': async () => [],
+      },
+    });
+    const outbox = new OutboxWorker({
+      ...{ database, metrics, log },
+      handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload) },
+    });
+    const replies = new Replies({ database, engine, writePath, lockedWrites, log });
+    t.teardown(async () => {
+      await replies.close();
+      await outbox.close();
+      await effects.idle();
+    });
+    return new ReplyNode(ground, replies, lockedWrites, directory, writePath);
+  }
+
+  private constructor(
+    ground: Ground,
+    replies: Replies,
+    lockedWrites: LockedWrites,
+    directory: ConversationDirectory,
+    writePath: WritePath,
+  ) {
+    this.ground = ground;
+    this.replies = replies;
+    this.lockedWrites = lockedWrites;
+    this.#directory = directory;
+    this.#writePath = writePath;
+  }
+
+  /** With ada, grace and the agent; a case with a customer besides. */
+  async conversation(audience: 'internal' | 'customer' = 'internal'): Promise<string> {
+    const { database, demo } = this.ground;
+    const { account_id: accountId, users, agent } = demo;
+    const { id: customerId } = await createCustomer(database.kysely, { accountId, name: 'Cleo' });
+    const { conversation } = await database.transaction((tx) =>
+      createConversation(tx, {
+        ...{ accountId, type: 'group', title: 'Pier', audience },
+        participants: [
+          { type: 'user', actorId: users.ada.id, role: 'owner' },
+          { type: 'user', actorId: users.grace.id },
+          { type: 'agent', actorId: agent.actor_id },
+          ...(audience === 'customer' ? [{ type: 'customer', actorId: customerId } as const] : []),
+        ],
+      }),
+    );
+    return conversation.id;
+  }
+
+  /** A run that this node has claimed. */
+  claim(conversationId: string | null, triggerMessageId: string | null = null): Promise<RunRow> {
+    const { database, demo, engine } = this.ground;
+    return database.kysely
+      .insertInto('agent_runs')
+      .values({
+        id: newId('agentRun'),
+        ...{ account_id: demo.account_id, agent_id: demo.agent.id, actor_id: demo.agent.actor_id },
+        ...{ trigger_type: 'chat', trigger_key: newId('message'), status: 'running' },
+        ...{ conversation_id: conversationId, trigger_message_id: triggerMessageId },
+        ...{ owner: engine.nodeId, fence: 1, started_at: new Date().toISOString() },
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  }
+
+  async open(run: RunRow): Promise<Reply> {
+    const facts = run.conversation_id === null ? null : await this.facts(run.conversation_id);
+    return this.replies.open(run, { actor_id: run.actor_id, name: 'Agent' }, facts);
+  }
+
+  async facts(conversationId: string): Promise<ConversationFacts> {
+    const facts = await this.#directory.facts(conversationId);
+    if (facts === undefined) throw new Error(`no conversation ${conversationId}`);
+    return facts;
+  }
+
+  /** As the runner ends a run, or pauses it. */
+  async finish(
+    run: RunRow,
+    reply: Reply,
+    status: RunRow['status'] = 'completed',
+    artifactIds: readonly string[] = [],
+  ): Promise<void> {
+    await reply.settle();
+    await this.ground.database.transaction(async (tx) => {
+      await reply.finish(tx, artifactIds);
+      await updateRun(tx, run.id, { status, owner: null });
+    });
+  }
+
+  /** The agent, with or without the permission to write to customers by itself. */
+  async principal(...permissions: string[]): Promise<Principal> {
+    const { authenticator, demo } = this.ground;
+    const principal = await authenticator.principalOf({
+      accountId: demo.account_id,
+      actorId: demo.agent.actor_id,
+      credential: { kind: 'access_token', id: 'agent', expiresAtMs: null },
+    });
+    return { ...principal, permissions: new Set(permissions) };
+  }
+
+  /** What somebody writes to the customer, or the customer to the team. */
+  async external(conversationId: string, authorId: string): Promise<MessageRow> {
+    const fields = { author_id: authorId, visibility: 'external' } as const;
+    const outgoing = { ...this.#outgoing(conversationId, fields), audience: 'customer' as const };
+    const { row } = await this.lockedWrites.enter(conversationId, async () => ({ kind: 'new', outgoing }));
+    return row;
+  }
+
+  /** A plain message of ada's. */
+  async send(conversationId: string): Promise<MessageRow> {
+    return (await this.#writePath.append(this.#outgoing(conversationId, {}))).row;
+  }
+
+  async row(id: string): Promise<MessageRow> {
+    const text = `SELECT ${messageColumns('m')} FROM messages m WHERE id = $1`;
+    const [row] = await this.ground.database.query<MessageRow>({ name: 'test-message', text }, [id]);
+    if (row === undefined) throw new Error(`no message ${id}`);
+    return row;
+  }
+
+  #outgoing(conversation_id: string, fields: Parameters<typeof newMessage>[1]) {
+    const { account_id: accountId, users } = this.ground.demo;
+    const author = { accountId, authorId: users.ada.id, conversationId: conversation_id };
+    const message = newMessage(author, { sender_id: users.ada.id, ...fields });
+    return { message, sender: null, audience: 'internal' as const };
+  }
+}
+
+const FILES = { presignDownload: async ({ key }: { key: string }) => `https://files.example/${key}` };
