@@ -237,6 +237,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   disposer.add('purge', purge, (it) => it.close());
 
   let draining = false;
+  const tickets = new Tickets(database);
   const catalogue = new ToolCatalogue(() => routes);
   const routes: Route[] = [
     ...accountRoutes(database, tokens),
@@ -248,7 +249,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
     ...toolRoutes(catalogue),
-    ...realtimeRoutes(new Tickets(database)),
+    ...realtimeRoutes(tickets),
   ];
   const docsUrl = docsUrlOf(config);
   const http = createHttp({
@@ -294,6 +295,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     rateLimits,
     directory,
     timeline,
+    tickets,
     cursors,
     http: server,
     refuse: (exchange, thrown) => http.refuse(exchange, thrown),

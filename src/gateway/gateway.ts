@@ -26,7 +26,7 @@ import { SocketServer } from './server.ts';
 import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
 import { Streams } from './streams.ts';
-import { Tickets } from './tickets.ts';
+import type { Tickets } from './tickets.ts';
 
 export interface GatewayOptions {
   readonly database: Database;
@@ -37,6 +37,8 @@ export interface GatewayOptions {
   readonly rateLimits: RateLimits;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
+  /** The very ones that REST hands out. */
+  readonly tickets: Tickets;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
   readonly http: Pick<HttpServer, 'app' | 'receive'>;
   /** How a request is answered that is not upgraded. */
@@ -51,7 +53,6 @@ export interface GatewayOptions {
 /** The sockets of a node and what they get, put together. Serves as soon as the HttpServer listens. */
 export class Gateway {
   readonly streams: Streams;
-  readonly tickets: Tickets;
   /** To the sockets of this node alone. */
   readonly broadcast: Broadcast;
   readonly #heartbeats: Heartbeats;
@@ -60,7 +61,7 @@ export class Gateway {
   readonly #server: SocketServer;
 
   constructor(options: GatewayOptions) {
-    const { database, rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
+    const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
     const sessions = new Sessions<Session>();
     const fanout = new Fanout(http.app, metrics);
     const presence = new Presence({
@@ -82,7 +83,6 @@ export class Gateway {
     const commands = new Commands({ ...options, streams, admission, revocation, activity, resume });
     this.streams = streams;
     this.broadcast = fanout.broadcast;
-    this.tickets = new Tickets(database);
     this.#heartbeats = heartbeats;
     this.#presence = presence;
     this.#revocation = revocation;
@@ -91,7 +91,6 @@ export class Gateway {
       heartbeats,
       sessions,
       streams,
-      tickets: this.tickets,
       admission,
       commands,
       fanout,

@@ -3,6 +3,7 @@
 import type { Test } from 'tap';
 import { type Engine, EngineUnavailableError, type Subscription } from '../../src/engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../../src/engine/frame.ts';
+import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
 /** Two nodes over one broker; where there is only one process, both are the same engine. */
@@ -37,17 +38,6 @@ export function makeFrame(sequence: number, fields: Partial<Frame> = {}): Frame 
 /** A channel no other test has, also in a Redis that is shared. */
 export function newChannel(): string {
   return `cnv_${crypto.randomUUID()}`;
-}
-
-/** Numbers in [0, 1), the same ones for the same seed. */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Sends a frame that arrives after everything the same node published on the channel before. */
@@ -226,7 +216,8 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
   });
 
   await t.test('end as asked, whatever was asked while the broker was being told', async (t) => {
-    const random = seeded(7);
+    const numbers = new Random(7);
+    const random = () => numbers.next();
     const channels = Array.from({ length: 6 }, newChannel);
     const held = channels.map((): { subscription: Promise<Subscription>; heard: string[] }[] => []);
     for (let step = 0; step < 3000; step++) {

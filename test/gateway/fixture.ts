@@ -14,6 +14,7 @@ import { type DomainEvent, publish } from '../../src/engine/publish.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { Cursors } from '../../src/gateway/cursors.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
+import { Tickets } from '../../src/gateway/tickets.ts';
 import { Failures } from '../../src/http/failure.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
@@ -47,6 +48,7 @@ export class Ground {
   readonly authenticator: Authenticator;
   readonly engine: Engine;
   readonly gateway: Gateway;
+  readonly tickets: Tickets;
   readonly metrics: Metrics;
 
   static async start(t: Teardown, options: GroundOptions = {}): Promise<Ground> {
@@ -71,6 +73,7 @@ export class Ground {
         cut: (exchange, error) => exchange.cut({ status: error.status, body: failures.toBody(error) }),
       },
     });
+    const tickets = new Tickets(database);
     const gateway = new Gateway({
       files: NO_FILES,
       database,
@@ -80,6 +83,7 @@ export class Ground {
       rateLimits: createRateLimits(null),
       directory,
       timeline,
+      tickets,
       cursors,
       http,
       refuse: (exchange, thrown) => {
@@ -97,7 +101,7 @@ export class Ground {
     t.teardown(() => http.close());
     const demo = beside?.demo ?? (await seedDemo({ database, tokens, path: '/nonexistent/demo.json' }));
     const parts = { port, demo, databaseUrl, database, tokens, rights, authenticator };
-    return new Ground({ ...parts, engine, gateway, metrics });
+    return new Ground({ ...parts, engine, gateway, tickets, metrics });
   }
 
   private constructor(parts: Parts) {
@@ -110,6 +114,7 @@ export class Ground {
     this.authenticator = parts.authenticator;
     this.engine = parts.engine;
     this.gateway = parts.gateway;
+    this.tickets = parts.tickets;
     this.metrics = parts.metrics;
   }
 

@@ -8,7 +8,7 @@ import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import { Ground, refusal } from './fixture.ts';
 
 const ground = await Ground.start(t);
-const { demo, database, authenticator, gateway } = ground;
+const { demo, database, authenticator } = ground;
 const query = { version: demo.service_version, account: demo.account_id };
 const INVALID = { status: 401, error: { code: 'invalid_credentials', param: 'ticket' } };
 
@@ -26,7 +26,7 @@ t.test('a ticket opens one socket', async (t) => {
 
 t.test('of two that come at once with it one gets in', async (t) => {
   const { ticket } = await take();
-  const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => gateway.tickets.redeem(ticket)));
+  const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => ground.tickets.redeem(ticket)));
   t.equal(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
@@ -76,14 +76,14 @@ t.test('it ends with the credential that asked for it', async (t) => {
     ttlS: 60,
   });
   const principal = await authenticator.authenticate(`Bearer ${token}`);
-  const { ticket } = await gateway.tickets.issue({
+  const { ticket } = await ground.tickets.issue({
     ...principal,
     credential: { ...principal.credential, expiresAtMs: Date.now() - 1 },
   });
   t.match(await refusal(ground, {}, { ...query, ticket }), { status: 401, error: { code: 'expired_token' } });
 
   const vera = await authenticator.authenticate(`Bearer ${demo.users.vera.access_token}`);
-  const hers = await gateway.tickets.issue(vera);
+  const hers = await ground.tickets.issue(vera);
   await database.kysely
     .updateTable('actors')
     .set({ deactivated_at: new Date().toISOString() })
@@ -97,7 +97,7 @@ t.test('it ends with the credential that asked for it', async (t) => {
 });
 
 t.test('the endpoint: people, keys and customers, no agents', async (t) => {
-  const [route] = realtimeRoutes(gateway.tickets);
+  const [route] = realtimeRoutes(ground.tickets);
   t.match(route, {
     method: 'POST',
     path: '/v1/realtime/tickets',
@@ -152,5 +152,5 @@ async function ada(): Promise<Principal> {
 }
 
 async function take(): Promise<{ ticket: string; expiresAt: string }> {
-  return gateway.tickets.issue(await ada());
+  return ground.tickets.issue(await ada());
 }

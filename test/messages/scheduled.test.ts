@@ -123,13 +123,14 @@ t.test('canceled, put off or brought forward', async (t) => {
   const { delivery } = openNode(ground);
   await work(t, ground.database, delivery);
   const [canceled, earlier, later] = await Promise.all([
-    schedule(ground, await timeIn(ground, 400)),
     schedule(ground, await timeIn(ground, 60_000)),
-    schedule(ground, await timeIn(ground, 400)),
+    schedule(ground, await timeIn(ground, 60_000)),
+    schedule(ground, await timeIn(ground, 60_000)),
   ]);
+  const putOff = await timeIn(ground, 120_000);
   await change(ground, canceled.id, (tx, row) => cancelScheduled(tx, row));
   await change(ground, earlier.id, async (tx, row) => reschedule(tx, row, await timeIn(ground, 500)));
-  await change(ground, later.id, async (tx, row) => reschedule(tx, row, await timeIn(ground, 60_000)));
+  await change(ground, later.id, (tx, row) => reschedule(tx, row, putOff));
   await until(async () => (await read(ground, earlier.id)).status === 'sent', {
     what: 'what was brought forward',
   });
@@ -143,7 +144,7 @@ t.test('canceled, put off or brought forward', async (t) => {
   await until(async () => (await jobs(ground)).every(({ key }) => key !== earlier.id), {
     what: 'its job to go',
   });
-  t.match(await jobs(ground), [{ key: later.id }]);
+  t.match(await jobs(ground), [{ key: later.id, run_at: putOff }]);
   for (const row of [canceled, earlier]) {
     t.equal(
       await refusalOf(change(ground, row.id, (tx, it) => cancelScheduled(tx, it))),
