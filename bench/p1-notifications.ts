@@ -36,7 +36,7 @@ async function run(session: Session): Promise<Findings> {
   const pgbench = pgbenchSide(parley);
   const rows: Row[] = [];
   const comparisons: Record<string, Comparison> = {};
-  const timing = schedule(full, { pairs: 2, blockMs: 2_000 });
+  const timing = schedule(full, { pairs: 2, blockMs: 1_000 });
   const compare = async (work: string, left: Side, control: Side, atLeast?: number) => {
     session.say(work);
     const onBlock = (name: string, { figure }: Block) => session.say(`  ${name}: ${Math.round(figure)}/s`);

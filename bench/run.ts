@@ -7,9 +7,18 @@ import { renderTable } from './lib/table.ts';
 import type { Row, Work } from './lib/work.ts';
 import { P1 } from './p1-notifications.ts';
 import { P2 } from './p2-sends.ts';
+import { P3 } from './p3-latency.ts';
 import { P4 } from './p4-fanout.ts';
+import { P5 } from './p5-bursts.ts';
+import { P6 } from './p6-streaming.ts';
+import { P7 } from './p7-idle-memory.ts';
+import { P8 } from './p8-idle-time.ts';
+import { P9 } from './p9-nodes.ts';
+import { P10 } from './p10-resume.ts';
+import { P12 } from './p12-steady-load.ts';
+import { SLOW_READERS } from './slow-readers.ts';
 
-const WORKS: readonly Work[] = [P1, P2, P4];
+const WORKS: readonly Work[] = [P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P12, SLOW_READERS];
 
 const USAGE = `npm run bench                 every work, short blocks: says whether something broke
 npm run bench -- full         every work, long blocks and ten pairs: figures to quote
@@ -25,7 +34,9 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const full = args.includes('full');
-  const works = names.length === 0 ? WORKS : WORKS.filter(({ name }) => names.includes(name));
+  const works = WORKS.filter(({ name, fullOnly }) =>
+    names.length === 0 ? full || fullOnly !== true : names.includes(name),
+  );
   const rows: Row[] = [];
   let code = 0;
   for (const work of works) {

@@ -4,7 +4,7 @@ export interface Start {
   readonly frame: string;
 }
 export interface Credit {
-  /** How many more frames may be published, one a turn of the event loop. */
+  /** How many more frames may be published, all of them in one turn of the event loop. */
   readonly credit: number;
 }
 export interface Listening {
@@ -12,24 +12,20 @@ export interface Listening {
 }
 
 /**
- * Publishes one frame a turn of the event loop, as long as there is credit: the runner gives it as the
- * subscribers take what was published, so that nothing piles up. `publish` runs once a turn.
+ * Publishes what each credit allows, one credit a turn of the event loop: the runner gives them as the subscribers
+ * take what was published, so that nothing piles up.
  */
 export function publishOnCredit(publish: () => void): void {
-  let credit = 0;
-  let scheduled = false;
+  const credits: number[] = [];
   const turn = () => {
-    credit -= 1;
-    publish();
+    for (let left = credits.shift() ?? 0; left > 0; left--) publish();
     // From inside an immediate, the next one comes in the next turn of the loop.
-    if (credit > 0) setImmediate(turn);
-    else scheduled = false;
+    if (credits.length > 0) setImmediate(turn);
   };
-  process.on('message', (message: Partial<Credit>) => {
-    credit += message.credit ?? 0;
-    if (credit <= 0 || scheduled) return;
-    scheduled = true;
-    setImmediate(turn);
+  process.on('message', ({ credit }: Partial<Credit>) => {
+    if (credit === undefined) return;
+    credits.push(credit);
+    if (credits.length === 1) setImmediate(turn);
   });
 }
 

@@ -8,10 +8,10 @@ export interface Dialect {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * For one socket: takes each text frame until the socket is live, answers with what is to be sent, or 'live'.
-   * Null: live as soon as it is upgraded.
+   * For one socket: takes each text frame until the socket is live, answers with what is to be sent, or 'live';
+   * `last` is sent, and live with it. Null: live as soon as it is upgraded.
    */
-  readonly open: () => ((text: string) => Buffer | 'live' | undefined) | null;
+  readonly open: () => ((text: string) => Buffer | { readonly last: Buffer } | 'live' | undefined) | null;
   /** `length` bytes of payload lie at `start`; only the first PEEK_BYTES of them may be there. */
   readonly classify: (bytes: Uint8Array, start: number, length: number) => FrameClass;
   /** The answer to what `classify` calls a ping. */
@@ -19,17 +19,21 @@ export interface Dialect {
 }
 
 /** As small integers: they are compared once a frame, hundreds of thousands of times a second. */
-export const FRAME_CLASSES = { other: 0, delivery: 1, ping: 2 } as const;
+export const FRAME_CLASSES = { other: 0, delivery: 1, ping: 2, caughtUp: 3 } as const;
 export type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
 
 /** How far into a payload `classify` may look. */
 export const PEEK_BYTES = 10;
 
-export interface ParleyDialectOptions {
+/** Whose sockets they are. */
+export interface ParleyCaller {
   /** Value of the header: `Bearer …` */
   readonly authorization: string;
   readonly version: string;
   readonly accountId: string;
+}
+
+export interface ParleyDialectOptions extends ParleyCaller {
   /** What each socket subscribes to; called once a socket. Empty: its own feed alone. */
   readonly conversations: () => readonly string[];
 }
@@ -37,18 +41,15 @@ export interface ParleyDialectOptions {
 /** Parley: `hello`, `ready`, a `subscribe` for each conversation, live with the last `caught_up`; then events. */
 export function parleyDialect(options: ParleyDialectOptions): Dialect {
   return {
-    path: '/v1/realtime',
-    headers: {
-      Authorization: options.authorization,
-      'Service-Version': options.version,
-      'Service-Account': options.accountId,
-    },
+    ...toParley(options),
     open: () => {
       const waiting = [...options.conversations()];
       let caughtUp = true;
       return (text) => {
         const { type, error }: { type: string; error?: unknown } = JSON.parse(text);
         if (error !== undefined) throw new Error(`a subscription was refused: ${text}`);
+        // Its phase is random: it may come this early.
+        if (type === 'ping') return PARLEY_PONG;
         if (type === 'caught_up') caughtUp = true;
         else if (type !== 'ready') return undefined;
         const next = caughtUp ? waiting.shift() : undefined;
@@ -57,8 +58,25 @@ export function parleyDialect(options: ParleyDialectOptions): Dialect {
         return textFrame(JSON.stringify({ type: 'subscribe', id: next, conversation_id: next }));
       };
     },
+  };
+}
+
+/** Parley after a reconnect: live with the `resume` that answers `ready`, so that what it missed is counted. */
+export function resumingDialect(caller: ParleyCaller, resume: Buffer): Dialect {
+  return {
+    ...toParley(caller),
+    open: () => (text) => (text.startsWith('{"type":"ready"') ? { last: resume } : undefined),
+  };
+}
+
+const PARLEY_PONG = textFrame('{"type":"pong","t":0}');
+
+function toParley({ authorization, version, accountId }: ParleyCaller): Omit<Dialect, 'open'> {
+  return {
+    path: '/v1/realtime',
+    headers: { Authorization: authorization, 'Service-Version': version, 'Service-Account': accountId },
     classify: classifyTyped,
-    pong: textFrame('{"type":"pong","t":0}'),
+    pong: PARLEY_PONG,
   };
 }
 
@@ -89,14 +107,16 @@ export const SOCKET_IO_DIALECT: Dialect = {
 const TYPE_AT = '{"type":"'.length;
 const E = 'event'.charCodeAt(0);
 const P = 'ping'.charCodeAt(0);
+const C = 'caught_up'.charCodeAt(0);
 const MESSAGE = '4'.charCodeAt(0);
 const EVENT = '2'.charCodeAt(0);
 const PING = '2'.charCodeAt(0);
 
-/** `{"type":"event"…` and `{"type":"ping"…`, told apart by one byte. */
+/** `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…`, told apart by one byte. */
 function classifyTyped(bytes: Uint8Array, start: number, length: number): FrameClass {
   if (length <= TYPE_AT) return FRAME_CLASSES.other;
   const letter = bytes[start + TYPE_AT];
   if (letter === E) return FRAME_CLASSES.delivery;
-  return letter === P ? FRAME_CLASSES.ping : FRAME_CLASSES.other;
+  if (letter === P) return FRAME_CLASSES.ping;
+  return letter === C ? FRAME_CLASSES.caughtUp : FRAME_CLASSES.other;
 }

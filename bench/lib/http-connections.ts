@@ -37,7 +37,8 @@ export class HttpConnections {
   }
 
   send(request: Buffer, answered: Answered): void {
-    const connection = this.#idle.pop();
+    // The one that has been idle longest: servers cut those that are idle for seconds.
+    const connection = this.#idle.shift();
     if (connection === undefined) this.#waiting.push({ request, answered });
     else connection.send(request, answered);
   }

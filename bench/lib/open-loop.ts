@@ -1,8 +1,10 @@
-import { build, type Histogram } from 'hdr-histogram-js';
+import { LatencyHistogram, type Percentiles } from './latency-histogram.ts';
 
 export interface OpenLoopOptions {
   readonly ratePerSecond: number;
   readonly durationMs: number;
+  /** Milliseconds from one request to the next, `1_000 / ratePerSecond` in the mean. Default: always that. */
+  readonly gapMs?: () => number;
   /** Sends number `index` now; calls `done` once, with whether it was answered well. Must not wait for others. */
   readonly send: (index: number, done: (ok: boolean) => void) => void;
   /** How long to wait for answers behind the last request. Default 10,000. */
@@ -19,49 +21,41 @@ export interface OpenLoopReport {
   readonly latenessUs: Percentiles;
 }
 
-export interface Percentiles {
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly p999: number;
-  readonly max: number;
-}
-
 /**
  * Requests at fixed times, whatever became of those before. Latency counts from the intended time, so that a
  * server that stops is charged with everybody who would have come meanwhile (no coordinated omission).
  */
 export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopReport> {
   const { ratePerSecond, durationMs, send, patienceMs = 10_000 } = options;
-  const latency = histogram();
-  const lateness = histogram();
+  const { gapMs = () => 1_000 / ratePerSecond } = options;
+  const latency = new LatencyHistogram();
+  const lateness = new LatencyHistogram();
   const total = Math.round((ratePerSecond * durationMs) / 1_000);
-  const intervalMs = 1_000 / ratePerSecond;
   const open = new Map<number, number>();
   let failed = 0;
-  const startMs = performance.now() + 1;
 
   const issue = (index: number, intendedMs: number) => {
     open.set(index, intendedMs);
     send(index, (ok) => {
       if (!open.delete(index)) return;
-      record(latency, performance.now() - intendedMs);
+      latency.recordUs((performance.now() - intendedMs) * 1_000);
       if (!ok) failed += 1;
     });
   };
 
   await new Promise<void>((resolve) => {
     let next = 0;
+    let intendedMs = performance.now() + 1;
     const step = () => {
       const nowMs = performance.now();
-      while (next < total && startMs + next * intervalMs <= nowMs) {
-        const intendedMs = startMs + next * intervalMs;
-        record(lateness, nowMs - intendedMs);
+      while (next < total && intendedMs <= nowMs) {
+        lateness.recordUs((nowMs - intendedMs) * 1_000);
         issue(next, intendedMs);
         next += 1;
+        intendedMs += gapMs();
       }
       if (next === total) return resolve();
-      nap(startMs + next * intervalMs - performance.now());
+      nap(intendedMs - performance.now());
       setImmediate(step);
     };
     step();
@@ -71,11 +65,11 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopReport
   while (open.size > 0 && performance.now() < deadlineMs)
     await new Promise((resolve) => setTimeout(resolve, 1));
   for (const intendedMs of open.values()) {
-    record(latency, performance.now() - intendedMs);
+    latency.recordUs((performance.now() - intendedMs) * 1_000);
     failed += 1;
   }
   open.clear();
-  return { sent: total, failed, latencyUs: percentiles(latency), latenessUs: percentiles(lateness) };
+  return { sent: total, failed, latencyUs: latency.percentiles(), latenessUs: lateness.percentiles() };
 }
 
 /** Short, because answers are not read meanwhile; not shorter, because each one is a turn of the loop. */
@@ -88,23 +82,4 @@ const SLEEPER = new Int32Array(new SharedArrayBuffer(4));
  */
 function nap(untilDueMs: number): void {
   if (untilDueMs > 0.02) Atomics.wait(SLEEPER, 0, 0, Math.min(untilDueMs, NAP_MS));
-}
-
-const HIGHEST_US = 120_000_000;
-
-function histogram(): Histogram {
-  return build({
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: HIGHEST_US,
-    numberOfSignificantValueDigits: 3,
-  });
-}
-
-function record(histogram: Histogram, ms: number): void {
-  histogram.recordValue(Math.min(Math.max(Math.round(ms * 1_000), 0), HIGHEST_US));
-}
-
-function percentiles(histogram: Histogram): Percentiles {
-  const at = (percentile: number) => histogram.getValueAtPercentile(percentile);
-  return { p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: histogram.maxValue };
 }

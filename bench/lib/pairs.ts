@@ -1,6 +1,6 @@
 /** What one block of a work measured. */
 export interface Block {
-  /** Work done a second: more is better. */
+  /** Work done a second: more is better, unless the work measures a time. */
   readonly figure: number;
   /** Whatever else the block saw, by a name with its unit. */
   readonly notes?: Readonly<Record<string, number>>;
@@ -64,10 +64,23 @@ export async function comparePairs(options: PairsOptions): Promise<Comparison> {
     const order = pair % 2 === 0 ? (['ours', 'control'] as const) : (['control', 'ours'] as const);
     for (const which of order) await run(which);
   }
-  const ratios = blocks.ours.map((block, index) => block.figure / blocks.control[index]!.figure);
+  return compareBlocks(
+    { name: ours.name, blocks: blocks.ours },
+    { name: control.name, blocks: blocks.control },
+  );
+}
+
+interface SideBlocks {
+  readonly name: string;
+  readonly blocks: readonly Block[];
+}
+
+/** Block by block, as many of the one as of the other: for works that measure both sides in one window. */
+export function compareBlocks(ours: SideBlocks, control: SideBlocks): Comparison {
+  const ratios = ours.blocks.map(({ figure }, index) => figure / control.blocks[index]!.figure);
   return {
-    ours: measured(ours.name, blocks.ours),
-    control: measured(control.name, blocks.control),
+    ours: measured(ours.name, ours.blocks),
+    control: measured(control.name, control.blocks),
     ratio: spreadOf(ratios),
   };
 }

@@ -1,8 +1,17 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { LatencyHistogram, type Percentiles } from './latency-histogram.ts';
 
 export interface PgbenchOptions {
   /** `postgres://user:password@host:port/database` */
@@ -24,37 +33,86 @@ export interface PgbenchReport {
 }
 
 /** Runs a script with prepared statements for whole seconds. Rejects when a transaction failed. */
-export async function runPgbench(options: PgbenchOptions): Promise<PgbenchReport> {
-  const pgbench = findPgbench();
-  if (pgbench === undefined) throw new Error(HOW_TO_GET);
-  const { hostname, port, username, password, pathname } = new URL(options.url);
+export function runPgbench(options: PgbenchOptions): Promise<PgbenchReport> {
+  return inDirectory(async (directory) => parseReport(await execute(options, directory, [])));
+}
+
+export interface PgbenchRateReport extends PgbenchReport {
+  /** Microseconds from the moment that the schedule names to the end of the transaction. */
+  readonly latencyUs: Percentiles;
+  /** Of these, until the transaction began: all clients were busy. */
+  readonly lagUs: Percentiles;
+}
+
+/**
+ * The same at a fixed rate, at exponential gaps (`--rate`), every transaction by itself off pgbench's log. Without
+ * `--latency-limit`, which would leave out what is late.
+ */
+export function runPgbenchAtRate(options: PgbenchOptions, ratePerSecond: number): Promise<PgbenchRateReport> {
+  return inDirectory(async (directory) => {
+    const report = parseReport(
+      await execute(options, directory, [
+        `--rate=${ratePerSecond}`,
+        '--log',
+        `--log-prefix=${join(directory, LOG_PREFIX)}`,
+      ]),
+    );
+    const latency = new LatencyHistogram();
+    const lag = new LatencyHistogram();
+    for (const name of readdirSync(directory).filter((file) => file.startsWith(LOG_PREFIX))) {
+      for (const line of readFileSync(join(directory, name), 'utf8').trimEnd().split('\n')) {
+        // client, transaction, time (from the scheduled start on), script, second, microsecond, schedule lag.
+        const fields = line.split(' ').map(Number);
+        if (fields.length !== LOG_FIELDS || fields.some(Number.isNaN))
+          throw new Error(`pgbench logged something unexpected: ${line}`);
+        latency.recordUs(fields[2]!);
+        lag.recordUs(fields[6]!);
+      }
+    }
+    return { ...report, latencyUs: latency.percentiles(), lagUs: lag.percentiles() };
+  });
+}
+
+const LOG_PREFIX = 'transactions';
+const LOG_FIELDS = 7;
+
+async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-pgbench-'));
   try {
-    const script = join(directory, 'script.sql');
-    writeFileSync(script, options.script);
-    const variables = Object.entries(options.variables ?? {}).map(
-      ([name, value]) => `--define=${name}=${value}`,
-    );
-    const args = [
-      '--no-vacuum',
-      '--protocol=prepared',
-      `--client=${options.clients}`,
-      `--jobs=${options.threads}`,
-      `--time=${Math.max(1, Math.round(options.durationMs / 1_000))}`,
-      `--random-seed=${options.seed}`,
-      `--file=${script}`,
-      ...variables,
-      `--host=${hostname}`,
-      `--port=${port}`,
-      `--username=${username}`,
-      pathname.slice(1),
-    ];
-    // The password goes in by the environment: a command line is there for everybody to read.
-    const { stdout } = await run(pgbench, args, { env: { ...process.env, PGPASSWORD: password } });
-    return parseReport(stdout);
+    return await work(directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** Answers with what it printed. */
+async function execute(options: PgbenchOptions, directory: string, more: readonly string[]): Promise<string> {
+  const pgbench = findPgbench();
+  if (pgbench === undefined) throw new Error(HOW_TO_GET);
+  const { hostname, port, username, password, pathname } = new URL(options.url);
+  const script = join(directory, 'script.sql');
+  writeFileSync(script, options.script);
+  const variables = Object.entries(options.variables ?? {}).map(
+    ([name, value]) => `--define=${name}=${value}`,
+  );
+  const args = [
+    '--no-vacuum',
+    '--protocol=prepared',
+    `--client=${options.clients}`,
+    `--jobs=${options.threads}`,
+    `--time=${Math.max(1, Math.round(options.durationMs / 1_000))}`,
+    `--random-seed=${options.seed}`,
+    `--file=${script}`,
+    ...variables,
+    ...more,
+    `--host=${hostname}`,
+    `--port=${port}`,
+    `--username=${username}`,
+    pathname.slice(1),
+  ];
+  // The password goes in by the environment: a command line is there for everybody to read.
+  const { stdout } = await run(pgbench, args, { env: { ...process.env, PGPASSWORD: password } });
+  return stdout;
 }
 
 /** Debian keeps it out of PATH, one a version: the newest. */

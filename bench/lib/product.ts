@@ -68,9 +68,8 @@ export interface Flushes {
   readonly seconds: number;
 }
 
-export async function readFlushes({ demo }: Product): Promise<Flushes> {
-  const response = await fetch(`${demo.base_url}/metrics`);
-  const lines = (await response.text()).split('\n');
+export async function readFlushes(product: Product): Promise<Flushes> {
+  const lines = (await readMetrics(product)).split('\n');
   const number = (name: string) => {
     const line = lines.find((text) => text.startsWith(`${name} `));
     if (line === undefined) throw new Error(`no metric ${name}`);
@@ -81,4 +80,9 @@ export async function readFlushes({ demo }: Product): Promise<Flushes> {
     rows: number('parley_flush_rows_sum'),
     seconds: number('parley_flush_duration_seconds_sum'),
   };
+}
+
+/** `/metrics` as it stands. */
+export async function readMetrics({ demo }: Product): Promise<string> {
+  return (await fetch(`${demo.base_url}/metrics`)).text();
 }

@@ -5,7 +5,11 @@ import { clientFrame, OPCODES, upgradeRequest } from './websocket-frames.ts';
 export interface RawSubscribersOptions {
   readonly port: number;
   readonly count: number;
-  readonly dialect: Dialect;
+  readonly dialect: Dialect | ((index: number) => Dialect);
+  /** Connections that are opened together. Default 50: no more than a server's backlog takes. */
+  readonly atOnce?: number;
+  /** Called at each delivery to one of them with how many it had before. */
+  readonly onDelivery?: (ordinal: number) => void;
 }
 
 /**
@@ -18,19 +22,26 @@ export class RawSubscribers {
   deliveries = 0;
   /** Reads of the sockets: deliveries arrive several a read when the server or the kernel put them together. */
   reads = 0;
+  /** Conversations that were caught up with. */
+  caughtUp = 0;
+  /** Heartbeats that were answered, of either kind. */
+  pings = 0;
   /** Sockets that were closed by the server, or failed. */
   lost = 0;
+  readonly onDelivery: ((ordinal: number) => void) | undefined;
   readonly #subscribers: Subscriber[] = [];
   #goal = Number.POSITIVE_INFINITY;
   #onGoal: () => void = () => undefined;
 
   /** Resolves when all of them are live. Rejects with what the first one was refused with. */
-  static async open({ port, count, dialect }: RawSubscribersOptions): Promise<RawSubscribers> {
-    const all = new RawSubscribers();
+  static async open(options: RawSubscribersOptions): Promise<RawSubscribers> {
+    const { port, count, dialect, atOnce = AT_ONCE, onDelivery } = options;
+    const all = new RawSubscribers(onDelivery);
     try {
-      for (let opened = 0; opened < count; opened += AT_ONCE) {
-        const batch = Array.from({ length: Math.min(AT_ONCE, count - opened) }, () => {
-          const subscriber = new Subscriber(port, dialect, all);
+      for (let opened = 0; opened < count; opened += atOnce) {
+        const batch = Array.from({ length: Math.min(atOnce, count - opened) }, (_, index) => {
+          const own = typeof dialect === 'function' ? dialect(opened + index) : dialect;
+          const subscriber = new Subscriber(port, own, all);
           all.#subscribers.push(subscriber);
           return subscriber.live;
         });
@@ -43,8 +54,17 @@ export class RawSubscribers {
     }
   }
 
+  private constructor(onDelivery: ((ordinal: number) => void) | undefined) {
+    this.onDelivery = onDelivery;
+  }
+
   get count(): number {
     return this.#subscribers.length;
+  }
+
+  /** From here on none of them reads. */
+  stall(): void {
+    for (const subscriber of this.#subscribers) subscriber.stall();
   }
 
   /** Calls once, when `deliveries` has reached `goal`; at once if it has. Replaces what was asked before. */
@@ -83,10 +103,10 @@ export class RawSubscribers {
   }
 }
 
-/** Connections opened together: no more than a server's backlog takes. */
 const AT_ONCE = 50;
 const HANDSHAKE_MS = 20_000;
 const MAX_HEADER_BYTES = 10;
+const EMPTY_PONG = clientFrame(OPCODES.pong, Buffer.alloc(0));
 /** One for all sockets: what is read is counted before the next read. */
 const READ_BUFFER = Buffer.allocUnsafe(256 * 1_024);
 
@@ -103,6 +123,7 @@ class Subscriber {
   readonly #carry = new Uint8Array(MAX_HEADER_BYTES + PEEK_BYTES);
   #carried = 0;
   #deliveries = 0;
+  #delivered = 0;
   #closed = false;
 
   constructor(port: number, dialect: Dialect, all: RawSubscribers) {
@@ -136,6 +157,10 @@ class Subscriber {
       this.#all.lost += 1;
       reject(new Error('a socket was closed by the server'));
     });
+  }
+
+  stall(): void {
+    this.#socket.pause();
   }
 
   close(): void {
@@ -205,11 +230,19 @@ class Subscriber {
   #take(opcode: number, bytes: Uint8Array, start: number, length: number): void {
     if (opcode === OPCODES.text || opcode === OPCODES.binary) {
       const found = this.#dialect.classify(bytes, start, length);
-      if (found === FRAME_CLASSES.delivery) this.#deliveries += 1;
-      else if (found === FRAME_CLASSES.ping) this.#socket.write(this.#dialect.pong);
+      if (found === FRAME_CLASSES.delivery) {
+        this.#deliveries += 1;
+        this.#all.onDelivery?.(this.#delivered++);
+      } else if (found === FRAME_CLASSES.ping) this.#pong(this.#dialect.pong);
+      else if (found === FRAME_CLASSES.caughtUp) this.#all.caughtUp += 1;
     } else if (opcode === OPCODES.ping) {
-      this.#socket.write(clientFrame(OPCODES.pong, Buffer.alloc(0)));
+      this.#pong(EMPTY_PONG);
     }
+  }
+
+  #pong(bytes: Buffer): void {
+    this.#all.pings += 1;
+    this.#socket.write(bytes);
   }
 }
 
@@ -240,7 +273,10 @@ class Opening {
     for (let text = this.#takeText(); text !== undefined; text = this.#takeText()) {
       const answer = this.#next(text);
       if (answer === 'live') return this.#received;
-      if (answer !== undefined) this.#write(answer);
+      if (answer === undefined) continue;
+      const isLast = 'last' in answer;
+      this.#write(isLast ? answer.last : answer);
+      if (isLast) return this.#received;
     }
     return undefined;
   }

@@ -6,21 +6,23 @@ export interface SaturationOptions {
   readonly subscribers: RawSubscribers;
   /** Whose processor time is charged. */
   readonly server: ServerProcess;
-  /** Makes the server send one message to every subscriber. */
+  /** Makes the server send `burst` messages to every subscriber. */
   readonly trigger: () => void;
-  /** Messages under way: sent, and not yet taken by everybody. */
+  /** Default 1. */
+  readonly burst?: number;
+  /** Bursts under way: sent, and not yet taken by everybody. */
   readonly window: number;
   readonly durationMs: number;
 }
 
 /**
- * Closed loop over the deliveries: the next message goes off whenever as many frames as there are subscribers
- * have arrived. So the server is never idle, nothing piles up in its buffers, and messages come to it one by
- * one rather than in heaps. Rejects when a frame was lost. The figure is deliveries a second.
+ * Closed loop over the deliveries: the next burst goes off whenever as many frames as one makes have arrived. So
+ * the server is never idle, nothing piles up in its buffers, and bursts of one message come to it one by one
+ * rather than in heaps. Rejects when a frame was lost. The figure is deliveries a second.
  */
 export async function saturate(options: SaturationOptions): Promise<Block> {
-  const { subscribers, server, trigger, window, durationMs } = options;
-  const { count } = subscribers;
+  const { subscribers, server, trigger, burst = 1, window, durationMs } = options;
+  const count = subscribers.count * burst;
   const base = subscribers.deliveries;
   let sent = 0;
   let stopped = false;

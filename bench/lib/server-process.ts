@@ -74,8 +74,16 @@ export class ServerProcess {
   /** The next message of the process. */
   message<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#child.once('message', (message) => resolve(message as T));
-      this.#child.once('close', () => reject(new Error(`it ended: ${this.#said}`)));
+      const onMessage = (message: unknown) => {
+        this.#child.off('close', onClose);
+        resolve(message as T);
+      };
+      const onClose = () => {
+        this.#child.off('message', onMessage);
+        reject(new Error(`it ended: ${this.#said}`));
+      };
+      this.#child.once('message', onMessage);
+      this.#child.once('close', onClose);
     });
   }
 

@@ -1,0 +1,207 @@
+import { WebSocket } from 'ws';
+import { createConversation } from '../../src/conversations/create.ts';
+import type { Listening } from '../controls/delivery-loop.ts';
+import { BARE_DIALECT, type Dialect, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';
+import { seedHistory } from './history.ts';
+import { HttpConnections, postRequest } from './http-connections.ts';
+import type { Side } from './pairs.ts';
+import { type BenchDatabase, startPostgres } from './postgres.ts';
+import { type Product, startProduct } from './product.ts';
+import { RawSubscribers } from './raw-subscribers.ts';
+import { saturate } from './saturation.ts';
+import { ServerProcess } from './server-process.ts';
+import type { Session } from './work.ts';
+
+/** Messages in one turn of the loop, and how many such bursts are under way. */
+export interface Bursts {
+  readonly burst: number;
+  readonly window: number;
+}
+
+/** A conversation with a thousand sockets, and servers that fan the same bytes out: P4 and P5. */
+export interface Fanout {
+  /** REST send → commit → publish → sockets, with `window` messages under way. */
+  readonly whole: (window: number) => Promise<Side>;
+  /** Our publish() in a loop, nothing before it. */
+  readonly alone: (bursts: Bursts) => Promise<Side>;
+  readonly control: (name: ControlName) => Promise<Control>;
+  readonly facts: Readonly<Record<string, number>>;
+}
+
+type ControlName = 'uws' | 'ws' | 'socket-io';
+
+interface Control {
+  readonly byPost: (window: number) => Side;
+  readonly byCredit: (bursts: Bursts) => Side;
+}
+
+export async function openFanout(session: Session): Promise<Fanout> {
+  const { disposer } = session;
+  const { parley } = await startPostgres(disposer, ['parley']);
+  const product = await startProduct(disposer, {
+    databaseUrl: parley.url,
+    env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * SOCKETS) },
+  });
+  const conversation = await seedConversation(product, parley);
+  await seedHistory(parley, HISTORY);
+  const frame = await sampleFrame(product, conversation);
+  return {
+    whole: (window) => openWhole(session, product, conversation, window),
+    alone: (bursts) => openAlone(session, parley, frame, bursts),
+    control: (name) => openControl(session, name, frame),
+    facts: { sockets: SOCKETS, 'frame, bytes': Buffer.byteLength(frame) },
+  };
+}
+
+const SOCKETS = 1_000;
+/** Messages that each conversation has before the first block. */
+const HISTORY = 1_000;
+const BODY = 'The build is green again.';
+
+async function openWhole(
+  { disposer }: Session,
+  { process, port, headers, demo }: Product,
+  conversation: string,
+  window: number,
+): Promise<Side> {
+  const dialect = parleyDialect({
+    authorization: headers.Authorization!,
+    version: demo.service_version,
+    accountId: demo.account_id,
+    conversations: () => [conversation],
+  });
+  let number = 0;
+  const request = () => {
+    number += 1;
+    const body = JSON.stringify({ body: BODY, client_message_id: `run-${String(number).padStart(12, '0')}` });
+    return postRequest(`/v1/messaging/conversations/${conversation}/messages`, headers, body);
+  };
+  const subscribers = await openSubscribers(disposer, port, dialect);
+  return sideByPost('parley', process, port, subscribers, request, window);
+}
+
+async function openAlone(
+  { disposer }: Session,
+  { url }: BenchDatabase,
+  frame: string,
+  bursts: Bursts,
+): Promise<Side> {
+  const { data }: { data: { sender: object | null } } = JSON.parse(frame);
+  const server = disposer.add(
+    'publish-only',
+    new ServerProcess({
+      entry: 'bench/servers/publish-only.ts',
+      args: [BODY, JSON.stringify(data.sender)],
+      env: { DATABASE_URL: url, PARLEY_LOG_LEVEL: 'warn' },
+    }),
+    (it) => it.stop(),
+  );
+  const { port } = await server.message<Listening>();
+  // Live with its first frame, `caught_up`.
+  const subscribers = await openSubscribers(disposer, port, { ...BARE_DIALECT, open: () => () => 'live' });
+  return sideByCredit('publish alone', server, subscribers, bursts);
+}
+
+async function openControl({ disposer }: Session, name: ControlName, frame: string): Promise<Control> {
+  const server = disposer.add(name, new ServerProcess({ entry: `bench/controls/${name}-fanout.ts` }), (it) =>
+    it.stop(),
+  );
+  server.tell({ frame });
+  const { port } = await server.message<Listening>();
+  const dialect = name === 'socket-io' ? SOCKET_IO_DIALECT : BARE_DIALECT;
+  const subscribers = await openSubscribers(disposer, port, dialect);
+  const request = postRequest('/publish', {}, JSON.stringify({ body: BODY }));
+  return {
+    byPost: (window) => sideByPost(name, server, port, subscribers, () => request, window),
+    byCredit: (bursts) => sideByCredit(name, server, subscribers, bursts),
+  };
+}
+
+async function openSubscribers(
+  disposer: Session['disposer'],
+  port: number,
+  dialect: Dialect,
+): Promise<RawSubscribers> {
+  const subscribers = await RawSubscribers.open({ port, count: SOCKETS, dialect });
+  return disposer.add('sockets', subscribers, (it) => it.close());
+}
+
+function sideByPost(
+  name: string,
+  server: ServerProcess,
+  port: number,
+  subscribers: RawSubscribers,
+  request: () => Buffer,
+  window: number,
+): Side {
+  return {
+    name,
+    run: async (durationMs) => {
+      // Anew for each block: servers cut connections that were idle while others had their turn.
+      const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: window + 1 });
+      // A message that was refused is missing among the deliveries, and the block fails for that.
+      let refused: string | undefined;
+      const trigger = () => {
+        connections.send(request(), (status, body) => {
+          if (status !== 201) refused ??= `${status} ${body}`;
+        });
+      };
+      try {
+        return await saturate({ subscribers, server, trigger, window, durationMs });
+      } catch (cause) {
+        throw new Error(`${name} failed, refused: ${refused ?? 'nothing'}`, { cause });
+      } finally {
+        connections.close();
+      }
+    },
+  };
+}
+
+function sideByCredit(
+  name: string,
+  server: ServerProcess,
+  subscribers: RawSubscribers,
+  bursts: Bursts,
+): Side {
+  const trigger = () => server.tell({ credit: bursts.burst });
+  return {
+    name,
+    run: (durationMs) => saturate({ subscribers, server, trigger, durationMs, ...bursts }),
+  };
+}
+
+/** With nobody in it: nobody is notified, the fan-out is all that a send causes besides its row. */
+async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
+  const { conversation } = await database.transaction((tx) =>
+    createConversation(tx, { accountId: demo.account_id, type: 'group', participants: [] }),
+  );
+  return conversation.id;
+}
+
+/** What Parley puts on a socket for one of these messages: the controls fan out the same bytes. */
+async function sampleFrame({ demo, port, headers }: Product, conversation: string): Promise<string> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime`, { headers });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('message', (bytes: Buffer) => {
+        const text = bytes.toString();
+        const { type }: { type: string } = JSON.parse(text);
+        if (type === 'event') return resolve(text);
+        if (type === 'ready') {
+          socket.send(JSON.stringify({ type: 'subscribe', id: '1', conversation_id: conversation }));
+        }
+        if (type !== 'caught_up') return;
+        fetch(`${demo.base_url}/v1/messaging/conversations/${conversation}/messages`, {
+          method: 'POST',
+          headers: { ...headers, 'Content-Type': 'application/json' },
+          body: JSON.stringify({ body: BODY, client_message_id: 'sample-000000000' }),
+        }).then((response) => {
+          if (response.status !== 201) reject(new Error(`the sample was refused: ${response.status}`));
+        }, reject);
+      });
+    });
+  } finally {
+    socket.close();
+  }
+}

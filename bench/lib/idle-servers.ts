@@ -1,0 +1,57 @@
+import type { Listening } from '../controls/delivery-loop.ts';
+import { seedConversations } from './conversations.ts';
+import { BARE_DIALECT, type Dialect, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';
+import { startPostgres } from './postgres.ts';
+import { startProduct } from './product.ts';
+import { RawSubscribers } from './raw-subscribers.ts';
+import { ServerProcess } from './server-process.ts';
+import type { Session } from './work.ts';
+
+/** A server that sockets are opened on and nothing is sent to: P7 and P8. */
+export interface IdleServer {
+  readonly name: string;
+  readonly process: ServerProcess;
+  readonly open: (count: number) => Promise<RawSubscribers>;
+}
+
+/** Of the sockets of one conversation each. */
+export const SOCKETS_A_CONVERSATION = 10;
+
+/** Answers the runner's question for settled memory (servers/settled-memory.ts). */
+const SETTLING = ['--expose-gc', '--import=./bench/servers/settled-memory.ts'];
+
+/** Parley with sockets of the demo account's key, one subscription each, ten to a conversation. */
+export async function openIdleParley({ disposer }: Session, most: number): Promise<IdleServer> {
+  const { parley } = await startPostgres(disposer, ['parley']);
+  const product = await startProduct(disposer, {
+    databaseUrl: parley.url,
+    env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * most) },
+    nodeFlags: SETTLING,
+  });
+  const { process, demo, headers, port } = product;
+  const conversations = await seedConversations(product, parley, Math.ceil(most / SOCKETS_A_CONVERSATION));
+  const dialect = (index: number) =>
+    parleyDialect({
+      authorization: headers.Authorization!,
+      version: demo.service_version,
+      accountId: demo.account_id,
+      conversations: () => [conversations[index % conversations.length]!],
+    });
+  return { name: 'parley', process, open: (count) => RawSubscribers.open({ port, count, dialect }) };
+}
+
+/** The controls of the fan-out, whose sockets are all subscribed to what they fan out; nobody is authenticated. */
+export async function openIdleControl(
+  { disposer }: Session,
+  name: 'uws' | 'ws' | 'socket-io',
+  env: Readonly<Record<string, string>> = {},
+): Promise<IdleServer> {
+  const entry = `bench/controls/${name}-fanout.ts`;
+  const process = disposer.add(name, new ServerProcess({ entry, nodeFlags: SETTLING, env }), (it) =>
+    it.stop(),
+  );
+  process.tell({ frame: '{}' });
+  const { port } = await process.message<Listening>();
+  const dialect: Dialect = name === 'socket-io' ? SOCKET_IO_DIALECT : BARE_DIALECT;
+  return { name, process, open: (count) => RawSubscribers.open({ port, count, dialect }) };
+}

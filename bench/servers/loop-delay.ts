@@ -1,0 +1,33 @@
+/** Loaded in front of a server (`--import`): says, when the runner asks, by how much its event loop was late since it was asked last. */
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** Milliseconds. */
+export interface LoopDelay {
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+  /** How many times it was looked at. */
+  readonly samples: number;
+}
+
+const RESOLUTION_MS = 1;
+const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+
+process.on('message', ({ loopDelay }: { loopDelay?: true }) => {
+  if (loopDelay !== true) return;
+  // A sample is the time from one timer to the next: of which the timer's own are no delay.
+  const late = (ns: number) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
+  const at = (percentile: number) => late(histogram.percentile(percentile));
+  const delay: LoopDelay = {
+    p50: at(50),
+    p99: at(99),
+    p999: at(99.9),
+    max: late(histogram.max),
+    samples: histogram.count,
+  };
+  histogram.reset();
+  histogram.enable();
+  process.send?.(delay);
+});

@@ -1,0 +1,223 @@
+/**
+ * What writes agents' replies, without agents: texts grow token by token as a model would send them, through the
+ * product's Replies, write path, engine, ordering and topics. Sockets are joined as the gateway joins them.
+ */
+
+import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
+import { Rights } from '../../src/access/rights.ts';
+import { createActor } from '../../src/accounts/actors.ts';
+import { Replies } from '../../src/agents/replies/replies.ts';
+import type { Reply } from '../../src/agents/replies/reply.ts';
+import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
+import { loadConfig } from '../../src/config.ts';
+import { CHANGED, type Change } from '../../src/conversations/changed.ts';
+import { createConversation } from '../../src/conversations/create.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
+import { messageUpdates } from '../../src/conversations/message-events.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { Fanout } from '../../src/gateway/fanout.ts';
+import { Presence } from '../../src/gateway/presence.ts';
+import type { Reader } from '../../src/gateway/reader.ts';
+import { Streams } from '../../src/gateway/streams.ts';
+import { ChangedEffects } from '../../src/jobs/changed-effects.ts';
+import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
+import { SentEffects } from '../../src/jobs/sent-effects.ts';
+import { createLog } from '../../src/log.ts';
+import { LockedWrites } from '../../src/messages/locked-write.ts';
+import type { Committed } from '../../src/messages/outgoing.ts';
+import { Timeline } from '../../src/messages/timeline.ts';
+import { WritePath } from '../../src/messages/write-path.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { exponential, stamp } from '../lib/tokens.ts';
+
+/** What the runner asks for: one reply in each conversation. */
+export interface Block {
+  readonly paced: boolean;
+  readonly tokens: number;
+  /** Mean time between two tokens of a reply. */
+  readonly gapMs: number;
+  readonly seed: number;
+}
+
+const CONVERSATIONS = Number(process.argv[2]);
+const config = loadConfig();
+const log = createLog(config.logLevel);
+const files = { presignDownload: () => Promise.reject(new Error('no message here has a file')) };
+const database = await openDatabase({ url: config.databaseUrl ?? '', log });
+await migrate(database, log);
+const engine = new MemoryEngine();
+const metrics = createMetrics();
+const app = App();
+const directory = new ConversationDirectory(database, await Rights.open(engine));
+const timeline = new Timeline(database, engine, metrics);
+const streams = new Streams({
+  ...{ database, files, engine, timeline, directory, log },
+  broadcast: new Fanout(app, metrics).broadcast,
+  limits: config.socket,
+  presence: new Presence({
+    engine,
+    holdMs: config.socket.presenceMs,
+    tell: (conversationId, event) => streams.tell(conversationId, event),
+    onError: (error) => log.error({ err: error }, 'presence failed'),
+  }),
+});
+
+const effects = new SentEffects({ database, files, engine, directory, metrics, log });
+const changed = new ChangedEffects({
+  ...{ database, engine },
+  onFinished: (messageIds) => effects.finished(messageIds),
+  readers: { 'message.updated': (queries, changes) => messageUpdates(queries, files, changes) },
+});
+new OutboxWorker({
+  ...{ database, metrics, log },
+  handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload) },
+});
+const writes = {
+  ...{ database, files, engine, timeline, metrics, log },
+  maySend: () => true,
+  onCommitted: (committed: Committed) => effects.committed(committed),
+};
+const options = {
+  ...{ database, engine, log },
+  writePath: new WritePath(writes),
+  lockedWrites: new LockedWrites(writes),
+};
+const sides = { paced: new Replies(options), each: new Replies({ ...options, gatherMs: 0 }) };
+
+const account = await database.kysely
+  .insertInto('accounts')
+  .values({ id: newId('account'), name: 'Bench' })
+  .returning('id')
+  .executeTakeFirstOrThrow();
+const agent = await database.transaction((tx) =>
+  createActor(tx, { account_id: account.id, type: 'agent', name: 'Agent' }),
+);
+const conversationIds: string[] = [];
+for (let n = 0; n < CONVERSATIONS; n++) {
+  const { conversation } = await database.transaction((tx) =>
+    createConversation(tx, { accountId: account.id, type: 'group', participants: [] }),
+  );
+  conversationIds.push(conversation.id);
+}
+
+interface Socket {
+  reader: Reader | undefined;
+  readonly conversationId: string;
+}
+
+app.ws<Socket>('/', {
+  compression: 0,
+  idleTimeout: 0,
+  maxBackpressure: config.socket.durableBytes,
+  upgrade: (res, req, context) => {
+    const conversationId = conversationIds[Number(req.getQuery('c'))] ?? '';
+    const key = req.getHeader('sec-websocket-key');
+    res.upgrade<Socket>({ reader: undefined, conversationId }, key, '', '', context);
+  },
+  open: (ws) => {
+    streams.join(ws.getUserData().conversationId, readerOf(ws), undefined).then(
+      (joined) => joined.run(),
+      (error: unknown) => log.error({ err: error }, 'a socket could not join'),
+    );
+  },
+});
+app.listen('127.0.0.1', 0, (socket) => {
+  process.send?.({ port: socket === false ? 0 : us_socket_local_port(socket) });
+});
+process.once('disconnect', () => process.exit(0));
+process.on('message', (block: Block) => {
+  write(block).then(
+    () => process.send?.({ done: true }),
+    (error: unknown) => {
+      log.error({ err: error }, 'a block failed');
+      process.exit(1);
+    },
+  );
+});
+
+/** Every conversation's reply, from its first token to its end. */
+async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
+  const replies = paced ? sides.paced : sides.each;
+  const runs: RunRow[] = [];
+  for (const id of conversationIds) runs.push(await claim(id));
+  const opened: { run: RunRow; reply: Reply }[] = [];
+  for (const run of runs) opened.push({ run, reply: await begin(replies, run) });
+  const gap = exponential(gapMs, seed);
+  const startMs = performance.now();
+  const writing = opened.map((one) => ({ ...one, left: tokens - 1, nextMs: startMs + gap() }));
+  const keeping = setInterval(() => void replies.checkpoint(), 1_000);
+  await new Promise<void>((resolve) => {
+    const turn = () => {
+      const nowMs = performance.now();
+      let open = false;
+      for (const one of writing) {
+        for (; one.left > 0 && one.nextMs <= nowMs; one.left--) {
+          one.reply.append(stamp());
+          one.nextMs += gap();
+        }
+        open ||= one.left > 0;
+      }
+      if (open) setTimeout(turn, 1);
+      else resolve();
+    };
+    turn();
+  });
+  // Not all at once, which no two hundred models do: the pool has ten connections.
+  const ended = writing.values();
+  const finishSome = async () => {
+    for (const { run, reply } of ended) await finish(run, reply);
+  };
+  await Promise.all(Array.from({ length: 5 }, finishSome));
+  clearInterval(keeping);
+}
+
+/** With its first token, and told: what is measured is what follows. */
+async function begin(replies: Replies, run: RunRow): Promise<Reply> {
+  const facts = await directory.facts(run.conversation_id ?? '');
+  const reply = replies.open(run, { actor_id: agent.id, name: 'Agent' }, facts ?? null);
+  reply.append(stamp());
+  while (reply.messageId === null) await new Promise((resolve) => setTimeout(resolve, 1));
+  return reply;
+}
+
+function claim(conversation_id: string): Promise<RunRow> {
+  return database.kysely
+    .insertInto('agent_runs')
+    .values({
+      ...{ id: newId('agentRun'), account_id: account.id, agent_id: 'agt_bench', actor_id: agent.id },
+      ...{ trigger_type: 'chat', trigger_key: newId('message'), status: 'running', conversation_id },
+      ...{ owner: engine.nodeId, fence: 1 },
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+async function finish(run: RunRow, reply: Reply): Promise<void> {
+  await reply.settle();
+  await database.transaction(async (tx) => {
+    await reply.finish(tx, []);
+    await updateRun(tx, run.id, { status: 'completed', owner: null });
+  });
+}
+
+function readerOf(ws: WebSocket<Socket>): Reader {
+  return {
+    audience: 'team',
+    closed: false,
+    bufferedBytes: 0,
+    send: (bytes) => {
+      ws.send(bytes, false);
+    },
+    join: (topic) => {
+      ws.subscribe(topic);
+    },
+    leave: (topic) => {
+      ws.unsubscribe(topic);
+    },
+    isOn: (topic) => ws.isSubscribed(topic),
+    drained: () => Promise.resolve(),
+  };
+}

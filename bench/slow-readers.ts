@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { build, type Histogram } from 'hdr-histogram-js';
+import { createConversation } from '../src/conversations/create.ts';
+import { type Dialect, parleyDialect } from './lib/dialects.ts';
+import { HttpConnections, postRequest } from './lib/http-connections.ts';
+import { type OpenLoopReport, openLoop } from './lib/open-loop.ts';
+import { type Block, comparePairs, type Side } from './lib/pairs.ts';
+import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
+import { type Product, startProduct } from './lib/product.ts';
+import { RawSubscribers } from './lib/raw-subscribers.ts';
+import { comparisonRow, type Findings, type Session, schedule, type Work } from './lib/work.ts';
+
+/**
+ * How long the readers of a conversation wait while fifty others of it do not read at all, and while those
+ * read. Both get the same: those fifty are also on a second conversation of large messages. Before a block it
+ * fills what the kernel holds for who does not read; within, slowly, our queue, until it is closed.
+ */
+export const SLOW_READERS: Work = {
+  name: 'slow-readers',
+  title: 'readers beside stalled ones',
+  fullOnly: true,
+  run,
+};
+
+async function run({ disposer, full, say }: Session): Promise<Findings> {
+  const { parley } = await startPostgres(disposer, ['parley']);
+  const product = await startProduct(disposer, {
+    databaseUrl: parley.url,
+    env: {
+      PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(4 * READERS),
+      // Cut soon behind its 4001: the server counts a socket as closed when it is gone.
+      PARLEY_SOCKET_CUT_MS: String(CUT_MS),
+      // Who does not read answers no heartbeat: not what ends its socket here.
+      PARLEY_SOCKET_PONG_MS: '120000',
+    },
+  });
+  const ground: Ground = {
+    product,
+    conversation: await seedConversation(product, parley),
+    flooded: await seedConversation(product, parley),
+    timings: new Timings(),
+  };
+  const prefill = (await messagesToClosing(ground)) - QUEUE_MESSAGES;
+  say(`  ${prefill} messages of the flood before each block`);
+  const readers = await RawSubscribers.open({
+    port: product.port,
+    count: READERS - SLOW,
+    dialect: dialectOf(product, [ground.conversation]),
+    onDelivery: (ordinal) => ground.timings.arrived(ordinal),
+  });
+  disposer.add('readers', readers, (it) => it.close());
+  const comparison = await comparePairs({
+    ours: sideOf('stalled', ground, readers, prefill),
+    control: sideOf('reading', ground, readers, prefill),
+    onBlock: (side, { figure }) => say(`  ${side}: p99 ${figure.toFixed(2)} ms`),
+    ...schedule(full, { pairs: 2, blockMs: BLOCK_MS }),
+  });
+  const work = `p99 of ${READERS - SLOW} readers, ${SLOW} others stalled`;
+  return {
+    rows: [comparisonRow(work, { comparison, unit: 'ms', atMost: MOST_RATIO })],
+    comparisons: { [work]: comparison },
+    facts: {
+      readers: READERS,
+      'of these on the flooded conversation': SLOW,
+      'messages a second': RATE,
+      'flood, messages a second': FLOOD_RATE,
+      'flood, bytes of a body': FLOOD_BODY.length,
+      'flood, messages before a block': prefill,
+    },
+  };
+}
+
+const READERS = 1_000;
+const SLOW = 50;
+const MOST_RATIO = 1.2;
+const RATE = 25;
+/** Half a megabyte a second to each: what is missing to its end comes early in a block. */
+const FLOOD_RATE = 12;
+/** The most that a message may hold. */
+const FLOOD_BODY = 'x'.repeat(40_000);
+/** A little more of them than our queue takes. */
+const QUEUE_MESSAGES = 32;
+const BODY = 'The build is green again.';
+/** The shortest in which stalled sockets are sure to be closed. */
+const BLOCK_MS = 6_000;
+const PATIENCE_MS = 10_000;
+const CUT_MS = 80;
+
+interface Ground {
+  readonly product: Product;
+  readonly conversation: string;
+  readonly flooded: string;
+  readonly timings: Timings;
+}
+
+/** When each message of the conversation was sent, and how long it took to each reader. Microseconds. */
+class Timings {
+  readonly #sentAt: number[] = [];
+  #histogram = newHistogram();
+
+  get sent(): number {
+    return this.#sentAt.length;
+  }
+
+  /** One reader's deliveries are in the order of the sends, none left out. */
+  send(): void {
+    this.#sentAt.push(performance.now());
+  }
+
+  arrived(ordinal: number): void {
+    const sentAt = this.#sentAt[ordinal];
+    if (sentAt === undefined) throw new Error('a message arrived that nobody sent');
+    this.#histogram.recordValue(Math.round((performance.now() - sentAt) * 1_000));
+  }
+
+  /** What was recorded since it was asked last. */
+  take(): Histogram {
+    const histogram = this.#histogram;
+    this.#histogram = newHistogram();
+    return histogram;
+  }
+}
+
+function newHistogram(): Histogram {
+  return build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 120_000_000,
+    numberOfSignificantValueDigits: 3,
+  });
+}
+
+/** A block's figure is the p99 from the send to the arrival, in milliseconds: less is better. */
+function sideOf(name: 'stalled' | 'reading', ground: Ground, readers: RawSubscribers, prefill: number): Side {
+  const { product, timings } = ground;
+  const run = async (blockMs: number): Promise<Block> => {
+    const closedBefore = await slowConsumers(product);
+    const slow = await openSlow(ground);
+    const { port } = product;
+    const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: CONNECTIONS });
+    try {
+      if (name === 'stalled') slow.stall();
+      for (let n = 0; n < prefill; n++) await post(connections, product, ground.flooded, FLOOD_BODY);
+      if (name === 'reading') await slow.delivered(prefill * SLOW, PATIENCE_MS);
+      timings.take();
+      const report = await send(ground, connections, Math.max(blockMs, BLOCK_MS));
+      await readers.delivered(timings.sent * readers.count, PATIENCE_MS);
+      await requireClosed(product, closedBefore + (name === 'stalled' ? SLOW : 0));
+      if (readers.lost > 0) throw new Error(`the server closed ${readers.lost} readers`);
+      return blockOf(timings.take(), report);
+    } finally {
+      slow.close();
+      connections.close();
+    }
+  };
+  return { name, run };
+}
+
+const CONNECTIONS = 16;
+
+function openSlow({ product, conversation, flooded }: Ground): Promise<RawSubscribers> {
+  const dialect = dialectOf(product, [conversation, flooded]);
+  return RawSubscribers.open({ port: product.port, count: SLOW, dialect });
+}
+
+/** How many of the flood's messages the first of those that do not read is sent until it is closed: a machine's own. */
+async function messagesToClosing(ground: Ground): Promise<number> {
+  const { product, flooded } = ground;
+  const slow = await openSlow(ground);
+  const connections = await HttpConnections.open({ host: '127.0.0.1', port: product.port, size: 1 });
+  try {
+    slow.stall();
+    for (let sent = 1; sent <= MOST_TO_CLOSING; sent++) {
+      await post(connections, product, flooded, FLOOD_BODY);
+      if (sent % STEP > 0) continue;
+      await delay(2 * CUT_MS);
+      if ((await slowConsumers(product)) > 0) return sent;
+    }
+    throw new Error(`nobody was closed after ${MOST_TO_CLOSING} messages of the flood`);
+  } finally {
+    slow.close();
+    connections.close();
+  }
+}
+
+const MOST_TO_CLOSING = 1_000;
+const STEP = 4;
+
+/** The measured messages at their times, and the flood between them. Rejects when one is refused. */
+async function send(
+  { product, conversation, flooded, timings }: Ground,
+  connections: HttpConnections,
+  durationMs: number,
+): Promise<OpenLoopReport> {
+  const floods: Promise<void>[] = [];
+  const report = await openLoop({
+    ratePerSecond: RATE,
+    durationMs,
+    send: (index, done) => {
+      timings.send();
+      post(connections, product, conversation, BODY).then(
+        () => done(true),
+        () => done(false),
+      );
+      while (floods.length < ((index + 1) * FLOOD_RATE) / RATE) {
+        floods.push(post(connections, product, flooded, FLOOD_BODY));
+      }
+    },
+  });
+  await Promise.all(floods);
+  if (report.failed > 0) throw new Error(`${report.failed} sends were refused`);
+  return report;
+}
+
+/** Rejects when it is refused. */
+function post(connections: HttpConnections, product: Product, to: string, body: string): Promise<void> {
+  const request = JSON.stringify({ body, client_message_id: randomUUID() });
+  const path = `/v1/messaging/conversations/${to}/messages`;
+  return new Promise((resolve, reject) => {
+    connections.send(postRequest(path, product.headers, request), (status, answer) => {
+      if (status === 201) resolve();
+      else reject(new Error(`a send was refused: ${status} ${answer}`));
+    });
+  });
+}
+
+function blockOf(histogram: Histogram, { latenessUs }: OpenLoopReport): Block {
+  const ms = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1_000;
+  return {
+    figure: ms(99),
+    notes: {
+      p50_ms: ms(50),
+      p999_ms: ms(99.9),
+      max_ms: histogram.maxValue / 1_000,
+      deliveries: histogram.totalCount,
+      generator_late_p99_ms: latenessUs.p99 / 1_000,
+    },
+  };
+}
+
+/** That so many sockets and no more were closed for their slowness since the server started. */
+async function requireClosed(product: Product, expected: number): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  let closed = await slowConsumers(product);
+  while (closed < expected && performance.now() < deadlineMs) {
+    await delay(50);
+    closed = await slowConsumers(product);
+  }
+  if (closed !== expected) throw new Error(`${closed} sockets were closed for slowness, not ${expected}`);
+}
+
+async function slowConsumers({ demo }: Product): Promise<number> {
+  const text = await (await fetch(`${demo.base_url}/metrics`)).text();
+  return Number(/^parley_sockets_closed_total\{reason="slow_consumer"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+function dialectOf({ headers, demo }: Product, conversations: readonly string[]): Dialect {
+  return parleyDialect({
+    authorization: headers.Authorization!,
+    version: demo.service_version,
+    accountId: demo.account_id,
+    conversations: () => conversations,
+  });
+}
+
+/** With nobody in it: nobody is notified. */
+async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
+  const { conversation } = await database.transaction((tx) =>
+    createConversation(tx, { accountId: demo.account_id, type: 'group', participants: [] }),
+  );
+  return conversation.id;
+}
