@@ -6,7 +6,8 @@ import { type Kysely, sql } from 'kysely';
  * node does whose run was taken from it changes nothing.
  *
  * `agent_id` names the definition, which may be gone. `trigger_key` is what started the run (a message, an event,
- * an occurrence): each starts it once. `depth` counts the runs that led to it. `reply_message_id` is the message
+ * an occurrence): each starts it once. `depth` counts the runs that led to it, `root_id` is the first of
+ * them. `reply_message_id` is the message
  * or draft under way. `owner` is the node (Engine.nodeId).
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -32,6 +33,7 @@ const STATEMENTS = [
     trigger_message_id ${ID},
     reply_message_id ${ID},
     depth integer NOT NULL DEFAULT 0,
+    root_id ${ID},
     owner text,
     fence bigint NOT NULL DEFAULT 0,
     lease_until timestamptz,
@@ -45,6 +47,7 @@ const STATEMENTS = [
     UNIQUE (agent_id, trigger_key)
   )`,
   'CREATE INDEX agent_runs_of_agent ON agent_runs (agent_id, created_at, id)',
+  `CREATE INDEX agent_runs_of_root ON agent_runs (root_id) WHERE root_id IS NOT NULL`,
   // What of an agent is open, and what was at some time: what its doings come from.
   'CREATE INDEX agent_runs_of_actor ON agent_runs (actor_id, completed_at)',
   // What is to be taken up or over: a handful of rows, whatever the number of runs.

@@ -1,4 +1,4 @@
-/** Release what was acquired, in reverse; run what repeats until told to stop. */
+/** Release what was acquired, in reverse; run what repeats until told to stop; wait for no more than one has to. */
 
 type Release = () => void | Promise<void>;
 
@@ -98,4 +98,14 @@ export class Loop {
       this.#endPause = undefined;
     });
   }
+}
+
+/** Settles as `work` does, or rejects with the reason of `signal` as soon as that aborts: `work` goes on unheard. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abandon = () => reject(signal.reason);
+    if (signal.aborted) abandon();
+    else signal.addEventListener('abort', abandon, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abandon));
+  });
 }

@@ -131,6 +131,13 @@ export async function lockAgent(tx: Transaction<Schema>, accountId: string, id: 
   return row;
 }
 
+/** The same, which nobody changes until the end of `tx`; hundreds may hold it at once, and none waits for another. */
+export async function holdAgent(tx: Transaction<Schema>, accountId: string, id: string): Promise<AgentRow> {
+  const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
+  if (row === undefined) throw agentNotFound();
+  return row;
+}
+
 /** Throws `resource_not_found` (param id). */
 export async function findAgent(db: Kysely<Schema>, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();

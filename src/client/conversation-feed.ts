@@ -121,10 +121,9 @@ export class ConversationFeed {
     }
     this.#position = sequence;
     this.#messages.isNews(message.id, message.updated_at);
-    if (message.streaming_state === 'streaming') {
-      this.#keepWriting(message.id, new StreamText({ attempt: 1, body: message.body ?? '' }));
-    }
     this.handlers.onMessage(message);
+    if (message.streaming_state === 'streaming') this.#beginWriting(message);
+    else this.#finish(message);
     this.#complete(sequence);
     for (const [early, update] of this.#early) {
       if (early > sequence) continue;
@@ -148,10 +147,10 @@ export class ConversationFeed {
   }
 
   /** The seal is missing where the end was read again, after a resume. */
-  #finish({ id, body, stream: seal }: Message): void {
+  #finish({ id, body, streaming_state, stream: seal }: Message): void {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
-    if (text !== undefined || seal !== undefined) addBounded(this.#written, id);
+    if (streaming_state === 'complete') addBounded(this.#written, id);
     if (text !== undefined) {
       const matched = seal === undefined ? text.whole && text.body === body : text.matches(seal);
       this.handlers.onWritten?.({ messageId: id, matched });
@@ -184,6 +183,13 @@ export class ConversationFeed {
     if (apply(text, piece)) this.handlers.onWriting?.({ messageId, body: text.body });
   }
 
+  /** Pieces may have come before it, where it was read over REST. */
+  #beginWriting({ id, body }: Message): void {
+    const text = this.#writing.get(id);
+    if (text?.whole !== true) this.#keepWriting(id, new StreamText({ attempt: 1, body: body ?? '' }));
+    else if (text.body !== body) this.handlers.onWriting?.({ messageId: id, body: text.body });
+  }
+
   #keepWriting(messageId: string, text: StreamText): void {
     this.#writing.set(messageId, text);
     if (this.#writing.size > MOST_WRITING) this.#writing.delete(this.#writing.keys().next().value!);
@@ -199,11 +205,8 @@ export class ConversationFeed {
 
   /** Drafts are written live too. */
   #receiveDraft(draft: Message): void {
-    const { id, body, streaming_state } = draft;
-    if (streaming_state !== 'streaming') this.#finish(draft);
-    else if (!this.#writing.has(id)) {
-      this.#keepWriting(id, new StreamText({ attempt: 1, body: body ?? '' }));
-    }
+    if (draft.streaming_state !== 'streaming') this.#finish(draft);
+    else if (!this.#writing.has(draft.id)) this.#beginWriting(draft);
   }
 
   #complete(through: number): void {

@@ -20,6 +20,7 @@ export interface AgentRunsTable extends Times, Streamed {
   trigger_message_id: string | null;
   reply_message_id: string | null;
   depth: Generated<number>;
+  root_id: string | null;
   owner: string | null;
   fence: Generated<number>;
   lease_until: string | null;

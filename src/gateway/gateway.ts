@@ -59,6 +59,7 @@ export class Gateway {
   readonly #presence: Presence;
   readonly #revocation: Revocation;
   readonly #server: SocketServer;
+  readonly #unregister: () => void;
 
   constructor(options: GatewayOptions) {
     const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
@@ -81,6 +82,7 @@ export class Gateway {
     const activity = new Activity({ ...options, presence });
     const resume = new Resume({ ...options, streams });
     const commands = new Commands({ ...options, streams, admission, revocation, activity, resume });
+    this.#unregister = options.engine.onRecovered(() => streams.askWriters());
     this.streams = streams;
     this.broadcast = fanout.broadcast;
     this.#heartbeats = heartbeats;
@@ -104,6 +106,7 @@ export class Gateway {
 
   /** After `drain`. Sockets that are still open are the HttpServer's to cut. */
   async close(): Promise<void> {
+    this.#unregister();
     await Promise.all([
       this.#server.close(),
       this.#heartbeats.close(),

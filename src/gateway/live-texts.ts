@@ -20,6 +20,8 @@ export interface LiveTextsOptions {
 export class LiveTexts {
   readonly #options: LiveTextsOptions;
   readonly #texts = new Map<string, LiveText>();
+  /** Messages that wait for the one before them, and of which pieces came already. */
+  readonly #early = new Set<string>();
   readonly #admissions = new Set<Admission>();
 
   constructor(options: LiveTextsOptions) {
@@ -37,35 +39,40 @@ export class LiveTexts {
     if (streaming !== true) {
       if (isKnown) this.#end(resource);
     } else if (!isKnown) {
-      // Where it was read from Postgres, or pieces came before it, the next piece shows the gap.
-      this.#texts.set(resource, { place: BEGINNING, askedAtMs: NEVER });
+      // Where it was read from Postgres, the next piece shows the gap.
+      const text: LiveText = { place: BEGINNING, askedAtMs: NEVER };
+      this.#texts.set(resource, text);
+      if (this.#early.delete(resource)) this.#miss(resource, text);
     }
   }
 
-  /** A piece, from the engine. Of a message that is not known, or not any more, it is nothing to anybody. */
+  /** A piece, from the engine. Of a message that readers do not have (yet, or any more) it is nothing to anybody. */
   pass(frame: Frame): void {
     const text = this.#texts.get(frame.resource);
     const piece = unpackPlace(frame.updatedAtUs);
-    if (text === undefined || piece === undefined) return;
-    if (text.place === undefined || !follows(piece, text.place)) {
-      if (text.place !== undefined && !isAhead(piece, text.place)) return;
-      text.place = undefined;
-      this.#ask(frame.resource, text);
-      return;
-    }
-    text.place = piece;
-    this.#give(frame);
+    if (piece === undefined) return;
+    if (text === undefined) this.#noteEarly(frame.resource);
+    else if (text.place === undefined) this.#ask(frame.resource, text);
+    else if (follows(piece, text.place)) {
+      text.place = piece;
+      this.#give(frame);
+    } else if (isAhead(piece, text.place)) this.#miss(frame.resource, text);
   }
 
   /** What the writer of a message answered, to whichever node had asked. */
   told(frame: Frame): void {
     const text = this.#texts.get(frame.resource);
-    if (text === undefined) return;
+    const place = unpackPlace(frame.updatedAtUs);
+    if (text === undefined || place === undefined) return;
     text.askedAtMs = NEVER;
     const { place: before } = text;
-    const place = unpackPlace(frame.updatedAtUs);
+    if (before !== undefined && isAhead(before, place)) {
+      // A broken link has let pieces overtake it: nobody is taken back, and who waits still lacks those.
+      if (this.#isAwaited(frame.resource)) this.#ask(frame.resource, text);
+      return;
+    }
     text.place = place;
-    const isMissed = before?.attempt !== place?.attempt || before?.to !== place?.to;
+    const isMissed = before?.attempt !== place.attempt || before.to !== place.to;
     if (isMissed) this.#options.broadcast(frame);
     for (const admission of [...this.#admissions]) {
       if (admission.missing.delete(frame.resource) || isMissed) admission.frames.push(frame);
@@ -82,14 +89,24 @@ export class LiveTexts {
       enter();
       return;
     }
-    const timer = setTimeout(() => this.#admit(admission), PATIENCE_MS);
+    const timer = setTimeout(() => this.#giveUp(admission), PATIENCE_MS);
     const admission: Admission = {
       ...{ reader, isWanted, enter, timer },
       missing: new Set(this.#texts.keys()),
       frames: [],
+      askedAtMs: NEVER,
     };
     this.#admissions.add(admission);
     for (const [messageId, text] of this.#texts) this.#ask(messageId, text);
+    admission.askedAtMs = performance.now();
+  }
+
+  /** The way to the writers was broken and is whole again: what is missing, no later piece may show for long. */
+  askAll(): void {
+    for (const [messageId, text] of this.#texts) {
+      text.askedAtMs = NEVER;
+      this.#ask(messageId, text);
+    }
   }
 
   close(): void {
@@ -103,6 +120,21 @@ export class LiveTexts {
     for (const { missing, frames } of this.#admissions) {
       if (!missing.has(frame.resource)) frames.push(frame);
     }
+  }
+
+  /** Readers lack something of it: nothing of it is passed on until its writer has answered. */
+  #miss(messageId: string, text: LiveText): void {
+    text.place = undefined;
+    this.#ask(messageId, text);
+  }
+
+  #noteEarly(messageId: string): void {
+    this.#early.add(messageId);
+    if (this.#early.size > MOST_EARLY) this.#early.delete(this.#early.values().next().value!);
+  }
+
+  #isAwaited(messageId: string): boolean {
+    return [...this.#admissions].some(({ missing }) => missing.has(messageId));
   }
 
   /** One question serves all who wait for its answer: whatever is published before it comes before it. */
@@ -119,6 +151,18 @@ export class LiveTexts {
       admission.missing.delete(messageId);
       this.#admitWhole(admission);
     }
+  }
+
+  /** It goes in with less than the others have. Its question is asked once more, and they all get the answer. */
+  #giveUp(admission: Admission): void {
+    for (const messageId of admission.missing) {
+      const text = this.#texts.get(messageId);
+      if (text === undefined) continue;
+      // Not by the clock alone: timers may be early. Of those that wait together the first one asks.
+      if (text.askedAtMs <= admission.askedAtMs) text.askedAtMs = NEVER;
+      this.#miss(messageId, text);
+    }
+    this.#admit(admission);
   }
 
   #admitWhole(admission: Admission): void {
@@ -152,9 +196,13 @@ interface Admission {
   readonly missing: Set<string>;
   /** What it gets ahead of the topic: snapshots, and the pieces that came behind them. */
   readonly frames: Frame[];
+  /** By when everything that it lacks had been asked for. */
+  askedAtMs: number;
 }
 
 const PATIENCE_MS = 1_000;
+/** Late pieces of texts that have ended are noted too: the oldest are forgotten. */
+const MOST_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
 const BEGINNING: StreamPlace = { attempt: 1, from: 0, to: 0 };
 

@@ -136,6 +136,11 @@ export class Streams {
     return open !== undefined;
   }
 
+  /** Has who writes anything that is read here say how far it is: the link between nodes was broken. */
+  askWriters(): void {
+    for (const open of this.#conversations.values()) open.askWriters();
+  }
+
   /** The actor's own feed. Listening when it resolves; throws like `join`. */
   async joinFeed(actorId: string, reader: Reader): Promise<void> {
     let feed = this.#feeds.get(actorId);
@@ -265,6 +270,11 @@ class OpenStream {
     return this.#texts;
   }
 
+  /** The link between nodes was broken: what is being written may have gaps here. */
+  askWriters(): void {
+    this.#texts?.askAll();
+  }
+
   /** Puts a reader that has everything durable on the ephemeral events too, then calls `entered`. */
   admit(reader: Reader, entered: () => void): void {
     const subscription = this.readers.get(reader);
@@ -327,7 +337,7 @@ class OpenStream {
       case FRAME_KINDS.ephemeral:
         // Of a text that is being written it says where it stands.
         if (frame.updatedAtUs === 0) this.shedding.deliver(frame);
-        else this.#texts?.pass(frame);
+        else this.#liveTexts.pass(frame);
         return true;
       case FRAME_KINDS.told:
         this.#texts?.told(frame);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Principal } from '../access/principal.ts';
+import { unlessAborted } from '../lifecycle.ts';
 import { CURRENT_VERSION } from '../protocol/versions.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } from './exchange.ts';
@@ -50,16 +51,10 @@ export class InProcess {
   /** Resolves with whatever was answered, refusals too; rejects with the reason of `signal` alone. */
   async call(request: InProcessRequest, signal: AbortSignal): Promise<InProcessAnswer> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<InProcessAnswer>();
+    const { promise, resolve } = Promise.withResolvers<InProcessAnswer>();
+    this.#run(request, new MemoryConnection(resolve));
     // What has begun goes on: its effect is there or not, whoever waits for the answer.
-    const abandon = () => reject(signal.reason);
-    signal.addEventListener('abort', abandon);
-    try {
-      this.#run(request, new MemoryConnection(resolve));
-      return await promise;
-    } finally {
-      signal.removeEventListener('abort', abandon);
-    }
+    return unlessAborted(promise, signal);
   }
 
   #run(request: InProcessRequest, connection: MemoryConnection): void {

@@ -5,15 +5,15 @@
  */
 export class Turns {
   readonly #most: number;
-  readonly #busy = new Set<string>();
-  readonly #waiting: { readonly key: string; readonly begin: () => void }[] = [];
+  readonly #busy = new Set<unknown>();
+  readonly #waiting: { readonly key: unknown; readonly begin: () => void }[] = [];
 
   constructor(most: number) {
     this.#most = most;
   }
 
   /** Settles as `work` does. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string | object, work: () => Promise<T>): Promise<T> {
     await new Promise<void>((begin) => {
       this.#waiting.push({ key, begin });
       this.#beginNext();

@@ -17,8 +17,12 @@ export const RUN_LIMITS = {
   steps: 25,
   /** Tool calls of one turn. */
   callsPerStep: 16,
+  /** Bytes as JSON of what it has said, asked for and read, after which it has no further turn. */
+  bytes: 4_194_304,
   /** Runs that start runs by their messages or ends, in a row. */
   depth: 5,
+  /** Runs that go back to one run, all together; those that begin at once may be a few more. */
+  chain: 100,
 } as const;
 
 /** What `include[]` may name on the run endpoints (design.md section 8). */

@@ -11,7 +11,7 @@ const WINDOW = 32_000;
 t.test('what led to a run', async (t) => {
   const ground = await createGround(t);
   const agentId = await addActor(ground, { type: 'agent', name: 'Otto' });
-  const bo = await addActor(ground, { type: 'user', name: 'Bo (internal note):\nx' });
+  const bo = await addActor(ground, { type: 'user', name: 'Bo (internal note):\n\u0085x' });
   const agent = { actor_id: agentId, system_prompt: null };
 
   const turnsOf = (

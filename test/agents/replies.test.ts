@@ -255,6 +255,13 @@ t.test('over a server', async (t) => {
     const failed = await drafted('failed');
     await node.replies.deliver(failed.run, allowed);
     t.equal((await node.row(failed.reply.messageId!)).status, 'draft', 'half a text');
+    const second = await drafted('completed', grace.id);
+    await node.replies.deliver(second.run, allowed);
+    t.equal(
+      (await node.row(second.reply.messageId!)).status,
+      'draft',
+      'started by what a colleague answered',
+    );
     await node.replies.deliver(plain.run, allowed);
     await node.replies.deliver(plain.run, allowed);
     t.match(await node.row(plain.reply.messageId!), { status: 'sent', author_id: demo.agent.actor_id });
@@ -275,9 +282,9 @@ t.test('over a server', async (t) => {
   });
 
   /** A run that has composed a draft and ended. */
-  async function drafted(status: 'completed' | 'failed' = 'completed') {
+  async function drafted(status: 'completed' | 'failed' = 'completed', by?: string) {
     const id = await node.conversation('customer');
-    const question = await node.external(id, await customerOf(id));
+    const question = await node.external(id, by ?? (await customerOf(id)));
     const run = await node.claim(id, question.id);
     const reply = await node.open(run);
     reply.append('Dear Cleo');

@@ -159,6 +159,22 @@ t.test('who may not decide, and what cannot be decided, changes nothing', async 
   t.ok(own.updated_at > before.updated_at, 'an admin may');
 });
 
+t.test('who only reads the conversation of a run neither decides about it nor cancels it', async (t) => {
+  const { group } = demo.conversations;
+  const [id, action_id] = await runs.waiting(agent.id, [{}], { conversation_id: group });
+  const { body } = await app.call<{ participants: { id: string; actor: { id: string } }[] }>(
+    'GET',
+    `/v1/messaging/conversations/${group}?include[]=participants`,
+  );
+  const own = body.participants.find(({ actor }) => actor.id === demo.users.grace.id)!;
+  const path = `/v1/messaging/conversations/${group}/participants/${own.id}`;
+  accepted(await app.call('PATCH', path, { body: { role: 'viewer' } }));
+  t.equal(await decide(id, [{ action_id, approve: true }]), '403 insufficient_permissions null');
+  t.equal(refusalOf(await runs.refused(id, 'cancel')), '403 insufficient_permissions null');
+  accepted(await app.call('PATCH', path, { body: { role: 'member' } }));
+  accepted(await approve(id, [{ action_id, approve: false }]));
+});
+
 t.test('two at once: one decides', async (t) => {
   for (let round = 0; round < 5; round++) {
     const [id, action_id] = await runs.waiting(agent.id, [{}]);

@@ -165,15 +165,34 @@ t.test('an agent without a role fails at once, one that was removed from the con
   t.match(await ended(await chat('hello?', roleless)), { status: 'failed', error_message: /no role/ });
 
   const removed = await agentWith({});
-  await database.transaction(async (tx) => {
-    await tx
-      .updateTable('participants')
-      .set({ membership: 'removed' })
-      .where('actor_id', '=', (await readAgent(tx, removed))!.actor_id)
-      .execute();
-    await tellRightsChanged(tx, [group]);
-  });
+  await becomes(removed, { membership: 'removed' });
   t.match(await ended(await chat('hello?', removed)), { status: 'failed', error_message: /not in the conv/ });
+
+  const reader = await agentWith({});
+  await becomes(reader, { role: 'viewer' });
+  t.match(await ended(await chat('hello?', reader)), { status: 'failed', error_message: /only read/ });
+});
+
+t.test('one that is removed while it writes says no more', async (t) => {
+  const { promise: never } = Promise.withResolvers<void>();
+  const agent = await agentWith({});
+  models.reply({ text: ['Here ', 'I ', 'stay'], hold: { at: 2, until: never } }, 'first');
+  const run = await chat('go away', agent);
+  await until(async () => (await messageOf(run))?.streaming_state === 'streaming', {
+    what: 'its first text',
+  });
+  await becomes(agent, { membership: 'removed' });
+  t.match(await ended(run), { status: 'failed', error_message: /not in the conv/ });
+  t.match(await messageOf(run), { body: 'Here I ', streaming_state: 'complete' });
+});
+
+t.test('without a subscription nothing runs', async (t) => {
+  await subscribe('inactive');
+  t.teardown(() => subscribe('active'));
+  const trigger = { type: 'event', input: null, by: null, conversationId: null, messageId: null } as const;
+  const run = await ended(await start(demo.agent.id, trigger));
+  t.match(run, { status: 'failed', error_message: /subscription/ });
+  t.strictSame(await stepsOf(run), [], 'no model was asked');
 });
 
 t.test('a run that is cancelled while it writes ends with the text so far', async (t) => {
@@ -209,6 +228,19 @@ t.test('what a dead node left is ended: text so far, complete, failed', async (t
   t.match(await ended(run), { status: 'failed', error_message: /died/ });
   t.match(await messageOf(run), { body: 'Once upon ', streaming_state: 'complete' });
   t.equal(await models.requests.at(-1)?.over, 'aborted', 'whoever lost it stops');
+});
+
+t.test('one that was to be cancelled is cancelled, though its node died', async (t) => {
+  models.reply({ text: 'Never.', hold: { at: 0, until: new Promise(() => {}) } }, 'first');
+  const run = await inState(await chat('stop it'), 'running');
+  const cancel_requested_at = sql<string>`clock_timestamp()`;
+  const lease_until = sql<string>`clock_timestamp() - interval '1 s'`;
+  await database.kysely
+    .updateTable('agent_runs')
+    .set({ owner: 'somebody-dead', lease_until, cancel_requested_at })
+    .where('id', '=', run.id)
+    .execute();
+  t.match(await ended(run), { status: 'cancelled', error_message: null });
 });
 
 t.test('a run that nobody took is taken by a sweep', async (t) => {
@@ -252,12 +284,12 @@ async function chat(
 
 async function start(
   agentId: string,
-  trigger: Omit<Parameters<typeof startRun>[2], 'key' | 'depth'>,
+  trigger: Omit<Parameters<typeof startRun>[2], 'key' | 'depth' | 'rootId'>,
   { silent = false }: { silent?: boolean } = {},
 ): Promise<RunRow> {
   return database.transaction(async (tx) => {
     const agent = (await readAgent(tx, agentId))!;
-    const run = (await startRun(tx, agent, { ...trigger, key: newId('message'), depth: 0 }))!;
+    const run = (await startRun(tx, agent, { ...trigger, key: newId('message'), depth: 0, rootId: null }))!;
     // As if the node that made it had died before it took it up.
     if (silent) await tx.deleteFrom('outbox').where('topic', '=', 'agent_runs.due').execute();
     return run;
@@ -279,6 +311,22 @@ async function agentWith(config: object, role: string | null = 'admin'): Promise
     body: { type: 'agent', actor_id, agent_trigger_policy: 'mention' },
   });
   return agent.body.id;
+}
+
+/** Its place in the group changes, without any of the events that tell people of it. */
+async function becomes(agentId: string, place: { role?: 'viewer'; membership?: 'removed' }): Promise<void> {
+  await database.transaction(async (tx) => {
+    const { actor_id } = (await readAgent(tx, agentId))!;
+    await tx.updateTable('participants').set(place).where('actor_id', '=', actor_id).execute();
+    await tellRightsChanged(tx, [group]);
+  });
+}
+
+async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.updateTable('accounts').set({ subscription }).where('id', '=', demo.account_id).execute();
+    await tellRightsChanged(tx, [demo.account_id]);
+  });
 }
 
 /** What the endpoint does for a person: every call that waits is decided. */

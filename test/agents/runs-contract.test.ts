@@ -318,6 +318,7 @@ t.test('in a conversation: its message shows the run, and who started it hears h
         conversationId: group,
         messageId: null,
         depth: 0,
+        rootId: null,
       },
       input: { conversation_id: group, message_id: null },
     }),

@@ -164,6 +164,16 @@ t.test('late, missed, too late, and none while one is open', async (t) => {
   t.equal((await runsOf(late)).length, 2);
 });
 
+t.test('nothing runs for an account without a subscription', async (t) => {
+  const subscribe = (subscription: 'active' | 'inactive') =>
+    database.kysely.updateTable('accounts').set({ subscription }).where('id', '=', accountId).execute();
+  await subscribe('inactive');
+  const agent = await makeDue(await yearly(), 5_000);
+  await takeDue(database);
+  await subscribe('active');
+  t.match(await ledger(agent), [{ outcome: 'skipped', reason: 'unsubscribed', run_id: null }]);
+});
+
 let made = 0;
 
 function scheduled(cron_schedule: string, timezone = 'UTC'): Promise<AgentRow> {

@@ -218,6 +218,11 @@ t.test(
     const countStarted = async () => (await settledRuns({ agent_id: all.id, trigger_type: 'event' })).length;
     t.equal(await countStarted(), 4, 'neither by its own nor past the limit');
 
+    const { id: root_id } = await openRun(chatting, { depth: 0 });
+    for (let n = 0; n < RUN_LIMITS.chain; n++) await openRun(chatting, { root_id, status: 'cancelled' });
+    await complete(await openRun(chatting, { depth: 1, root_id }));
+    t.equal(await countStarted(), 4, 'nor where enough runs go back to one');
+
     await patch(all, { config: { trigger_config: { event_filters: ['conversation.created'] } } });
     await say(id, 'ahoy again');
     t.equal(await countStarted(), 4, 'it waits for something else now');
@@ -243,11 +248,11 @@ t.test('what an agent does starts others with its depth, and itself never', asyn
   accepted(await app.call('PATCH', pathOf(made.id), { body: { title: 'Quarterdeck' }, token }));
   const runs = await settledRuns({ agent_id: watcher.id });
   t.strictSame(
-    runs.map(({ input, depth }) => [(input as { event: string }).event, depth]),
+    runs.map(({ input, depth, root_id }) => [(input as { event: string }).event, depth, root_id]),
     [
-      ['conversation.created', 2],
-      ['message.created', 2],
-      ['conversation.updated', 2],
+      ['conversation.created', 2, run.id],
+      ['message.created', 2, run.id],
+      ['conversation.updated', 2, run.id],
     ],
   );
   t.strictSame(await runsOf({ agent_id: doing.id, trigger_type: 'event' }), []);

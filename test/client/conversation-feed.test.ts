@@ -152,6 +152,22 @@ t.test('a message whose beginning was before', async (t) => {
   t.strictSame(log, ['writing So far', 'writing So far, so good']);
 });
 
+t.test('a message that pieces of it have come ahead of', async (t) => {
+  for (const [state, ...expected] of [
+    ['streaming', 'm1@1', 'writing So far', 'through 1', 'writing So far, so good'],
+    ['complete', 'm1@1', 'written false', 'through 1'],
+  ] as const) {
+    const { feed, log } = open(0);
+    feed.receive(event('message.snapshot', { message_id: 'msg_1', attempt: 2, body: 'So far' }, 2));
+    // Read over REST, as it was kept by then.
+    feed.receiveMessage({ ...messageOf(1, 1), body: 'So', streaming_state: state } as Message);
+    feed.receive(
+      event('message.delta', { message_id: 'msg_1', attempt: 2, offset: 6, text: ', so good' }, 3),
+    );
+    t.strictSame(log, ['writing So far', ...expected], state);
+  }
+});
+
 function open(position: number | undefined) {
   const log: string[] = [];
   const reloaded: string[] = [];

@@ -1,5 +1,6 @@
 /** A node that stops while its clients listen: they are on another one before, and miss nothing. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientState, connect } from 'parley/client';
 import t from 'tap';
 import { startNode } from '../support/node.ts';
@@ -35,6 +36,7 @@ t.test('SIGTERM', async (t) => {
     const { status } = await second.send(conversations.group);
     if (status !== 201) throw new Error(`a send was answered with ${status}`);
     sent += 1;
+    await pause(10);
   }
   await stop;
   await until(() => sequences.length >= sent, { what: `${sent} messages; got ${sequences.length}` });

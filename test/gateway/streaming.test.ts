@@ -5,15 +5,20 @@ import type { Reply } from '../../src/agents/replies/reply.ts';
 import { connect, type Message } from '../../src/client/index.ts';
 import { publish } from '../../src/engine/publish.ts';
 import { type Reader, topics } from '../../src/gateway/reader.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground, type ReceivedFrame } from './fixture.ts';
 
-const redisUrl = await testRedisUrl(t);
-const near = await Ground.start(t, { redisUrl });
-const far = await Ground.start(t, { redisUrl, beside: near });
+const redis = new URL(await testRedisUrl(t));
+const link = await FaultProxy.start({ target: { host: redis.hostname, port: Number(redis.port || 6379) } });
+t.teardown(() => link.close());
+const near = await Ground.start(t, { redisUrl: redis.href });
+redis.hostname = '127.0.0.1';
+redis.port = String(link.port);
+const far = await Ground.start(t, { redisUrl: redis.href, beside: near });
 const node = ReplyNode.start(t, near);
 const { demo } = near;
 
@@ -89,14 +94,93 @@ t.test('a message that waits for the one before it: its text waits too', async (
   const reader = await follower(far, id);
   await near.engine.reserve([{ stream: id, count: 1, floor: 0 }]);
   const { run, reply } = await begin(id, 'Good ');
-  await reader.frame(({ event }) => event === 'message.created');
-  t.notOk(reader.frames.some(isText()));
+  await reader.frame(isText('snapshot'));
+  t.ok(
+    reader.frames.findIndex(({ event }) => event === 'message.created') < reader.frames.findIndex(isText()),
+  );
+  t.equal(
+    streamedText(reader.frames, reply.messageId!).body,
+    'Good ',
+    'and does not wait for the next piece',
+  );
   await say(reply, reader, 'morning');
   await node.finish(run, reply);
   await reader.frame(({ event }) => event === 'message.updated');
   t.strictSame(streamedText(reader.frames, reply.messageId!), { attempt: 1, body: 'Good morning' });
   reader.close();
 });
+
+t.test('what a broken link has lost comes with the link, without another piece', async (t) => {
+  const id = await node.conversation();
+  const writers = [node, ReplyNode.start(t, far)];
+  for (const [writer, reader] of [
+    [writers[0]!, await follower(far, id)],
+    [writers[1]!, await follower(near, id)],
+  ] as const) {
+    const { run, reply } = await begin(id, 'Good ', { writer });
+    await say(reply, reader, 'even');
+    link.refuse();
+    reply.append('ing, and then nothing for long');
+    await until(() => !far.engine.healthy, { what: 'the link to break' });
+    await until(() => bodyOf(reader, reply) !== reply.body, { what: 'the piece to be lost' });
+    link.accept();
+    await until(() => bodyOf(reader, reply) === reply.body, { what: 'the piece' });
+    await writer.finish(run, reply);
+    await reader.frame(({ event }) => event === 'message.updated');
+    t.strictSame(streamedText(reader.frames, reply.messageId!), { attempt: 1, body: reply.body });
+    reader.close();
+  }
+});
+
+t.test('a reply that begins while the link is away: its text is there once the link is', async (t) => {
+  const id = await node.conversation('customer');
+  const writer = ReplyNode.start(t, far);
+  link.refuse();
+  await until(() => !far.engine.healthy, { what: 'the link to break' });
+  const { run, reply } = await begin(id, 'Good ', { writer });
+  link.accept();
+  await until(() => far.engine.healthy, { what: 'the link' });
+  const reader = await follower(near, id);
+  await until(() => bodyOf(reader, reply) === reply.body, { what: 'the text so far' });
+  await writer.finish(run, reply);
+  reader.close();
+});
+
+t.test(
+  'two at once, one superseded while it is written, the case archived: each ends with its text',
+  async (t) => {
+    const id = await node.conversation('customer');
+    const reader = await follower(far, id);
+    const question = await node.external(id, demo.users.ada.id);
+    const drafts = [
+      await begin(id, 'The older ', { questionId: question.id }),
+      await begin(id, 'The newer ', { questionId: question.id }),
+    ];
+    for (const { reply } of drafts) await say(reply, reader, 'half');
+    await near.database.kysely
+      .updateTable('conversations')
+      .set({ status: 'archived' })
+      .where('id', '=', id)
+      .execute();
+    const late = await follower(near, id);
+    for (const { run, reply } of drafts) {
+      await say(reply, reader, ' and the other');
+      await node.finish(run, reply);
+      await node.replies.deliver(run, await node.principal('messaging:send_external'));
+    }
+    for (const [index, status] of ['superseded', 'draft'].entries()) {
+      const { reply } = drafts[index]!;
+      const row = await node.row(reply.messageId!);
+      t.match(row, { status, body: reply.body, streaming_state: 'complete' });
+      for (const client of [reader, late]) {
+        const { data } = await client.frame(({ data }) => data?.id === row.id && data.stream !== undefined);
+        t.match(data, { stream: sealOf(row.body!, 1) });
+        t.strictSame(streamedText(client.frames, row.id), { attempt: 1, body: row.body });
+      }
+    }
+    for (const client of [reader, late]) client.close();
+  },
+);
 
 t.test('a writer that does not answer holds up nobody for longer than a second', async (t) => {
   const id = await node.conversation();
@@ -173,9 +257,13 @@ t.test('a customer sees nothing of it', async (t) => {
 });
 
 /** A run's reply, of which something was said. */
-async function begin(conversationId: string, text: string) {
-  const run = await node.claim(conversationId);
-  const reply = await node.open(run);
+async function begin(
+  conversationId: string,
+  text: string,
+  { writer = node, questionId }: { readonly writer?: ReplyNode; readonly questionId?: string } = {},
+) {
+  const run = await writer.claim(conversationId, questionId);
+  const reply = await writer.open(run);
   reply.append(text);
   await until(() => reply.messageId, { what: 'the message' });
   return { run, reply };
@@ -184,7 +272,11 @@ async function begin(conversationId: string, text: string) {
 /** Says more, and waits until this reader has it. */
 async function say(reply: Reply, reader: Client, text: string): Promise<void> {
   reply.append(text);
-  await until(() => streamedText(reader.frames, reply.messageId!).body === reply.body, { what: text });
+  await until(() => bodyOf(reader, reply) === reply.body, { what: text });
+}
+
+function bodyOf(reader: Client, reply: Reply): string {
+  return streamedText(reader.frames, reply.messageId!).body;
 }
 
 async function follower(ground: Ground, id: string, after?: number, token?: string): Promise<Client> {

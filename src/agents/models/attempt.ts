@@ -36,6 +36,7 @@ export class Attempt {
     this.#patience = patience;
     this.#caller = caller;
     caller.addEventListener('abort', this.#onCallerAbort, { once: true });
+    if (caller.aborted) this.#onCallerAbort();
     this.#whole = setTimeout(() => this.#giveUp('The model took too long.'), patience.turnMs);
     this.#silenceMs = patience.firstPartMs;
     this.#silence = this.#watchSilence();

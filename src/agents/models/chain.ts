@@ -11,8 +11,8 @@ export const TURN_LIMITS = {
   /** UTF-16 units of text, after which it is cut off: as long as a message may be. */
   textCharacters: MESSAGE_LIMITS.bodyCharacters,
   calls: RUN_LIMITS.callsPerStep,
-  /** Of one call's arguments. */
-  argumentsBytes: 65_536,
+  /** Of the arguments of all calls: room for the largest artifact, escaped as JSON. */
+  argumentsBytes: 2_097_152,
 } as const;
 
 /** Hears of a turn while it is made. */
@@ -132,6 +132,7 @@ class Answer {
   readonly #listener: TurnListener;
   readonly #cleaner = new TextCleaner();
   readonly #calls: ToolCall[] = [];
+  #argumentsBytes = 0;
   #text = '';
   end: End | undefined;
 
@@ -175,7 +176,8 @@ class Answer {
   }
 
   #call({ id, name, arguments: args }: ToolCall): void {
-    if (Buffer.byteLength(args) > TURN_LIMITS.argumentsBytes) {
+    this.#argumentsBytes += Buffer.byteLength(args);
+    if (this.#argumentsBytes > TURN_LIMITS.argumentsBytes) {
       throw new ModelError('malformed', 'The model called a tool with arguments that are too large.');
     }
     // What is left out is not in the history either: a model that still wants it asks again.

@@ -4,7 +4,7 @@ import type { Audience } from '../../protocol/conversation.ts';
 import type { AgentRow } from '../store.ts';
 import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
-import { cutText } from './text-cleaner.ts';
+import { cutToTokens, tokensOf } from './tokens.ts';
 
 /** What the history of a run is read for. */
 export interface HistoryAsk {
@@ -15,7 +15,7 @@ export interface HistoryAsk {
     readonly trigger_message_id: string | null;
   };
   readonly agent: Pick<AgentRow, 'actor_id' | 'system_prompt'>;
-  /** Of the smallest model that may be asked. */
+  /** Of the smallest model that may be asked, without what tools take of them. */
   readonly contextTokens: number;
 }
 
@@ -103,19 +103,6 @@ const STARTED_BY: Readonly<Record<RunTrigger, string>> = {
   event: '(An event started you. Do what your instructions say.)',
   chat: '(A message started you that cannot be shown any more.)',
 };
-
-/** 3.5 bytes a token: right for English, and on the safe side for what takes several bytes a character. */
-const BYTES_PER_TOKEN = 3.5;
-
-function tokensOf(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
-}
-
-function cutToTokens(text: string, tokens: number): string {
-  const bytes = Buffer.byteLength(text);
-  const most = Math.floor(tokens * BYTES_PER_TOKEN);
-  return bytes <= most ? text : `${cutText(text, Math.floor((text.length * most) / bytes))} [cut]`;
-}
 
 const READ_HISTORY = {
   name: 'read-agent-history',

@@ -1,5 +1,6 @@
 import type { Audience, ConversationType } from '../../protocol/conversation.ts';
 import type { AgentRow } from '../store.ts';
+import { oneLine } from './text-cleaner.ts';
 
 /** What an agent is told of where it answers. */
 export interface Place {
@@ -53,5 +54,5 @@ function whereIs({ type, audience, title }: Place): string[] {
 
 /** On one line: what people wrote into a name or a title does not look like guidance. */
 function quoted(text: string): string {
-  return JSON.stringify(text.replace(/\s+/g, ' '));
+  return JSON.stringify(oneLine(text));
 }

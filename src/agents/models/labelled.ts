@@ -1,5 +1,6 @@
 import type { Visibility } from '../../protocol/chat-message.ts';
 import type { Audience } from '../../protocol/conversation.ts';
+import { cutText, oneLine } from './text-cleaner.ts';
 
 /** What of a message a model is shown. */
 export interface HistoryMessage {
@@ -39,7 +40,7 @@ function authorOf(
   audience: Audience,
 ): string {
   // Without what would make a part of a name look like ours.
-  const author = name === null ? 'System' : oneLine(name.replace(/[:()]/g, ' ')).slice(0, 80);
+  const author = name === null ? 'System' : cutText(oneLine(name.replace(/[:()]/g, ' ')), 80);
   if (audience !== 'customer' || visibility === 'system') return author;
   if (visibility === 'internal') return `${author} (internal note)`;
   return `${author} (${by_customer ? 'customer' : 'to the customer'})`;
@@ -49,8 +50,4 @@ function authorOf(
 function fileLine({ id, filename, content_type, url }: HistoryFile): string {
   const facts = [filename, content_type, filename === null ? url : null].filter((fact) => fact !== null);
   return `[attachment ${id}: ${oneLine(facts.join(', '))}]`;
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }

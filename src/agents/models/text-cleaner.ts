@@ -26,6 +26,11 @@ export function cleanText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
+/** Without anything that begins a new line. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\u0085]+/g, ' ').trim();
+}
+
 /** At most `length` UTF-16 units, no pair split. */
 export function cutText(text: string, length: number): string {
   if (text.length <= length) return text;

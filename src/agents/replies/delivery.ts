@@ -66,8 +66,9 @@ const READ_DRAFT = {
     WHERE r.id = $1 AND r.status = 'completed'`,
 };
 
-// Numbers are given under the lock, so behind the trigger's number is exactly what was not there before it; a time
-// may be that of a transaction which waited. Keys are counted as people: whoever works through another program.
+// Numbers are given under the lock, so behind the trigger's number is exactly what was not there before it. The
+// trigger counts as well: where it is a person's own answer to the customer, nobody has asked for another. A time may
+// be that of a transaction which waited. Keys are counted as people: whoever works through another program.
 const READ_ANSWERS = {
   name: 'read-answers-since-run',
   text: `
@@ -77,7 +78,7 @@ const READ_ANSWERS = {
     ) AS may_send, EXISTS (
       SELECT FROM messages m LEFT JOIN actors a ON a.id = m.author_id
       WHERE m.conversation_id = $2 AND m.status = 'sent' AND m.visibility = 'external'
-        AND m.sequence > coalesce(t.sequence, 0)
+        AND m.sequence >= coalesce(t.sequence, 0)
         AND (t.sequence IS NOT NULL OR coalesce((m.outcome->>'at')::timestamptz, m.created_at) >= r.started_at)
         AND (a.type <> 'agent' AND NOT a.customer OR EXISTS (
           SELECT FROM audit_events e

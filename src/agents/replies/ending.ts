@@ -19,12 +19,12 @@ export interface End {
   readonly hasAttachments: boolean;
 }
 
-/** Ends a text that is being written, and has everybody told. Nothing where it has ended already. */
+/** Ends a text that is being written, and has everybody told. False where it has ended already, or was never begun. */
 export async function completeReply(
   tx: Transaction<Schema>,
   { id, conversation_id: stream }: Place,
   { event, attempt, body, hasAttachments }: End,
-): Promise<void> {
+): Promise<boolean> {
   const ended = await tx
     .updateTable('messages')
     .set({ ...COMPLETE, body, has_attachments: hasAttachments })
@@ -33,7 +33,9 @@ export async function completeReply(
     .where('streaming_state', '=', 'streaming')
     .returning('id')
     .executeTakeFirst();
-  if (ended !== undefined) await tellChanged(tx, [{ event, id, stream, attempt }]);
+  if (ended === undefined) return false;
+  await tellChanged(tx, [{ event, id, stream, attempt }]);
+  return true;
 }
 
 /** The files that a run has made, as attachments of what it has written, in the order of their making. */

@@ -7,7 +7,6 @@ import type { Engine, Subscription } from '../../engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
 import { type DomainEvent, publish, toldFrame } from '../../engine/publish.ts';
 import type { StreamPlace } from '../../engine/stream-place.ts';
-import type { Logger } from '../../log.ts';
 import type { NewMessage } from '../../messages/insert-messages.ts';
 import type { WritePath } from '../../messages/write-path.ts';
 import { ApiError } from '../../protocol/errors.ts';
@@ -26,7 +25,6 @@ export interface ReplyHost {
   readonly engine: Engine;
   readonly writePath: Pick<WritePath, 'append'>;
   readonly pace: Pace;
-  readonly log: Logger;
   /** The reply has nothing more to do here. */
   over(reply: LiveReply): void;
 }
@@ -122,13 +120,13 @@ export abstract class LiveReply implements Reply {
     }
     const { id: runId, conversation_id } = this.run;
     const message = { id: this.#id, conversation_id: conversation_id! };
-    await attachArtifacts(tx, message, runId, artifactIds);
-    await completeReply(tx, message, {
+    const isEnded = await completeReply(tx, message, {
       event: this.endEvent,
       attempt: this.attempt,
       body: this.body,
       hasAttachments: artifactIds.length > 0,
     });
+    if (isEnded) await attachArtifacts(tx, message, runId, artifactIds);
     // Its own end frame ends it; should that never come, so does this.
     this.#later(FORGOTTEN_MS, () => this.#close());
   }
@@ -144,6 +142,11 @@ export abstract class LiveReply implements Reply {
     if (!this.#isWritten || body === this.#kept) return undefined;
     const { id: run_id, fence, conversation_id } = this.run;
     return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
+  }
+
+  /** Unasked, for nodes that a broken link kept pieces from; who has them all takes no notice. */
+  repeat(): void {
+    if (this.#isWritten && !this.#isOver) this.#answer();
   }
 
   keep({ body }: Kept): void {
@@ -203,16 +206,19 @@ export abstract class LiveReply implements Reply {
     }
   }
 
-  /** Without it nobody can ask for the text so far; everything else goes on. */
-  async #listen(): Promise<void> {
+  /** Tried again until it is over; meanwhile nobody can ask for the text so far, and everything else goes on. */
+  async #listen(isLate = false): Promise<void> {
+    if (this.#isOver) return;
     try {
       const subscription = await this.host.engine.subscribe(this.run.conversation_id!, (frame) =>
         this.#hear(frame),
       );
       if (this.#isOver) subscription.unsubscribe();
       else this.#listening = subscription;
-    } catch (error) {
-      this.host.log.warn({ err: error, message: this.#id }, 'a reply cannot be asked how far it is');
+      // Who has asked meanwhile was not heard.
+      if (isLate) this.repeat();
+    } catch {
+      this.host.pace.clock.after(AGAIN_MS, () => void this.#listen(true));
     }
   }
 

@@ -37,6 +37,7 @@ export class Replies {
   readonly #pace: Pace;
   readonly #open = new Set<LiveReply>();
   readonly #strays: Loop;
+  readonly #unregister: () => void;
   #checkpoint: Promise<void> | undefined;
 
   constructor(options: RepliesOptions) {
@@ -47,6 +48,9 @@ export class Replies {
       intervalMs: STRAYS_EVERY_MS,
       run: () => this.#endStrays(),
       onError: (error) => options.log.warn({ err: error }, 'stray replies could not be ended'),
+    });
+    this.#unregister = options.engine.onRecovered(() => {
+      for (const reply of this.#open) reply.repeat();
     });
   }
 
@@ -91,6 +95,7 @@ export class Replies {
   }
 
   async close(): Promise<void> {
+    this.#unregister();
     for (const reply of this.#open) reply.abandon();
     this.#pace.close();
     await Promise.all([this.#strays.close(), this.#checkpoint?.catch(() => {})]);

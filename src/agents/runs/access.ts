@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
-import { mayRead } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { mayRead, requireWriter } from '../../conversations/access.ts';
+import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { findRun, lockRun, type RunRow, runNotFound } from './store.ts';
@@ -20,17 +20,25 @@ export async function readableRun(
   principal: Principal,
   id: string,
 ): Promise<RunRow> {
-  return requireReadable(directory, principal, await findRun(database.kysely, principal.accountId, id));
+  const run = await findRun(database.kysely, principal.accountId, id);
+  await requireReadable(directory, principal, run);
+  return run;
 }
 
-/** The same, held until the end of `tx`. */
-export async function lockReadableRun(
+/**
+ * The same, for who is to change it, held until the end of `tx`. Throws as well `insufficient_permissions`: viewers of
+ * its conversation read only.
+ */
+export async function lockChangeableRun(
   tx: Transaction<Schema>,
   { directory }: Pick<RunSources, 'directory'>,
   principal: Principal,
   id: string,
 ): Promise<RunRow> {
-  return requireReadable(directory, principal, await lockRun(tx, principal.accountId, id));
+  const run = await lockRun(tx, principal.accountId, id);
+  const facts = await requireReadable(directory, principal, run);
+  if (facts !== null) requireWriter(facts.members.get(principal.actor.id));
+  return run;
 }
 
 /** The same rule in SQL, of a run `r` and an actor that does not see the whole account. */
@@ -47,13 +55,14 @@ export function mayBeTold(actor: string): string {
       SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
 }
 
+/** Answers the run's conversation; null: it has none. */
 async function requireReadable(
   directory: ConversationDirectory,
   principal: Principal,
   run: RunRow,
-): Promise<RunRow> {
-  if (run.conversation_id === null) return run;
+): Promise<ConversationFacts | null> {
+  if (run.conversation_id === null) return null;
   const facts = await directory.facts(run.conversation_id);
   if (facts === undefined || !mayRead(principal, facts)) throw runNotFound();
-  return run;
+  return facts;
 }

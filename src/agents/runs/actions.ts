@@ -5,7 +5,6 @@ import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/agent-run-states.ts';
 import { newId } from '../../protocol/ids.ts';
 import { after } from '../../protocol/transitions.ts';
 import type { RunTool } from '../tools/tool.ts';
-import { type Claim, lockClaimed } from './lease.ts';
 import type { ActionRow, StepRow } from './store.ts';
 
 /** A call of a turn that can be made: its tool is the agent's, its arguments are what the tool takes. */
@@ -47,26 +46,19 @@ export async function insertActions(
     .execute();
 }
 
-/** Once for each action, and only while the run is still the caller's: undefined otherwise. */
-export function beginAction(
-  database: Database,
-  claim: Claim,
-  action: Pick<ActionRow, 'id'>,
-): Promise<ActionRow | undefined> {
-  return database.transaction(async (tx) => {
-    if ((await lockClaimed(tx, claim)) === undefined) return undefined;
-    return tx
-      .updateTable('agent_run_actions')
-      .set({
-        status: ACTION_MOVES.execute.to,
-        started_at: sql<string>`clock_timestamp()`,
-        updated_at: LATER,
-      })
-      .where('id', '=', action.id)
-      .where('status', 'in', [...ACTION_MOVES.execute.from])
-      .returningAll()
-      .executeTakeFirst();
-  });
+/** Once for each action: rejects where it was begun before. In a transaction that holds the run. */
+export function beginAction(tx: Transaction<Schema>, { id }: Pick<ActionRow, 'id'>): Promise<ActionRow> {
+  return tx
+    .updateTable('agent_run_actions')
+    .set({
+      status: ACTION_MOVES.execute.to,
+      started_at: sql<string>`clock_timestamp()`,
+      updated_at: LATER,
+    })
+    .where('id', '=', id)
+    .where('status', 'in', [...ACTION_MOVES.execute.from])
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 /** What came of it: a JSON value, or why not. */

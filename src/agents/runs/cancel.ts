@@ -4,14 +4,14 @@ import type { Principal } from '../../access/principal.ts';
 import { tellRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ENDED_RUNS } from '../../protocol/agent-run-states.ts';
-import { lockReadableRun, type RunSources } from './access.ts';
+import { lockChangeableRun, type RunSources } from './access.ts';
 import { endRun } from './ending.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**
  * Cancel Agent Run (design.md section 8): one that no node has in hand ends here, one that runs is asked to end and
  * waited for; an ended one stays as it is. Answers the run as it stands after three seconds at most: its owner may
- * have died. Throws ApiError `resource_not_found` (param id).
+ * have died. Throws ApiError `resource_not_found` (param id) or `insufficient_permissions`.
  */
 export async function cancelRun(sources: RunSources, principal: Principal, id: string): Promise<RunRow> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
@@ -31,7 +31,7 @@ async function requestCancel(
   principal: Principal,
   id: string,
 ): Promise<RunRow> {
-  const run = await lockReadableRun(tx, sources, principal, id);
+  const run = await lockChangeableRun(tx, sources, principal, id);
   if (isEnded(run)) return run;
   const asked = run.cancel_requested_at === null ? await noteRequest(tx, principal, id) : run;
   if (run.owner === null) return endRun(tx, asked, { move: 'cancel' });

@@ -7,7 +7,7 @@ import { ACTION_MOVES, RUN_MOVES } from '../../protocol/agent-run-states.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { Permission } from '../../protocol/permissions.ts';
 import { after } from '../../protocol/transitions.ts';
-import { lockReadableRun, type RunSources } from './access.ts';
+import { lockChangeableRun, type RunSources } from './access.ts';
 import { continueIfDecided } from './approvals.ts';
 import type { ActionRow, RunRow } from './store.ts';
 
@@ -32,7 +32,7 @@ export async function continueRun(
   id: string,
   { decisions }: ContinueRunBody,
 ): Promise<RunRow> {
-  const run = await lockReadableRun(tx, { directory }, principal, id);
+  const run = await lockChangeableRun(tx, { directory }, principal, id);
   after(RUN_MOVES, 'continue', run.status);
   const actions = await readActions(tx, run.id);
   const decided = decisions.map((decision, index) => {

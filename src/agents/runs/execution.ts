@@ -3,11 +3,13 @@ import type { Principal } from '../../access/principal.ts';
 import type { StoredCall } from '../../db/agent-run-tables.ts';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
+import { unlessAborted } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import { type Failover, RUN_LIMITS } from '../../protocol/agent-run.ts';
 import { RUN_MOVES } from '../../protocol/agent-run-states.ts';
 import type { Completion, ModelChain } from '../models/chain.ts';
 import type { Prompt, Turn } from '../models/model.ts';
+import { fitTurns, roomBehind } from '../models/window.ts';
 import type { Reply } from '../replies/reply.ts';
 import type { AgentRow } from '../store.ts';
 import { type RunTool, ToolRefusal } from '../tools/tool.ts';
@@ -15,9 +17,18 @@ import { parseArguments } from '../tools/toolbox.ts';
 import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './actions.ts';
 import { artifactsOf, unattachedArtifacts } from './artifacts.ts';
 import { type Ending, endRun } from './ending.ts';
+import { RunFailure, Stop, whyOf } from './failure.ts';
 import { lockClaimed } from './lease.ts';
 import { tellRun } from './start.ts';
-import { completeStep, type FailedStep, failStep, insertStep, type RunRecord, readRecord } from './steps.ts';
+import {
+  bytesOf,
+  completeStep,
+  type FailedStep,
+  failStep,
+  insertStep,
+  type RunRecord,
+  readRecord,
+} from './steps.ts';
 import { type ActionRow, type RunRow, type StepRow, updateRun } from './store.ts';
 import { transcriptOf } from './transcript.ts';
 
@@ -33,7 +44,7 @@ export interface ExecutionOptions {
   readonly admit: Admit;
   readonly reply: Reply;
   readonly tools: readonly RunTool[];
-  readonly chain: Pick<ModelChain, 'complete'>;
+  readonly chain: Pick<ModelChain, 'complete' | 'contextTokens'>;
   readonly instructions: string;
   /** What led to the run, oldest first. */
   readonly history: readonly Turn[];
@@ -41,23 +52,8 @@ export interface ExecutionOptions {
   readonly signal: AbortSignal;
 }
 
-/** Has work with Postgres done when its turn has come: hundreds of runs of a node share a few connections. */
+/** Has work with Postgres done, when its turn has come: hundreds of runs of a node share a few connections. */
 export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** Why a run does not go on here. */
-export class Stop extends Error {
-  /** `lost`: it is another node's, or nobody's: nothing may be changed any more. */
-  readonly reason: 'cancelled' | 'stopping' | 'lost';
-
-  constructor(reason: Stop['reason']) {
-    super(`the run is ${reason}`);
-    this.name = 'Stop';
-    this.reason = reason;
-  }
-}
-
-/** The run cannot go on, for a reason that people are told. */
-export class RunFailure extends Error {}
 
 /**
  * A run from where it stands to its end or its next pause: turns of the model, each with the calls that it asks for.
@@ -92,6 +88,8 @@ export class Execution {
     const { database, run, chain, reply, signal, admit } = this.#options;
     const position = this.#record.steps.length + 1;
     if (position > RUN_LIMITS.steps) throw new RunFailure(`It did not end within ${RUN_LIMITS.steps} turns.`);
+    if (bytesOf(this.#record) > RUN_LIMITS.bytes)
+      throw new RunFailure('It said and read more than a run may.');
     const step = await admit(() => insertStep(database, run.id, position));
     const before = reply.body.length;
     const failovers: Failover[] = [];
@@ -122,36 +120,44 @@ export class Execution {
     }
   }
 
+  /** The prompt that the run began with, and what it has said and learned since, as far as the window holds it. */
   #prompt(): Prompt {
-    const { agent, instructions, history, tools } = this.#options;
-    return {
+    const { agent, instructions, history, tools, chain } = this.#options;
+    const first: Prompt = {
       instructions,
-      turns: [...history, ...transcriptOf(this.#record, (call) => this.#refusalOf(call))],
+      turns: history,
       tools: tools.map(({ spec }) => spec),
       temperature: agent.temperature,
     };
+    if (this.#record.steps.length === 0) return first;
+    const since = transcriptOf(this.#record, (call) => this.#refusalOf(call));
+    const turns = fitTurns(since, roomBehind(first, chain.contextTokens));
+    return { ...first, turns: [...history, ...turns] };
   }
 
   /** The turn and its calls, as they are from now on. */
   async #keep(step: StepRow, completion: Completion): Promise<void> {
     const { run } = this.#options;
     const ready = completion.calls.flatMap((call, position) => this.#ready(call, position) ?? []);
-    await this.#transact(async (tx) => {
-      const row = await lockClaimed(tx, run);
-      if (row === undefined) throw new Stop('lost');
-      this.#record.steps.push(await completeStep(tx, step, completion));
-      this.#record.actions.push(...(await insertActions(tx, step, ready)));
+    const kept = await this.#change(async (tx) => {
+      const completed = await completeStep(tx, step, completion);
+      const actions = await insertActions(tx, step, ready);
       await tellRun(tx, await updateRun(tx, run.id, {}));
+      return { completed, actions };
     });
+    this.#record.steps.push(kept.completed);
+    this.#record.actions.push(...kept.actions);
   }
 
   async #fail(step: StepRow, failed: Omit<FailedStep, 'error'>, thrown: unknown): Promise<void> {
-    const { run } = this.#options;
+    const { database, run, admit } = this.#options;
     if (thrown instanceof Stop && thrown.reason === 'lost') return;
-    const error = thrown instanceof Error ? thrown.message : String(thrown);
-    await this.#transact(async (tx) => {
-      if ((await lockClaimed(tx, run)) !== undefined) await failStep(tx, step, { ...failed, error });
-    });
+    await admit(() =>
+      database.transaction(async (tx) => {
+        if ((await lockClaimed(tx, run)) === undefined) return;
+        await failStep(tx, step, { ...failed, error: whyOf(thrown) });
+      }),
+    );
   }
 
   #ready(call: StoredCall, position: number): ReadyCall | undefined {
@@ -182,12 +188,11 @@ export class Execution {
 
   /** Each once: what was begun by a node that died is not begun again. */
   async #executeAllowed(): Promise<void> {
-    const { database, run, signal, admit } = this.#options;
+    const { database, signal, admit } = this.#options;
     for (const [index, action] of this.#record.actions.entries()) {
       if (action.status !== 'approved') continue;
       signal.throwIfAborted();
-      const begun = await admit(() => beginAction(database, run, action));
-      if (begun === undefined) throw new Stop('lost');
+      const begun = await this.#change((tx) => beginAction(tx, action));
       const outcome = await this.#call(begun);
       this.#record.actions[index] = await admit(() => endAction(database, begun, outcome));
     }
@@ -197,19 +202,23 @@ export class Execution {
     const { run, principal, tools, signal, log } = this.#options;
     const tool = tools.find(({ slug }) => slug === action.tool);
     if (tool === undefined) return { move: 'fail', error: 'The agent has this tool no more.' };
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
     try {
-      const { output } = await tool.call(parseArguments(tool, action.arguments), {
+      const called = tool.call(parseArguments(tool, action.arguments), {
         accountId: run.account_id,
         runId: run.id,
         actionId: action.id,
         principal: await principal(),
-        signal,
+        signal: deadline,
       });
+      // A store that never answers takes no notice of signals.
+      const { output } = await unlessAborted(called, deadline);
       return { move: 'complete', result: output };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ToolRefusal)
         return { move: 'fail', error: `${error.condition}: ${error.message}` };
+      if (deadline.aborted) return { move: 'fail', error: 'timeout: The tool took too long.' };
       log.error({ err: error, run: run.id, tool: tool.slug }, 'a tool failed');
       return { move: 'fail', error: 'The tool failed.' };
     }
@@ -219,9 +228,7 @@ export class Execution {
   async #pause(): Promise<'paused'> {
     const { run, reply } = this.#options;
     await reply.settle();
-    await this.#transact(async (tx) => {
-      const row = await lockClaimed(tx, run);
-      if (row === undefined) throw new Stop('lost');
+    await this.#change(async (tx) => {
       await reply.finish(tx, await unattachedArtifacts(tx, run.id));
       const paused = await updateRun(tx, run.id, {
         status: RUN_MOVES.pause.to,
@@ -248,11 +255,22 @@ export class Execution {
     return 'completed';
   }
 
-  #transact<T>(work: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
-    const { database, admit } = this.#options;
-    return admit(() => database.transaction(work));
+  /** Under the claim, and only while nobody has asked the run to end. Throws Stop. */
+  #change<T>(work: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    const { database, run, admit } = this.#options;
+    return admit(() =>
+      database.transaction(async (tx) => {
+        const row = await lockClaimed(tx, run);
+        if (row === undefined) throw new Stop('lost');
+        if (row.cancel_requested_at !== null) throw new Stop('cancelled');
+        return work(tx);
+      }),
+    );
   }
 }
+
+/** How long one call may take, in milliseconds. */
+const CALL_MS = 60_000;
 
 /**
  * The end of a claimed run with that of what it was writing, in one transaction. False where the run is not the

@@ -76,20 +76,31 @@ export function renewLeases(database: Queries, node: string, ids: readonly strin
   return database.query<Renewed>(RENEW, [node, ids]);
 }
 
-/** Runs that wait for a node and were not taken up at once: their maker died, or was full. */
-export async function findUnclaimed(database: Queries): Promise<readonly string[]> {
-  const rows = await database.query<{ id: string }>(FIND_UNCLAIMED);
-  return rows.map(({ id }) => id);
+/** What runs of this database wait for. */
+export interface Overdue {
+  /** Runs that were not taken up at once: their maker died, or was full. */
+  readonly unclaimed: readonly string[];
+  /** Whether there is one whose lease has run out. */
+  readonly dead: boolean;
+  /** Whether there is a call that nobody decided in time. */
+  readonly undecided: boolean;
 }
 
-/** Locks a run whose owner has let its lease run out, until the end of `tx`. */
-export function lockDead(tx: Transaction<Schema>): Promise<RunRow | undefined> {
+/** One statement for all that a round looks for: nearly always there is nothing. */
+export async function findOverdue(database: Queries): Promise<Overdue> {
+  const [overdue] = await database.query<Overdue>(FIND_OVERDUE);
+  return overdue!;
+}
+
+/** Locks a run whose owner has let its lease run out, until the end of `tx`; `alive`: runs of which it is known better. */
+export function lockDead(tx: Transaction<Schema>, alive: readonly string[]): Promise<RunRow | undefined> {
   return tx
     .selectFrom('agent_runs')
     .selectAll()
     .where('status', '=', RUN_MOVES.start.to)
     .where('owner', 'is not', null)
     .where('lease_until', '<', sql<string>`clock_timestamp()`)
+    .where('id', '<>', sql<string>`ALL(${[...alive]})`)
     .orderBy('created_at')
     .limit(1)
     .forUpdate()
@@ -105,11 +116,18 @@ const RENEW = {
     RETURNING id, fence, cancel_requested_at IS NOT NULL AS cancel_requested`,
 };
 
-const FIND_UNCLAIMED = {
-  name: 'find-unclaimed-agent-runs',
+const FIND_OVERDUE = {
+  name: 'find-overdue-agent-runs',
   text: `
-    SELECT id FROM agent_runs
-    WHERE status IN ('pending', 'running') AND owner IS NULL
-      AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
-    ORDER BY created_at, id LIMIT ${MOST_AT_ONCE}`,
+    SELECT ARRAY(
+      SELECT id FROM agent_runs
+      WHERE status IN ('pending', 'running') AND owner IS NULL
+        AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
+      ORDER BY created_at, id LIMIT ${MOST_AT_ONCE}
+    ) AS unclaimed, EXISTS (
+      SELECT FROM agent_runs
+      WHERE status IN ('pending', 'running') AND owner IS NOT NULL AND lease_until < clock_timestamp()
+    ) AS dead, EXISTS (
+      SELECT FROM agent_run_actions WHERE status = 'pending_review' AND expires_at <= statement_timestamp()
+    ) AS undecided`,
 };

@@ -9,19 +9,21 @@ import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { readTurns } from '../models/history.ts';
 import { instructionsFor } from '../models/instructions.ts';
-import { ModelError } from '../models/model.ts';
 import type { ModelTiers } from '../models/tiers.ts';
+import { tokensOfTools } from '../models/window.ts';
 import type { Replies } from '../replies/replies.ts';
 import type { Reply } from '../replies/reply.ts';
 import { readAgent } from '../store.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import { expireApprovals } from './approvals.ts';
 import type { Ending } from './ending.ts';
-import { type Admit, Execution, endClaimed, RunFailure, Stop } from './execution.ts';
-import { claimRun, findUnclaimed, renewLeases } from './lease.ts';
+import { type Admit, Execution, endClaimed } from './execution.ts';
+import { isExpected, RunFailure, Stop, whyOf } from './failure.ts';
+import { claimRun, findOverdue, renewLeases } from './lease.ts';
 import { endDead } from './recovery.ts';
 import type { RunDue } from './start.ts';
 import type { RunRow } from './store.ts';
+import { untilBack } from './until-back.ts';
 
 export interface RunnerOptions {
   /** Engine.nodeId. */
@@ -55,21 +57,21 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #active = new Map<string, Active>();
   readonly #turns = new Turns(MOST_CONNECTIONS);
-  readonly #loop: Loop;
+  readonly #hold: Loop;
+  readonly #sweep: Loop;
   readonly #forgetRights: () => void;
   #stopping = false;
   #whenIdle: (() => void)[] = [];
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#loop = new Loop({
-      intervalMs: ROUND_MS,
-      run: () => this.#round(),
-      onError: (error) => options.log.warn({ err: error }, 'a round of the runner failed'),
-    });
-    // A cancel is announced as a right that changed: of the run.
+    const onError = (error: unknown) => options.log.warn({ err: error }, 'a round of the runner failed');
+    // Apart: however much there is to take up, it must not cost what runs here its leases.
+    this.#hold = new Loop({ intervalMs: ROUND_MS, run: () => this.#holdActive(), onError });
+    this.#sweep = new Loop({ intervalMs: ROUND_MS, run: () => this.#takeOver(), onError });
+    // A cancel is announced as a right that changed: of the run. Others are those that it stands on.
     this.#forgetRights = options.rights.onChange((subject) => {
-      if (this.#active.has(subject) || subject === EVERYTHING) this.#loop.wake();
+      if (subject === EVERYTHING || this.#concerns(subject)) this.#hold.wake();
     });
   }
 
@@ -95,7 +97,13 @@ export class Runner {
   async close(): Promise<void> {
     await this.drain(0);
     this.#forgetRights();
-    await this.#loop.close();
+    await Promise.all([this.#hold.close(), this.#sweep.close()]);
+  }
+
+  #concerns(subject: string): boolean {
+    if (this.#active.has(subject)) return true;
+    const runs = [...this.#active.values()];
+    return runs.some(({ run }) => run.conversation_id === subject || run.account_id === subject);
   }
 
   #begin(run: RunRow): void {
@@ -123,7 +131,7 @@ export class Runner {
       if (outcome === 'completed') await this.#deliver(run);
     } catch (error) {
       try {
-        await this.#endOtherwise(run, reply, error);
+        await this.#endOtherwise(run, reply, error, signal);
       } catch (failure) {
         reply?.abandon();
         log.error({ err: failure, run: run.id }, 'a run is left to whoever finds its lease run out');
@@ -133,20 +141,21 @@ export class Runner {
 
   /** Throws RunFailure where it cannot even begin, or what Postgres throws. */
   async #prepare(run: RunRow, signal: AbortSignal) {
-    const { database, authenticator, directory, replies, toolbox, tiers, log } = this.#options;
-    const admit: Admit = (work) => this.#turns.run(run.id, work);
+    const { database, authenticator, replies, toolbox, tiers, log } = this.#options;
+    const admit = this.#admitFor(run, signal);
     const agent = await admit(() => readAgent(database.kysely, run.agent_id));
     if (agent === undefined) throw new RunFailure('The agent was deleted.');
     if (agent.role_id === null) throw new RunFailure('The agent has no role, so it may do nothing.');
     const principal = () => authenticator.principalOf(identityOf(run));
-    const facts = await this.#conversationOf(run, directory);
+    const facts = await this.#requireStanding(run);
     const chain = tiers.chainFor(agent, run.trigger_type);
+    const tools = toolbox.toolsFor(agent);
+    const contextTokens = chain.contextTokens - tokensOfTools(tools.map(({ spec }) => spec));
+    const history = await readTurns(database, { run, agent, contextTokens });
+    const instructions = instructionsFor(agent, facts);
     const reply = replies.open(run, agent, facts);
     const execution = new Execution({
-      ...{ database, log, run, agent, principal, admit, reply, chain, signal },
-      tools: toolbox.toolsFor(agent),
-      instructions: instructionsFor(agent, facts),
-      history: await readTurns(database, { run, agent, contextTokens: chain.contextTokens }),
+      ...{ database, log, run, agent, principal, admit, reply, chain, tools, instructions, history, signal },
     });
     return { execution, reply };
   }
@@ -157,19 +166,28 @@ export class Runner {
     await replies.deliver(run, await authenticator.principalOf(identityOf(run)));
   }
 
-  async #conversationOf(run: RunRow, directory: ConversationDirectory): Promise<ConversationFacts | null> {
+  /**
+   * What a run needs as long as it goes on: a subscription, and where it has a conversation a say in it. Answers the
+   * conversation. Throws RunFailure, or ApiError where the agent can act no more.
+   */
+  async #requireStanding(run: RunRow): Promise<ConversationFacts | null> {
+    const { authenticator, directory } = this.#options;
+    const { subscribed } = await authenticator.principalOf(identityOf(run));
+    if (!subscribed) throw new RunFailure("The account's subscription is not active.");
     if (run.conversation_id === null) return null;
     const facts = await directory.facts(run.conversation_id);
-    if (facts?.members.has(run.actor_id) !== true) {
+    const member = facts?.members.get(run.actor_id);
+    if (facts === undefined || member === undefined) {
       throw new RunFailure('The agent is not in the conversation any more.');
     }
+    if (member.role === 'viewer') throw new RunFailure('The agent may only read in the conversation.');
     if (facts.status === 'archived') throw new RunFailure('The conversation is archived.');
     return facts;
   }
 
-  async #endOtherwise(run: RunRow, reply: Reply | null, error: unknown): Promise<void> {
+  async #endOtherwise(run: RunRow, reply: Reply | null, error: unknown, signal: AbortSignal): Promise<void> {
     const { database, log, metrics } = this.#options;
-    const admit: Admit = (work) => this.#turns.run(run.id, work);
+    const admit = this.#admitFor(run, signal);
     if (error instanceof Stop && error.reason === 'lost') {
       reply?.abandon();
       return;
@@ -181,13 +199,35 @@ export class Runner {
     else reply?.abandon();
   }
 
-  async #round(): Promise<void> {
-    const { database, replies } = this.#options;
+  #admitFor({ id }: RunRow, signal: AbortSignal): Admit {
+    return (work) => untilBack(() => this.#turns.run(id, work), signal);
+  }
+
+  async #holdActive(): Promise<void> {
     await this.#renew();
-    await replies.checkpoint();
-    for (const run_id of await findUnclaimed(database)) await this.due({ run_id });
-    await endDead(database, replies);
-    await expireApprovals(database);
+    await this.#options.replies.checkpoint();
+    await this.#stopUnwelcome();
+  }
+
+  /** What lost its place meanwhile says nothing more. */
+  async #stopUnwelcome(): Promise<void> {
+    for (const { run, abort } of [...this.#active.values()]) {
+      try {
+        await this.#requireStanding(run);
+      } catch (error) {
+        const isMeant = error instanceof RunFailure || isGone(error);
+        if (!isMeant) throw error;
+        abort.abort(error);
+      }
+    }
+  }
+
+  async #takeOver(): Promise<void> {
+    const { database, replies } = this.#options;
+    const { unclaimed, dead, undecided } = await findOverdue(database);
+    for (const run_id of unclaimed) await this.due({ run_id });
+    if (dead) await endDead(database, replies, [...this.#active.keys()]);
+    if (undecided) await expireApprovals(database);
   }
 
   async #renew(): Promise<void> {
@@ -229,13 +269,12 @@ function identityOf({ account_id: accountId, actor_id: actorId }: RunRow): Ident
   };
 }
 
-function isExpected(error: unknown): boolean {
-  return [Stop, RunFailure, ModelError, ApiError].some((kind) => error instanceof kind);
+/** The agent was deleted; other refusals come of Postgres being away. */
+function isGone(error: unknown): boolean {
+  return error instanceof ApiError && error.condition === 'invalid_credentials';
 }
 
 function endingFor(error: unknown): Ending {
   if (error instanceof Stop && error.reason === 'cancelled') return { move: 'cancel' };
-  if (error instanceof Stop) return { move: 'fail', error: 'The server was stopped before it had ended.' };
-  if (error instanceof Error && isExpected(error)) return { move: 'fail', error: error.message };
-  return { move: 'fail', error: 'Something went wrong inside the service.' };
+  return { move: 'fail', error: whyOf(error) };
 }

@@ -28,6 +28,8 @@ export interface Trigger {
   readonly messageId: string | null;
   /** How many runs led to this one. */
   readonly depth: number;
+  /** The first of those; null: none did. */
+  readonly rootId: string | null;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function startRun(
       conversation_id: trigger.conversationId,
       trigger_message_id: trigger.messageId,
       depth: trigger.depth,
+      root_id: trigger.rootId,
     })
     .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
     .returningAll()

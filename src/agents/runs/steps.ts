@@ -30,6 +30,13 @@ export async function readRecord(database: Database, runId: string): Promise<Run
   return { steps, actions };
 }
 
+/** How much it is: of what the model has said, asked for and read. */
+export function bytesOf({ steps, actions }: RunRecord): number {
+  const said = steps.map(({ text, calls }) => [text, calls]);
+  const read = actions.map(({ result, error_message }) => [result, error_message]);
+  return Buffer.byteLength(JSON.stringify([said, read]));
+}
+
 /** A turn that begins. */
 export function insertStep(database: Database, runId: string, position: number): Promise<StepRow> {
   return database.kysely

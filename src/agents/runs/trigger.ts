@@ -5,8 +5,8 @@ import { within } from '../../db/statement.ts';
 import { RUN_LIMITS } from '../../protocol/agent-run.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
-import { lockAgent } from '../store.ts';
-import { readOrigin } from '../triggers/origin.ts';
+import { holdAgent } from '../store.ts';
+import { type Origin, readOrigin } from '../triggers/origin.ts';
 import { startRun } from './start.ts';
 import type { RunRow } from './store.ts';
 
@@ -28,13 +28,17 @@ export async function triggerRun(
   agentId: string,
   input: unknown,
 ): Promise<RunRow> {
-  const agent = await lockAgent(tx, principal.accountId, agentId);
+  const agent = await holdAgent(tx, principal.accountId, agentId);
   if (agent.status !== 'active') {
     throw new ApiError('resource_conflict', 'The agent is inactive.', { param: 'id' });
   }
-  const depth = await depthOf(tx, principal);
-  if (depth > RUN_LIMITS.depth) {
-    throw new ApiError('resource_conflict', `Runs start at most ${RUN_LIMITS.depth} others in a row.`);
+  const { depth, rootId, isExhausted } = await originOf(tx, principal);
+  if (isExhausted) {
+    const { depth: inARow, chain } = RUN_LIMITS;
+    throw new ApiError(
+      'resource_conflict',
+      `A run leads to ${inARow} others in a row, and to about ${chain} in all.`,
+    );
   }
   const run = await startRun(tx, agent, {
     type: 'manual',
@@ -44,13 +48,12 @@ export async function triggerRun(
     conversationId: null,
     messageId: null,
     depth,
+    rootId,
   });
   return run!;
 }
 
 /** An agent asks from within a run. Which one is not known: the deepest counts, so that no chain is endless. */
-async function depthOf(tx: Transaction<Schema>, { actor }: Principal): Promise<number> {
-  if (actor.type !== 'agent') return 0;
-  const { depth } = await readOrigin(within(tx), { by: actor.id, runId: null, at: 'infinity' });
-  return depth;
+function originOf(tx: Transaction<Schema>, { actor }: Principal): Promise<Origin> {
+  return readOrigin(within(tx), { by: actor.id, runId: null, at: 'infinity' });
 }

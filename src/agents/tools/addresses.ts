@@ -8,7 +8,7 @@ import ipaddr from 'ipaddr.js';
 export function isPublicAddress(address: string): boolean {
   const parsed = parse(address);
   if (parsed === undefined) return false;
-  if (parsed.kind() === 'ipv4') return parsed.range() === 'unicast';
+  if (parsed.kind() === 'ipv4') return parsed.range() === 'unicast' && parsed.toString() !== AZURE_HOST;
   const v6 = parsed as ipaddr.IPv6;
   // A translator's prefix says nothing: what counts is the IPv4 address behind it.
   if (v6.match(TRANSLATED)) return isPublicAddress(embedded(v6));
@@ -60,6 +60,8 @@ export class AllowedPlaces {
 
 const PLACE = /^(\[[^\]]+\]|[^/]*?)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/;
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
+/** The host of a virtual machine in Azure: its metadata and keys, under an address like any other. */
+const AZURE_HOST = '168.63.129.16';
 /** RFC 6052. */
 const TRANSLATED: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('64:ff9b::'), 96];
 

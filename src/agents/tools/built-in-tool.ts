@@ -20,7 +20,6 @@ export function builtInTool(
     category: 'built_in',
     spec: { name: slug, description, parameters },
     needsReview: mutating || review_requirement === 'required',
-    permission: null,
     async call(args, context) {
       try {
         return await call(args, context);

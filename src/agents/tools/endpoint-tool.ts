@@ -40,7 +40,6 @@ export function endpointTool(
       parameters: parametersOf(facts),
     },
     needsReview: options.needsReview,
-    permission: facts.permission,
     async call(args, { principal, actionId, signal }) {
       const { path = {}, query = {}, body } = args as EndpointArguments;
       const request = {

@@ -4,6 +4,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Turns } from '../../messages/turns.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
 import { ToolRefusal } from './tool.ts';
 
@@ -84,7 +85,7 @@ export class GuardedFetch {
       path: url.pathname + url.search,
       headers: { Host: url.host, ...HEADERS },
       agent: isSecure ? AGENTS.https : AGENTS.http,
-      lookup: this.#lookupFor(port),
+      lookup: this.#lookupFor(port, signal),
       signal,
     });
     asked.once('socket', (socket: Socket) => {
@@ -102,9 +103,9 @@ export class GuardedFetch {
   }
 
   /** Of all that the name resolves to only what may be reached. */
-  #lookupFor(port: number): LookupFunction {
+  #lookupFor(port: number, signal: AbortSignal): LookupFunction {
     return (name, { all }, callback) => {
-      this.#addressesOf(name, port).then(
+      this.#addressesOf(name, port, signal).then(
         (addresses) => {
           const found = addresses.map((address) => ({ address, family: isIP(address) }));
           if (all === true) callback(null, found);
@@ -115,8 +116,12 @@ export class GuardedFetch {
     };
   }
 
-  async #addressesOf(name: string, port: number): Promise<readonly string[]> {
-    const all = await this.#resolve(name);
+  async #addressesOf(name: string, port: number, signal: AbortSignal): Promise<readonly string[]> {
+    const all = await lookups.run({}, async () => {
+      // Nobody waits for it any more.
+      signal.throwIfAborted();
+      return this.#resolve(name);
+    });
     if (all.length === 0) throw new ToolRefusal('connection_error', 'This name has no address.');
     const open = this.#allowed.hasName(name, port) ? all : all.filter((found) => this.#permits(found, port));
     if (open.length === 0) throw notPublic();
@@ -147,6 +152,12 @@ const HEADERS = {
 async function resolveName(name: string): Promise<readonly string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
+
+/**
+ * Each takes one of the process's four threads, for as long as the name's server wants: files and packed answers
+ * need the others.
+ */
+const lookups = new Turns(2);
 
 function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);

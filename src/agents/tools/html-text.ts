@@ -1,4 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { unlessAborted } from '../../lifecycle.ts';
+import { Turns } from '../../messages/turns.ts';
 import { ToolRefusal } from './tool.ts';
 
 /**
@@ -6,8 +8,19 @@ import { ToolRefusal } from './tool.ts';
  * is done in a thread that ends with `signal`. Rejects with its reason, or with ToolRefusal
  * `external_service_error` where the page is beyond the parser.
  */
-export async function htmlToText(html: string, url: string, signal: AbortSignal): Promise<string> {
-  signal.throwIfAborted();
+export function htmlToText(html: string, url: string, signal: AbortSignal): Promise<string> {
+  const parsed = threads.run({}, async () => {
+    // Nobody waits for it any more.
+    signal.throwIfAborted();
+    return parse(html, url, signal);
+  });
+  return unlessAborted(parsed, signal);
+}
+
+/** A thread takes a core and up to HEAP_MB: of hundreds of runs few have one at a time. */
+const threads = new Turns(2);
+
+async function parse(html: string, url: string, signal: AbortSignal): Promise<string> {
   const worker = new Worker(new URL('./html-worker.ts', import.meta.url), {
     workerData: { html, url },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
@@ -15,16 +28,13 @@ export async function htmlToText(html: string, url: string, signal: AbortSignal)
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const unreadable = (cause?: unknown) =>
     reject(new ToolRefusal('external_service_error', 'The page could not be read.', cause));
-  const abandon = () => reject(signal.reason);
   worker
     .once('message', resolve)
     .once('error', unreadable)
     .once('exit', () => unreadable());
-  signal.addEventListener('abort', abandon);
   try {
-    return await promise;
+    return await unlessAborted(promise, signal);
   } finally {
-    signal.removeEventListener('abort', abandon);
     await worker.terminate();
   }
 }

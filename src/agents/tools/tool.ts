@@ -10,8 +10,6 @@ export interface RunTool {
   readonly spec: ToolSpec;
   /** Each call waits for a person (specification, endpoint_tool_review and review_requirement). */
   readonly needsReview: boolean;
-  /** What who approves a call must be permitted themselves, besides `agents:run`; null: nothing more. */
-  readonly permission: string | null;
   /**
    * Does it. `args` is what `parseArguments` accepted. Throws ToolRefusal with what the model is told; anything
    * else that it throws is a fault of ours.

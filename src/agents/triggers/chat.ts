@@ -2,7 +2,6 @@ import type { AgentMember } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import { within } from '../../db/statement.ts';
-import { RUN_LIMITS } from '../../protocol/agent-run.ts';
 import { hasKeyword } from './keywords.ts';
 import { readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
@@ -25,9 +24,9 @@ export async function startChats(
   await database.transaction(async (tx) => {
     const { id: messageId, conversation_id: conversationId, author_id: author } = row;
     const cause = { by: author, runId: row.agent_run_id, at: row.created_at };
-    const { byAgent, byCustomer, depth } = await readOrigin(within(tx), cause);
+    const { byAgent, byCustomer, depth, rootId, isExhausted } = await readOrigin(within(tx), cause);
     const started = byAgent ? spokenTo.filter(({ actorId }) => mentioned.has(actorId)) : spokenTo;
-    if (started.length === 0 || depth > RUN_LIMITS.depth) return;
+    if (started.length === 0 || isExhausted) return;
     const actorIds = started.map(({ actorId }) => actorId);
     await startRuns(tx, actorIds, {
       type: 'chat',
@@ -37,6 +36,7 @@ export async function startChats(
       conversationId,
       messageId,
       depth,
+      rootId,
     });
   });
 }

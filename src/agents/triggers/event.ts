@@ -1,6 +1,5 @@
 import type { Database } from '../../db/database.ts';
 import { within } from '../../db/statement.ts';
-import { RUN_LIMITS } from '../../protocol/agent-run.ts';
 import type { TriggerEvent } from '../../protocol/trigger-event.ts';
 import type { EventAgent } from './event-agents.ts';
 import { type Cause, readOrigin } from './origin.ts';
@@ -33,8 +32,8 @@ export async function startByEvent(
   const waiting = agents.filter(({ actor_id, events }) => actor_id !== cause.by && events.includes(event));
   if (waiting.length === 0) return;
   await database.transaction(async (tx) => {
-    const { depth } = await readOrigin(within(tx), cause);
-    if (depth > RUN_LIMITS.depth) return;
+    const { depth, rootId, isExhausted } = await readOrigin(within(tx), cause);
+    if (isExhausted) return;
     const actorIds = waiting.map(({ actor_id }) => actor_id);
     await startRuns(tx, actorIds, {
       type: 'event',
@@ -44,6 +43,7 @@ export async function startByEvent(
       conversationId: null,
       messageId: null,
       depth,
+      rootId,
     });
   });
 }

@@ -1,4 +1,5 @@
 import type { Queries } from '../../db/statement.ts';
+import { RUN_LIMITS } from '../../protocol/agent-run.ts';
 
 /** Who did what may start agents. */
 export interface Cause {
@@ -15,6 +16,10 @@ export interface Origin {
   readonly byCustomer: boolean;
   /** Of a run that it starts: how many runs have led to it. */
   readonly depth: number;
+  /** The run that all of these go back to; null: it would be the first itself. */
+  readonly rootId: string | null;
+  /** It starts nothing more: too many runs in a row, or too many that go back to one. */
+  readonly isExhausted: boolean;
 }
 
 /**
@@ -25,29 +30,41 @@ export async function readOrigin(database: Queries, { by, runId, at }: Cause): P
   if (by === null) return NOBODY;
   const [row] = await database.query<OriginRow>(READ_ORIGIN, [by, runId, at]);
   if (row === undefined) return NOBODY;
-  const { by_agent: byAgent, by_customer: byCustomer, depth } = row;
-  return { byAgent, byCustomer, depth: byAgent ? (depth ?? 0) + 1 : 0 };
+  const { by_agent: byAgent, by_customer: byCustomer, root_id: rootId, started } = row;
+  const depth = byAgent ? (row.depth ?? 0) + 1 : 0;
+  const isExhausted = depth > RUN_LIMITS.depth || started >= RUN_LIMITS.chain;
+  return { byAgent, byCustomer, depth, rootId, isExhausted };
 }
 
 interface OriginRow {
   readonly by_agent: boolean;
   readonly by_customer: boolean;
   readonly depth: number | null;
+  readonly root_id: string | null;
+  /** Of the runs that go back to it, as far as they count. */
+  readonly started: number;
 }
 
-const NOBODY: Origin = { byAgent: false, byCustomer: false, depth: 0 };
+const NOBODY: Origin = { byAgent: false, byCustomer: false, depth: 0, rootId: null, isExhausted: false };
 
 const READ_ORIGIN = {
   name: 'read-trigger-origin',
   text: `
-    SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, coalesce(
-      (SELECT r.depth FROM agent_runs r WHERE r.id = $2),
-      greatest(
-        (SELECT max(r.depth) FROM agent_runs r
-          WHERE r.actor_id = $1 AND r.completed_at IS NULL AND r.created_at <= $3::timestamptz),
-        (SELECT max(r.depth) FROM agent_runs r
-          WHERE r.actor_id = $1 AND r.completed_at >= $3::timestamptz AND r.created_at <= $3::timestamptz)
-      )
-    ) AS depth
-    FROM actors a WHERE a.id = $1`,
+    SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, (
+      SELECT count(*) FROM (
+        SELECT FROM agent_runs s WHERE s.root_id = r.root_id LIMIT ${RUN_LIMITS.chain}
+      ) AS started
+    ) AS started
+    FROM actors a LEFT JOIN LATERAL (
+      SELECT coalesce(c.root_id, c.id) AS root_id, c.depth FROM (
+        SELECT r.id, r.root_id, r.depth, 1 AS choice FROM agent_runs r WHERE r.id = $2
+        UNION ALL
+        SELECT r.id, r.root_id, r.depth, 2 FROM agent_runs r
+          WHERE r.actor_id = $1 AND r.completed_at IS NULL AND r.created_at <= $3::timestamptz
+        UNION ALL
+        SELECT r.id, r.root_id, r.depth, 2 FROM agent_runs r
+          WHERE r.actor_id = $1 AND r.completed_at >= $3::timestamptz AND r.created_at <= $3::timestamptz
+      ) c ORDER BY c.choice, c.depth DESC LIMIT 1
+    ) r ON a.type = 'agent'
+    WHERE a.id = $1`,
 };

@@ -22,7 +22,10 @@ const MOST_MISSED = 100;
 export function openSchedules(database: Database, log: Logger): Loop {
   return new Loop({
     intervalMs: LOOK_EVERY_MS,
-    run: (signal) => takeDue(database, signal),
+    async run(signal) {
+      // A transaction only where there is something to take.
+      if ((await database.query(FIND_DUE)).length > 0) await takeDue(database, signal);
+    },
     onError: (error) => log.warn({ err: error }, 'what schedules have come to could not be started'),
   });
 }
@@ -30,7 +33,8 @@ export function openSchedules(database: Database, log: Logger): Loop {
 /**
  * Starts what schedules have come to, and writes down what came of each occurrence (`agent_occurrences`): it ran, it
  * ran late, or it was skipped: `missed` (nobody was there, and a newer one is due as well), `too_late` (by more than
- * a day), `overlap` (a run of the agent was still open). What runs is the newest one alone. Each is taken in one
+
+ * a day), `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription). What runs is the newest one alone. Each is taken in one
  * transaction with its run and the agent's next time, under the lock of its definition: two nodes, or one that dies,
  * make no second one and lose none. Times are Postgres'. Resolves when nothing is due; rejects behind all others where
  * one could not be taken, which stays due: no account waits for another's.
@@ -54,9 +58,15 @@ export async function takeDue(database: Database, signal?: AbortSignal): Promise
     throw new AggregateError(failed.values(), `not taken: ${[...failed.keys()].join(', ')}`);
 }
 
+const FIND_DUE = {
+  name: 'find-due-schedule',
+  text: 'SELECT FROM agent_definitions WHERE next_due_at <= statement_timestamp() LIMIT 1',
+};
+
 type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_config'> & {
   readonly due: string;
   readonly now: string;
+  readonly subscription: Selectable<Schema['accounts']>['subscription'] | null;
 };
 
 function lockDue(tx: Transaction<Schema>, but: readonly string[]): Promise<DueAgent | undefined> {
@@ -66,6 +76,12 @@ function lockDue(tx: Transaction<Schema>, but: readonly string[]): Promise<DueAg
     .selectFrom('agent_definitions')
     .select(['id', 'account_id', 'actor_id', 'trigger_config', now.as('now')])
     .select((of) => of.ref('next_due_at').$notNull().as('due'))
+    .select(({ selectFrom }) =>
+      selectFrom('accounts')
+        .select('subscription')
+        .whereRef('accounts.id', '=', 'agent_definitions.account_id')
+        .as('subscription'),
+    )
     .where('next_due_at', '<=', now)
     .where('id', '<>', sql<string>`ALL(${[...but]})`)
     .orderBy('next_due_at')
@@ -93,6 +109,8 @@ type Occurrence = Omit<Selectable<Schema['agent_occurrences']>, 'created_at'>;
 async function run(tx: Transaction<Schema>, agent: DueAgent, due: Date, now: Date): Promise<Occurrence> {
   const lateMs = now.getTime() - due.getTime();
   if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
+  // Its runs would fail, each with an alert.
+  if (agent.subscription !== 'active') return skipped(agent, due, 'unsubscribed');
   if (await hasOpenRun(tx, agent)) return skipped(agent, due, 'overlap');
   const due_at = due.toISOString();
   const started = await startRun(tx, agent, {
@@ -103,12 +121,15 @@ async function run(tx: Transaction<Schema>, agent: DueAgent, due: Date, now: Dat
     conversationId: null,
     messageId: null,
     depth: 0,
+    rootId: null,
   });
   const outcome = lateMs > LATE_MS ? 'ran_late' : 'ran';
   return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };
 }
 
-function skipped({ id }: DueAgent, due: Date, reason: 'missed' | 'too_late' | 'overlap'): Occurrence {
+type SkipReason = 'missed' | 'too_late' | 'overlap' | 'unsubscribed';
+
+function skipped({ id }: DueAgent, due: Date, reason: SkipReason): Occurrence {
   return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
 }
 

@@ -12,7 +12,8 @@ export function agentsPage(): Document {
     styles: ['prose.css'],
     main: html`<h1>Agents</h1>
 <p>An agent acts as an actor of its own, with the permissions of its role as it stands at each call. One without a role
-fails its runs at once; an inactive one is not started.</p>
+fails its runs at once; an inactive one is not started. Nothing runs for an account without a subscription, nor speaks in a
+conversation that is archived, or that the agent has left or may only read.</p>
 <h2 id="triggers">What starts them</h2>
 <p>Whatever its <code>trigger_type</code>, an agent can be started with <code>POST /v1/ai/agents/:id/runs</code>. A
 <code>chat</code> agent is started by messages of the conversations that it is in, by its participant's
@@ -22,7 +23,8 @@ ${table(
   ['Event', 'When'],
   TRIGGER_EVENTS.map((event) => [code(event), html`${EVENT_TEXTS[event]}`]),
 )}
-<p>Runs that start runs, by their messages, ends or calls, go on for ${RUN_LIMITS.depth} in a row.</p>
+<p>Runs that start runs, by their messages, ends or calls, go on for ${RUN_LIMITS.depth} in a row, and until
+about ${RUN_LIMITS.chain} go back to one.</p>
 <h2 id="approvals">What waits for people</h2>
 <p>A call of a tool that needs review pauses the run in <code>awaiting_approval</code>: tools attached with
 <code>require_review</code>, those in <code>endpoint_tool_review</code>, and every built-in tool that changes something.
@@ -50,5 +52,6 @@ const LIMITS: readonly (readonly [of: string, most: number])[] = [
   ['input of a run, in bytes of JSON', RUN_LIMITS.inputBytes],
   ['turns of the model in a run', RUN_LIMITS.steps],
   ['calls of tools in a turn', RUN_LIMITS.callsPerStep],
+  ['what a run says, asks for and reads, in bytes of JSON', RUN_LIMITS.bytes],
   ['system prompt, in characters', AGENT_LIMITS.promptCharacters],
 ];

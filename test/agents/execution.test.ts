@@ -1,0 +1,167 @@
+/** One claim of a run with a model and tools that do what no real one should. */
+
+import t from 'tap';
+import type { Principal } from '../../src/access/principal.ts';
+import type { Completion } from '../../src/agents/models/chain.ts';
+import type { Prompt } from '../../src/agents/models/model.ts';
+import { BufferedReply } from '../../src/agents/replies/buffered-reply.ts';
+import { Execution, type ExecutionOptions } from '../../src/agents/runs/execution.ts';
+import { RunFailure, Stop, whyOf } from '../../src/agents/runs/failure.ts';
+import { claimRun } from '../../src/agents/runs/lease.ts';
+import { startRun } from '../../src/agents/runs/start.ts';
+import type { RunRow } from '../../src/agents/runs/store.ts';
+import { untilBack } from '../../src/agents/runs/until-back.ts';
+import { type AgentRow, insertAgent } from '../../src/agents/store.ts';
+import type { RunTool } from '../../src/agents/tools/tool.ts';
+import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
+import { createLog } from '../../src/log.ts';
+import { RUN_LIMITS } from '../../src/protocol/agent-run.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { createGround } from '../support/timeline.ts';
+
+const WINDOW = 20_000;
+
+const { database, accountId } = await createGround(t);
+const agent = await database.transaction((tx) =>
+  insertAgent(tx, { accountId, name: 'Hand', slug: 'hand', categoryCode: 'ops', triggerType: 'manual' }),
+);
+
+t.test('whatever tools answer, a prompt fits into the window, and the newest is whole', async (t) => {
+  const prompts: Prompt[] = [];
+  const answers = ['a'.repeat(60_000), 'b'.repeat(50_000), 'the last'];
+  const run = await claimed();
+  const execution = executionOf(run, {
+    tools: [tool(async () => ({ output: { text: answers[prompts.length - 1] } }))],
+    chain: scripted((prompt) => {
+      prompts.push(prompt);
+      return prompts.length <= 3 ? [{ id: 'c', name: 'tool', arguments: '{}' }] : [];
+    }),
+  });
+  t.equal(await execution.run(), 'completed');
+  const sizes = prompts.map((prompt) => JSON.stringify(prompt.turns).length / 3.5);
+  t.ok(
+    sizes.every((size) => size < WINDOW),
+    `${sizes} tokens`,
+  );
+  const results = prompts.at(-1)!.turns.flatMap((turn) => (turn.role === 'tool' ? turn.results : []));
+  t.match(results, [
+    { output: /^\{"text":"aa.*a \[cut\]$/ },
+    { output: /b"\}$/ },
+    { output: '{"text":"the last"}' },
+  ]);
+});
+
+t.test('a run that reads without end is ended before its rows are too much', async (t) => {
+  const big = 'x'.repeat(RUN_LIMITS.bytes / 3);
+  const run = await claimed();
+  const execution = executionOf(run, {
+    tools: [tool(async () => ({ output: big }))],
+    chain: scripted(() => [{ id: 'c', name: 'tool', arguments: '{}' }]),
+  });
+  await t.rejects(execution.run(), new RunFailure('It said and read more than a run may.'));
+});
+
+t.test('a call that never comes back keeps nobody from ending the run', async (t) => {
+  const abort = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const run = await claimed();
+  const execution = executionOf(run, {
+    signal: abort.signal,
+    tools: [
+      tool(() => {
+        begun.resolve();
+        return new Promise(() => {});
+      }),
+    ],
+    chain: scripted(() => [{ id: 'c', name: 'tool', arguments: '{}' }]),
+  });
+  const running = execution.run();
+  await begun.promise;
+  abort.abort(new Stop('cancelled'));
+  await t.rejects(running, new Stop('cancelled'));
+});
+
+t.test('whoever asked a run to end sees no further call of it begin', async (t) => {
+  let calls = 0;
+  const run = await claimed();
+  const execution = executionOf(run, {
+    tools: [tool(async () => ({ output: ++calls }))],
+    chain: {
+      contextTokens: WINDOW,
+      async complete() {
+        const set = { cancel_requested_at: new Date().toISOString() };
+        await database.kysely.updateTable('agent_runs').set(set).where('id', '=', run.id).execute();
+        return completion([{ id: 'c', name: 'tool', arguments: '{}' }]);
+      },
+    },
+  });
+  await t.rejects(execution.run(), new Stop('cancelled'));
+  t.equal(calls, 0);
+});
+
+t.test('what is to be kept waits for Postgres, but in a server that is stopped', async (t) => {
+  let failures = 1;
+  const work = () =>
+    failures-- > 0 ? Promise.reject(new DatabaseUnavailableError('gone')) : Promise.resolve(1);
+  t.equal(await untilBack(work, new AbortController().signal), 1);
+  failures = 1;
+  await t.rejects(untilBack(work, AbortSignal.abort(new Stop('stopping'))), DatabaseUnavailableError);
+  const wrong = () => Promise.reject(new Error('no such column'));
+  await t.rejects(untilBack(wrong, new AbortController().signal), /no such column/);
+});
+
+t.test('people are told nothing of what drivers say', async (t) => {
+  t.equal(
+    whyOf(new Error('password authentication failed for "parley"')),
+    'Something went wrong inside the service.',
+  );
+  const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
+  t.equal(whyOf(refused), 'The service was not available for a moment.');
+  t.equal(whyOf(new RunFailure('The agent was deleted.')), 'The agent was deleted.');
+  t.equal(whyOf('x'), 'Something went wrong inside the service.');
+});
+
+function executionOf(
+  run: RunRow,
+  options: Pick<ExecutionOptions, 'tools' | 'chain'> & Partial<ExecutionOptions>,
+) {
+  return new Execution({
+    ...{ database, run, agent: agent as AgentRow, admit: at },
+    log: createLog('silent'),
+    principal: async () => ({}) as Principal,
+    reply: new BufferedReply(),
+    instructions: 'Do it.',
+    history: [{ role: 'user', text: 'Go on.' }],
+    signal: new AbortController().signal,
+    ...options,
+  });
+}
+
+function at<T>(work: () => Promise<T>): Promise<T> {
+  return work();
+}
+
+function tool(call: RunTool['call']): RunTool {
+  const spec = { name: 'tool', description: '', parameters: { type: 'object', properties: {} } };
+  return { slug: 'tool', category: 'built_in', spec, needsReview: false, call };
+}
+
+function scripted(callsFor: (prompt: Prompt) => Completion['calls']): ExecutionOptions['chain'] {
+  return { contextTokens: WINDOW, complete: async (prompt) => completion(callsFor(prompt)) };
+}
+
+function completion(calls: Completion['calls']): Completion {
+  return {
+    ...{ provider: 'p', model: 'm', text: '', calls, reason: calls.length > 0 ? 'calls' : 'stop' },
+    ...{ inputTokens: null, outputTokens: null, costUsd: null, failovers: [] },
+  };
+}
+
+async function claimed(): Promise<RunRow> {
+  const { id } = await database.transaction(async (tx) => {
+    const trigger = { type: 'manual', key: newId('agentRun'), input: null, by: null } as const;
+    const nowhere = { conversationId: null, messageId: null, depth: 0, rootId: null };
+    return (await startRun(tx, agent, { ...trigger, ...nowhere }))!;
+  });
+  return (await claimRun(database, 'node', id))!;
+}
