@@ -1,6 +1,5 @@
 import pg from 'pg';
-import type { Message } from '../../src/client/index.ts';
-import { AgentCluster, ReplyReader, transcript } from '../support/agent-cluster.ts';
+import { AgentCluster, differences, ReplyReader } from '../support/agent-cluster.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -11,6 +10,10 @@ export interface AgentKillsOptions {
   readonly rounds: number;
   /** Runs under way when the node is killed, at different tokens of theirs. */
   readonly runs: number;
+  /** Default: one of its own. */
+  readonly cluster?: AgentCluster;
+  /** The leases of the killed node run out at once, not in their time. */
+  readonly endsLeases?: boolean;
 }
 
 export interface AgentKillsFigures {
@@ -41,7 +44,8 @@ export async function agentKills(t: Teardown, options: AgentKillsOptions): Promi
   const ground = await Ground.start(t, options);
   const figures = { slowestEndMs: 0, runs: {} as Record<string, number>, problems: [] as string[] };
   for (let round = 0; round < options.rounds; round++) {
-    figures.slowestEndMs = Math.max(figures.slowestEndMs, await ground.kill(figures.problems));
+    if (round > 0) await ground.restart();
+    figures.slowestEndMs = Math.max(figures.slowestEndMs, await ground.kill(figures.problems, options));
   }
   for (const status of await ground.statuses()) figures.runs[status] = (figures.runs[status] ?? 0) + 1;
   return {
@@ -59,9 +63,10 @@ class Ground {
   readonly #database: pg.Client;
   readonly #conversationIds: string[] = [];
   readonly #readers: ReplyReader[] = [];
+  #victim = 0;
 
-  static async start(t: Teardown, { seed, runs }: AgentKillsOptions): Promise<Ground> {
-    const cluster = await AgentCluster.start(t);
+  static async start(t: Teardown, { seed, runs, ...options }: AgentKillsOptions): Promise<Ground> {
+    const cluster = options.cluster ?? (await AgentCluster.start(t));
     const text = Array.from({ length: TOKENS }, (_, n) => `token ${n} `);
     cluster.models.otherwise({ text, tokensPerSecond: TOKENS_PER_SECOND });
     const database = new pg.Client({ connectionString: cluster.databaseUrl });
@@ -79,9 +84,10 @@ class Ground {
   }
 
   /** One kill; answers how long the last message took to end, in milliseconds. */
-  async kill(problems: string[]): Promise<number> {
+  async kill(problems: string[], { endsLeases = false }: AgentKillsOptions): Promise<number> {
     const { nodes } = this.#cluster;
     const victim = this.#random.below(nodes.length);
+    this.#victim = victim;
     const token = 1 + this.#random.below(TOKENS - 20);
     for (const reader of this.#readers) reader.writing = '';
     // The node that takes a message runs what it starts.
@@ -96,18 +102,26 @@ class Ground {
     });
     await nodes[victim]!.kill('SIGKILL');
     const killedAt = performance.now();
+    if (endsLeases) await this.#database.query('UPDATE agent_runs SET lease_until = clock_timestamp()');
     await until(async () => (await this.#unfinished()) === 0, {
       what: 'every message to end',
       timeoutMs: END_MS,
     }).catch((error: Error) => problems.push(`token ${token}: ${error.message}`));
     const tookMs = Math.round(performance.now() - killedAt);
-    await this.#cluster.restart(victim);
-    problems.push(...(await this.#differences()));
+    problems.push(...(await differences(this.#database, this.#readers)));
     return tookMs;
   }
 
+  /** The node that was killed last. */
+  restart(): Promise<void> {
+    return this.#cluster.restart(this.#victim);
+  }
+
   async statuses(): Promise<string[]> {
-    const { rows } = await this.#database.query<{ status: string }>('SELECT status FROM agent_runs');
+    const { rows } = await this.#database.query<{ status: string }>(
+      'SELECT status FROM agent_runs WHERE conversation_id = ANY($1)',
+      [this.#conversationIds],
+    );
     return rows.map(({ status }) => status);
   }
 
@@ -120,20 +134,6 @@ class Ground {
     return Number(rows[0]!.count);
   }
 
-  /** Where readers end with something else than Postgres, given the time to catch up. */
-  async #differences(): Promise<string[]> {
-    const { rows } = await this.#database.query<Row>(
-      `SELECT conversation_id, sequence::int, body, streaming_state FROM messages
-       WHERE status = 'sent' AND conversation_id = ANY($1) ORDER BY sequence`,
-      [this.#conversationIds],
-    );
-    const stored = Map.groupBy(rows, ({ conversation_id }) => conversation_id);
-    const expected = ({ conversationId }: ReplyReader) => transcript(stored.get(conversationId) ?? []);
-    const differing = () => this.#readers.filter((reader) => reader.view() !== expected(reader));
-    await until(() => differing().length === 0, { what: 'all views', timeoutMs: 20_000 }).catch(() => {});
-    return differing().map((reader) => `a reader has ${reader.view()} instead of ${expected(reader)}`);
-  }
-
   async #open(t: Teardown, n: number): Promise<void> {
     const id = await this.#cluster.createConversation(`Watch ${n}`);
     this.#conversationIds.push(id);
@@ -141,8 +141,4 @@ class Ground {
       this.#readers.push(new ReplyReader(t, () => this.#random.pick(this.#cluster.nodes), id));
     }
   }
-}
-
-interface Row extends Pick<Message, 'sequence' | 'body' | 'streaming_state'> {
-  readonly conversation_id: string;
 }

@@ -11,6 +11,8 @@ export interface DeliveryOptions {
   readonly seed: number;
   /** How many faults, one after the other. */
   readonly faults: number;
+  /** Default: one of its own. */
+  readonly cluster?: Cluster;
 }
 
 export interface DeliveryFigures {
@@ -30,16 +32,17 @@ export interface DeliveryFigures {
  * order; everything acknowledged is there; every message has its notifications once; nothing is left
  * in the outbox.
  */
-export async function delivery(t: Teardown, { seed, faults }: DeliveryOptions): Promise<DeliveryFigures> {
+export async function delivery(t: Teardown, options: DeliveryOptions): Promise<DeliveryFigures> {
+  const { seed, faults } = options;
   const startedAt = performance.now();
   const random = new Random(seed);
-  const cluster = await startCluster(t);
+  const cluster = options.cluster ?? (await startCluster(t));
   const { conversationId } = cluster;
   const counts: Record<string, number> = {};
   // Node 1 is stopped but never killed: its sockets live through everything.
   const listeners = [await cluster.nodes[1].listen(conversationId)];
   const loads = ([0, 1] as const).map(
-    (index) => new Load(t, () => cluster.nodes[index], conversationId, `load${index}`, 4),
+    (index) => new Load(t, () => cluster.nodes[index], conversationId, { label: `load${index}`, width: 4 }),
   );
   for (let n = 0; n < faults; n++) {
     const name = random.pick(Object.keys(FAULTS));

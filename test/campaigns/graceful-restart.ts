@@ -66,10 +66,8 @@ export async function gracefulRestart(
   const { url: databaseUrl } = await createTestDatabase(t);
   const { url: redisUrl } = await startRedis(t);
   const env = { PARLEY_SOCKET_SOCKETS_PER_ACTOR: '100000', PARLEY_DRAIN_MS: String(drainMs) };
-  const nodes = [
-    await startNode(t, { databaseUrl, redisUrl, env }),
-    await startNode(t, { databaseUrl, redisUrl, env }),
-  ] as const;
+  const start = () => startNode(t, { databaseUrl, redisUrl, env });
+  const nodes = await Promise.all([start(), start()]);
   let first = nodes[0];
   const balancer = await Balancer.start(t, () => [first.baseUrl, nodes[1].baseUrl]);
   const front = await behind(balancer, first);

@@ -56,7 +56,7 @@ export async function hostileFrames(
     await node.listen(group, { token: ada.access_token }),
     await node.listen(group, { token: grace.access_token }),
   ];
-  const load = new Load(t, () => node, group, 'honest', 1);
+  const load = new Load(t, () => node, group, { label: 'honest', width: 1, pauseMs: 0 });
   const pace = new Pace(load);
 
   const before = megabytesOf(node);

@@ -7,6 +7,8 @@ import type { Teardown } from '../support/teardown.ts';
 export interface IdempotencyOptions {
   readonly seed: number;
   readonly keys: number;
+  /** Default: one of its own. */
+  readonly cluster?: Cluster;
 }
 
 export interface IdempotencyFigures {
@@ -28,13 +30,11 @@ export interface IdempotencyFigures {
  * the middle: each key makes one row, whoever answered; every answer to it is the same, byte for byte; the
  * key with another request is refused. Half of them are drafts, which nothing but the key tells apart.
  */
-export async function idempotency(
-  t: Teardown,
-  { seed, keys }: IdempotencyOptions,
-): Promise<IdempotencyFigures> {
+export async function idempotency(t: Teardown, options: IdempotencyOptions): Promise<IdempotencyFigures> {
+  const { seed, keys } = options;
   const startedAt = performance.now();
   const random = new Random(seed);
-  const cluster = await startCluster(t);
+  const cluster = options.cluster ?? (await startCluster(t));
   const run = new Run(cluster, random);
   const tasks = Array.from({ length: keys }, (_, n) => run.task(n, random.below(3) === 0 ? 3 : 1));
   const width = 12;

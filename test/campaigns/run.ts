@@ -10,6 +10,7 @@ import { idempotency } from './idempotency.ts';
 import { anyFaults, scheduled } from './scheduled.ts';
 import { slowReaders } from './slow-readers.ts';
 import { sockets } from './sockets.ts';
+import { streams } from './streams.ts';
 
 /**
  * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes them
@@ -33,6 +34,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   'slow-readers': (t, seed) => slowReaders(t, { seed, readers: 1_000, stalled: 50, floodMessages: 400 }),
   sockets: (t, seed) =>
     sockets(t, { seed, sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),
+  streams: (t, seed) => streams(t, { seed, conversations: 8, questions: 12, readers: 6 }),
 };
 
 interface Figures {

@@ -12,6 +12,8 @@ export interface ScheduledOptions {
   readonly faults: readonly FaultName[];
   /** Of each round. */
   readonly messages: number;
+  /** Default: one of its own. */
+  readonly cluster?: Cluster;
 }
 
 export interface ScheduledFigures {
@@ -31,13 +33,11 @@ export interface ScheduledFigures {
  * canceled or put off meanwhile. In the end each was sent once and none before its time, what was canceled
  * was not, every reader has the timeline in order, and every message has its notifications once.
  */
-export async function scheduled(
-  t: Teardown,
-  { seed, faults, messages }: ScheduledOptions,
-): Promise<ScheduledFigures> {
+export async function scheduled(t: Teardown, options: ScheduledOptions): Promise<ScheduledFigures> {
+  const { seed, faults, messages } = options;
   const startedAt = performance.now();
   const random = new Random(seed);
-  const cluster = await startCluster(t);
+  const cluster = options.cluster ?? (await startCluster(t));
   const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 4 });
   t.teardown(() => postgres.end());
   // Node 1 is stopped but never killed: its sockets live through everything.

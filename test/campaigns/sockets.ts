@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
+import type { FaultProxy } from '../support/fault-proxy.ts';
+import { disorder, heal, linkFaults, startLinks } from '../support/link-faults.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
@@ -55,7 +56,7 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
   const breaking = ground.breakThings(clients);
   const restarting = options.restarts ? ground.restartNodes() : undefined;
   await Promise.all([sending, breaking, restarting]);
-  ground.heal();
+  heal(ground.links);
 
   const stored = await ground.stored();
   const problems: string[] = [];
@@ -117,7 +118,7 @@ class Ground {
   static async start(t: Teardown, options: SocketsOptions): Promise<Ground> {
     const { url: databaseUrl } = await createTestDatabase(t);
     const redis = await startRedis(t);
-    const links: FaultProxy[] = [];
+    const links = await startLinks(t, { redis, seed: options.seed, count: 2 });
     const nodes: TestNode[] = [];
     const start = (index: number) =>
       startNode(t, {
@@ -126,20 +127,8 @@ class Ground {
         env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: '10000', PARLEY_DRAIN_MS: String(DRAIN_MS) },
         ...(nodes[index] && { dataDir: nodes[index].dataDir }),
       });
-    for (let index = 0; index < 2; index++) {
-      const link = await FaultProxy.start({
-        target: redis,
-        seed: options.seed + index,
-        // One in ten comes late. Not a node's own proofs: those find out about the link as it is.
-        faults: {
-          holdMs: ({ channel }, random) =>
-            channel.includes('{cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0,
-        },
-      });
-      t.teardown(() => link.close());
-      links.push(link);
-    }
     nodes.push(...(await Promise.all([start(0), start(1)])));
+    disorder(links);
     const ground = new Ground(options, { links, nodes, start, databaseUrl });
     await ground.#createConversations();
     return ground;
@@ -203,29 +192,7 @@ class Ground {
   async breakThings(clients: readonly SocketClient[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
     const faults: Readonly<Record<string, () => Promise<void> | void>> = {
-      'link cut': () => random.pick(this.links).cut(),
-      'connection cut': () => random.pick(this.links).cutOne(),
-      'both links cut': () => {
-        for (const link of this.links) link.cut();
-      },
-      'link away': async () => {
-        const link = random.pick(this.links);
-        link.refuse();
-        await pause(100 + random.below(900));
-        link.accept();
-      },
-      'link hung': async () => {
-        const link = random.pick(this.links);
-        link.pause(random.pick([['up'], ['down'], ['up', 'down']] as const));
-        await pause(100 + random.below(2_900));
-        link.resume();
-      },
-      'link slow': async () => {
-        const link = random.pick(this.links);
-        link.faults.delayMs = 5 + random.below(295);
-        await pause(500 + random.below(1_500));
-        link.faults.delayMs = 0;
-      },
+      ...linkFaults(this.links, random),
       'sockets reset': () => {
         for (let n = 0; n < Math.ceil(clients.length / 10); n++) random.pick(clients).reset();
       },
@@ -241,14 +208,6 @@ class Ground {
   /** One goes when a third is sent, asked to; the other at two thirds, killed, also where the first is not back yet. */
   async restartNodes(): Promise<void> {
     await Promise.all([this.#replace(0, 'SIGTERM', 1 / 3), this.#replace(1, 'SIGKILL', 2 / 3)]);
-  }
-
-  heal(): void {
-    for (const link of this.links) {
-      link.faults.delayMs = 0;
-      link.accept();
-      link.resume();
-    }
   }
 
   /** By conversation, in order. */

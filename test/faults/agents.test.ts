@@ -1,23 +1,16 @@
 import pg from 'pg';
 import t from 'tap';
 import { agentKills } from '../campaigns/agent-kills.ts';
+import { streams } from '../campaigns/streams.ts';
 import { AgentCluster, ReplyReader, transcript } from '../support/agent-cluster.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { until } from '../support/until.ts';
 
-t.test(
-  'a node that is killed while its agents write leaves nothing streaming, and no reader behind',
-  async (t) => {
-    const figures = await agentKills(t, { seed: 3, rounds: 1, runs: 2 });
-    t.strictSame(figures.problems, []);
-    t.equal(figures.runs.failed, 2, 'the kill met both');
-  },
-);
+const cluster = await AgentCluster.startBehindLinks(t, 3, 'first', 'second');
 
 t.test(
   'a model that fails over is read alike on both nodes, from the start, late and after a cut',
   async (t) => {
-    const cluster = await AgentCluster.start(t, 'first', 'second');
     const { models, nodes } = cluster;
     const [a, b] = nodes;
     const id = await cluster.createConversation('Watch');
@@ -78,6 +71,22 @@ t.test(
     });
     // Who was cut off may have missed pieces, and has the text all the same.
     for (const index of [0, 1, 3, 4]) t.strictSame(readers[index]?.matched, [true], `reader ${index}`);
+  },
+);
+
+t.test('a short run of the campaign of streams', async (t) => {
+  const figures = await streams(t, { seed: 3, conversations: 2, questions: 2, readers: 4, cluster });
+  t.strictSame(figures.problems, [], JSON.stringify(figures));
+  t.equal(figures.replies, 6);
+  t.ok(figures.whole > 0 && figures.overtaken > 0, JSON.stringify(figures));
+});
+
+t.test(
+  'a node that is killed while its agents write leaves nothing streaming, and no reader behind',
+  async (t) => {
+    const figures = await agentKills(t, { seed: 3, rounds: 1, runs: 2, cluster, endsLeases: true });
+    t.strictSame(figures.problems, []);
+    t.equal(figures.runs.failed, 2, 'the kill met both');
   },
 );
 

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
+import { delivery } from '../campaigns/delivery.ts';
 import { checkCluster, Load, onFreshGroup, startCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -11,7 +12,7 @@ t.test('FLUSHALL and a counter rewound by hand under load: no number twice, no e
   const client = new Redis(redis.url);
   t.teardown(() => client.disconnect());
   const listeners = await Promise.all([nodes[0].listen(conversationId), nodes[1].listen(conversationId)]);
-  const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, `n${index}`));
+  const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, { label: `n${index}` }));
   const grown = (by: number) => {
     const target = loads[0]!.acknowledged.length + by;
     return until(() => loads[0]!.acknowledged.length >= target, { what: 'more sends', timeoutMs: 10_000 });
@@ -45,7 +46,7 @@ t.test('Redis restarted under load: service is back within a second of it', asyn
   const cluster = await onFreshGroup(shared);
   const { nodes, conversationId, redis } = cluster;
   const listeners = await Promise.all([nodes[0].listen(conversationId), nodes[1].listen(conversationId)]);
-  const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, `r${index}`));
+  const loads = nodes.map((node, index) => new Load(t, () => node, conversationId, { label: `r${index}` }));
   await until(() => loads[1]!.acknowledged.length >= 50, { what: 'some sends' });
   await redis.kill();
   await redis.start();
@@ -106,3 +107,9 @@ for (const fault of ['stopped', 'hung'] as const) {
     },
   );
 }
+
+t.test('a short run of the delivery campaign', async (t) => {
+  const figures = await delivery(t, { seed: 7, faults: 4, cluster: await onFreshGroup(shared) });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.acknowledged > 100);
+});

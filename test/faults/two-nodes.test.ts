@@ -1,6 +1,9 @@
 import t from 'tap';
+import { idempotency } from '../campaigns/idempotency.ts';
+import { scheduled } from '../campaigns/scheduled.ts';
 import { deliveryProblems } from '../support/check-delivery.ts';
 import { checkCluster, onFreshGroup, startCluster } from '../support/cluster.ts';
+import type { TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';
 
 const shared = await startCluster(t);
@@ -77,6 +80,70 @@ t.test('a subscriber that joins under load gets replay and live as one', async (
   t.same(await checkCluster(cluster, listeners, []), []);
   for (const listener of listeners) t.equal(listener.created().length, 600);
 });
+
+t.test('a draft that is approved on two nodes at once is sent once', async (t) => {
+  const { nodes } = shared;
+  const { demo } = nodes[0];
+  const conversationId = demo.conversations.case;
+  const token = demo.users.grace.access_token;
+  const listeners = await Promise.all(nodes.map((node) => node.listen(conversationId)));
+  const act = (node: TestNode, id: unknown, name: string, body: object = {}) =>
+    node.call('POST', `/v1/messaging/messages/${id}/actions/${name}`, body, token);
+  const draft = async (node: TestNode) => {
+    const { body } = await node.send(conversationId, { mode: 'draft', channel: 'message' }, token);
+    return body;
+  };
+
+  const sent: { status: number; body: Record<string, unknown> }[] = [];
+  for (let round = 0; round < 6; round++) {
+    const { id } = await draft(nodes[round % 2 === 0 ? 0 : 1]);
+    const answers = await Promise.all([...nodes, ...nodes].map((node) => act(node, id, 'approve')));
+    t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409, 409], `round ${round}`);
+    sent.push(...answers.filter(({ status }) => status === 200));
+  }
+  // The customer writes through the other node at that moment: an approval that has not seen it is refused.
+  for (let round = 0; round < 6; round++) {
+    const { id } = await draft(nodes[0]);
+    const seen = sent.reduce((most, { body }) => Math.max(most, Number(body.sequence)), 0);
+    const [approval, question] = await Promise.all([
+      act(nodes[0], id, 'approve', { if_last_sequence: seen }),
+      nodes[1].send(conversationId, {}, demo.customer.access_token),
+    ]);
+    t.equal(question.status, 201);
+    sent.push(question);
+    if (approval.status === 200) {
+      t.ok(Number(approval.body.sequence) < Number(question.body.sequence), 'the customer came behind it');
+      sent.push(approval);
+    } else {
+      t.match(approval, { status: 409, body: { error: { param: 'if_last_sequence' } } });
+      await act(nodes[1], id, 'reject');
+    }
+  }
+  const acknowledged = sent.map(({ body, status }) => ({
+    ...{ clientMessageId: '', status },
+    sequence: Number(body.sequence),
+  }));
+  t.strictSame(await checkCluster({ ...shared, conversationId }, listeners, acknowledged), []);
+  for (const listener of listeners) {
+    t.equal(listener.created().length, acknowledged.length, 'each approved draft came once');
+  }
+});
+
+t.test('a short run of the idempotency campaign', async (t) => {
+  const figures = await idempotency(t, { seed: 3, keys: 80, cluster: shared });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.interrupted + figures.inProgress > 0, 'something was in the way');
+});
+
+t.test(
+  'Redis away when they are due, then a node killed half-way: each is sent once, none early',
+  async (t) => {
+    const cluster = await onFreshGroup(shared);
+    const figures = await scheduled(t, { seed: 7, faults: ['away', 'killed'], messages: 100, cluster });
+    t.same(figures.problems, [], JSON.stringify(figures));
+    t.ok(figures.sent > 100 && figures.canceled > 0, JSON.stringify(figures));
+  },
+);
 
 t.test('the checker finds what is wrong', async (t) => {
   const stored = [1, 2, 3, 4];

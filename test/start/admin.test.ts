@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { isValidApiKey } from '../../src/accounts/keys.ts';
@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
+import { seedCluster } from '../support/seed-cluster.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { freshDirectory, runParley } from './parley.ts';
 
@@ -183,6 +184,9 @@ t.test('the command itself: JSON and 0, one line and 1, one line and 2', async (
 
 t.test('without DATABASE_URL it uses the embedded Postgres, running or not', async (t) => {
   const dataDir = freshDirectory(t);
+  // Postgres runs as another user when we are root: it has to pass through.
+  chmodSync(dataDir, 0o711);
+  await seedCluster(dataDir);
   const env = { PARLEY_DATA_DIR: dataDir };
   const first = await runParley(['admin', 'account', 'create', '--name', 'Before the first start'], env);
   t.match(first, { code: 0, stderr: '' });

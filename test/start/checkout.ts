@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Teardown } from '../support/teardown.ts';
 import { freshDirectory, ROOT } from './parley.ts';
 
@@ -19,11 +19,16 @@ export const isRoot = process.getuid?.() === 0;
  */
 export function copyCheckout(t: Teardown, owner?: Owner): string {
   const directory = freshDirectory(t);
-  const parts = ['node_modules', 'package.json', 'src', 'migrations'].map((name) => join(ROOT, name));
-  try {
-    execFileSync('cp', ['-al', ...parts, directory], { stdio: 'ignore' });
-  } catch {
-    execFileSync('cp', ['-a', ...parts, directory]);
+  const parts = ['package.json', 'src', 'migrations', 'node_modules/.bin', ...packages()];
+  for (const [parent, paths] of Map.groupBy(parts, dirname)) {
+    const target = join(directory, parent);
+    mkdirSync(target, { recursive: true });
+    const sources = paths.map((path) => join(ROOT, path));
+    try {
+      execFileSync('cp', ['-al', ...sources, target], { stdio: 'ignore' });
+    } catch {
+      execFileSync('cp', ['-a', ...sources, target]);
+    }
   }
   if (owner !== undefined) {
     chownSync(directory, owner.uid, owner.gid);
@@ -31,3 +36,18 @@ export function copyCheckout(t: Teardown, owner?: Owner): string {
   }
   return directory;
 }
+
+/** Those that are installed for more than development, each with what is nested in it. */
+function packages(): string[] {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+  return Object.entries(packages)
+    .filter(([path, { dev, devOptional }]) => NOT_NESTED.test(path) && !dev && !devOptional)
+    .map(([path]) => path)
+    .filter((path) => existsSync(join(ROOT, path)));
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>;
+}
+
+const NOT_NESTED = /^node_modules\/(?!.*\/node_modules\/)/;

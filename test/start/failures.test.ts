@@ -1,9 +1,13 @@
-/** What keeps a start from succeeding is one line and exit code 1, soon; what it had started is stopped. */
+/** What keeps a start from succeeding is one line and exit code 1; what it had started is stopped. */
 
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import { startApp } from '../../src/app.ts';
+import { type Environment, readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -12,7 +16,7 @@ import {
   type Finished,
   freePort,
   freshDirectory,
-  ROOT,
+  PARLEY,
   runParley,
   startParley,
 } from './parley.ts';
@@ -50,72 +54,82 @@ t.test('a port that is taken', async (t) => {
 });
 
 t.test('a Postgres that is not there', async (t) => {
-  const env = { PORT: '0', DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${await freePort()}/x` };
-  isOneLine(t, await runParley(['start'], env), /Postgres at 127\.0\.0\.1:\d+\/x/);
+  const env = { DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${await freePort()}/x` };
+  t.match(await refusalOf(t, env), /^cannot reach Postgres at 127\.0\.0\.1:\d+\/x: /);
 });
 
 t.test('a Postgres that does not answer', async (t) => {
   const { port } = await listen(t);
-  const env = { PORT: '0', DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` };
-  isOneLine(t, await runParley(['start'], env), /Postgres/);
+  const env = { DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` };
+  t.match(await refusalOf(t, env), /Postgres/);
 });
 
 t.test('a Redis that is not there', async (t) => {
   const { url } = await createTestDatabase(t);
   const redis = `redis://:hunter2@127.0.0.1:${await freePort()}`;
-  isOneLine(t, await runParley(['start'], { PORT: '0', DATABASE_URL: url, REDIS_URL: redis }), /redis/i);
+  t.match(await refusalOf(t, { DATABASE_URL: url, REDIS_URL: redis }), /redis/i);
 });
 
 t.test('nodes that could not work together are refused', async (t) => {
   const { url } = await createTestDatabase(t);
-  const alone = { PORT: '0', DATABASE_URL: url, PARLEY_DRAIN_MS: '0' };
+  const alone = { DATABASE_URL: url };
   const together = { ...alone, REDIS_URL: await testRedisUrl(t) };
-
-  const first = startParley(t, alone);
-  await first.logs(/"started"/);
+  const first = await startApp({ config: readConfig({ PORT: '0', ...alone }), log: createLog('silent') });
+  t.teardown(() => first.close());
   // At once: each waits a while for a lock that a killed node may have left.
-  const refused = [alone, together].map((env) => runParley(['start'], env));
-  for (const finished of refused) isOneLine(t, await finished, /REDIS_URL/);
-  first.child.kill('SIGTERM');
-  t.equal((await first.ended).code, 0);
-
-  const nodes = [startParley(t, together), startParley(t, together)];
-  for (const node of nodes) await node.logs(/"started"/);
-  isOneLine(t, await runParley(['start'], alone), /REDIS_URL/);
-  for (const { child } of nodes) child.kill('SIGTERM');
-  for (const { ended } of nodes) t.equal((await ended).code, 0);
+  const refused = [alone, together].map((env) => refusalOf(t, env));
+  for (const refusal of refused) t.match(await refusal, /REDIS_URL/);
 });
 
-t.test('who may reach it: this machine with the demo account, everybody without', async (t) => {
-  const demo = await freePort();
-  const withDemo = startParley(t, { PORT: String(demo), PARLEY_DATA_DIR: freshDirectory(t) });
+t.test('with the demo account only this machine may reach it', async (t) => {
   const { url } = await createTestDatabase(t);
-  const plain = await freePort();
-  const without = startParley(t, { PORT: String(plain), DATABASE_URL: url });
-  await Promise.all([withDemo.logs(/"started"/), without.logs(/"started"/)]);
-  t.ok(await canConnect('127.0.0.1', demo));
+  const port = await freePort();
+  const env = {
+    PORT: String(port),
+    DATABASE_URL: url,
+    PARLEY_DEMO: 'on',
+    PARLEY_DATA_DIR: freshDirectory(t),
+  };
+  await startParley(t, env).logs(/"started"/);
+  t.ok(await canConnect('127.0.0.1', port));
   // On Linux all of 127.0.0.0/8 is this machine: 127.0.0.2 stands for another interface.
-  t.notOk(await canConnect('127.0.0.2', demo));
-  t.ok(await canConnect('127.0.0.2', plain));
-  t.equal(without.stdout, '', 'there is nothing to paste');
+  t.notOk(await canConnect('127.0.0.2', port));
 });
 
-t.test('a fatal error while it runs: logged, an orderly stop, exit code 1', async (t) => {
+t.test('without it everybody; a fatal error: logged, an orderly stop, exit code 1', async (t) => {
   const { url } = await createTestDatabase(t);
+  const port = await freePort();
   // Loaded into the process as an operator might load a profiler; the product knows nothing of it.
   const bomb = 'data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("boom")})';
+  const [node, quickly, main] = PARLEY;
   const running = startParley(
     t,
-    { PORT: '0', DATABASE_URL: url },
-    { command: [process.execPath, '--import', bomb, join(ROOT, 'src/main.ts')] },
+    { PORT: String(port), DATABASE_URL: url },
+    { command: [node, quickly, '--import', bomb, main] },
   );
   await running.logs(/"started"/);
+  t.ok(await canConnect('127.0.0.2', port));
   running.child.kill('SIGUSR2');
-  const { code, stderr } = await running.ended;
+  const { code, stdout, stderr } = await running.ended;
   t.equal(code, 1);
+  t.equal(stdout, '', 'there is nothing to paste');
   t.match(stderr, /"level":60.*boom.*uncaughtException/);
   t.match(stderr, /"stopped"/, 'everything was released');
 });
+
+/** What a start in this process is refused with, which `main` says in the line that the others above look at. */
+async function refusalOf(t: Test, env: Environment): Promise<string> {
+  const said: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void said.push(line) });
+  const started = startApp({ config: readConfig({ PORT: '0', ...env }), log });
+  const refusal = await started.then(
+    () => 'it started',
+    ({ message }: Error) => message,
+  );
+  t.notMatch(refusal, /hunter2|\n/, 'one line, without the password');
+  t.strictSame(said, [], 'and nothing besides');
+  return refusal;
+}
 
 /** Reasonable means: nobody looks at the clock. The time is the process's own, whatever else the machine does. */
 function isOneLine(t: Test, { code, stdout, stderr }: Finished, words: RegExp): void {

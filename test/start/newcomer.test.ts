@@ -9,6 +9,9 @@ import { until } from '../support/until.ts';
 import { copyCheckout, isRoot, NOBODY, type Owner } from './checkout.ts';
 import { freePort, isAlive, type Running, runProgram, signalGroup, startParley } from './parley.ts';
 
+// Most of the time each waits for processes of its own.
+t.jobs = 2;
+
 t.test('in a directory that its owner alone may enter', async (t) => {
   const directory = copyCheckout(t);
   const port = await freePort();

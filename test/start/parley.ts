@@ -10,6 +10,13 @@ import { until } from '../support/until.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
+/** As a stranger runs it, but for what makes it start sooner. */
+export const PARLEY = [
+  process.execPath,
+  `--import=${join(ROOT, 'test/support/quick-start.js')}`,
+  join(ROOT, 'src/main.ts'),
+] as const;
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -18,7 +25,8 @@ export interface Finished {
 
 /** Runs a subcommand to its end. */
 export function runParley(args: readonly string[], env: NodeJS.ProcessEnv, cwd = ROOT): Promise<Finished> {
-  return runProgram(process.execPath, [join(ROOT, 'src/main.ts'), ...args], env, cwd);
+  const [file, ...rest] = PARLEY;
+  return runProgram(file, [...rest, ...args], env, cwd);
 }
 
 export function runProgram(
@@ -82,15 +90,14 @@ export class Running {
 }
 
 export interface StartOptions extends SpawnOptions {
-  /** Default: `node src/main.ts start`. */
+  /** Default: `PARLEY` and `start`. */
   readonly command?: readonly [file: string, ...args: string[]];
 }
 
 /** Starts it in a process group of its own; it is gone, with all its children, when the test ends. */
 export function startParley(t: Teardown, env: NodeJS.ProcessEnv, options: StartOptions = {}): Running {
   const { command, ...spawnOptions } = options;
-  const start = [process.execPath, join(ROOT, 'src/main.ts'), 'start'];
-  const [file, args] = inCleanEnvironment(command ?? start, env);
+  const [file, args] = inCleanEnvironment(command ?? [...PARLEY, 'start'], env);
   const child = spawn(file, args, {
     cwd: ROOT,
     detached: true,

@@ -1,45 +1,67 @@
+import type pg from 'pg';
 import type { Message } from '../../src/client/index.ts';
 import { connect } from '../../src/client/index.ts';
+import type { FaultProxy } from './fault-proxy.ts';
+import { startLinks } from './link-faults.ts';
 import { ModelServer } from './model-server.ts';
 import { startNode, type TestNode } from './node.ts';
 import { createTestDatabase } from './postgres.ts';
 import { startRedis } from './redis.ts';
 import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
 
 /** Two nodes over one Postgres and one Redis, whose agents ask a provider of the test. */
 export class AgentCluster {
   readonly databaseUrl: string;
   readonly models: ModelServer;
   readonly nodes: TestNode[] = [];
-  readonly #start: (dataDir?: string) => Promise<TestNode>;
+  /** Of each node to Redis; empty: they have none of their own. */
+  readonly links: readonly FaultProxy[];
+  readonly #start: (index: number) => Promise<TestNode>;
 
   /** `chain`: the models of every tier. */
-  static async start(t: Teardown, ...chain: readonly string[]): Promise<AgentCluster> {
+  static start(t: Teardown, ...chain: readonly string[]): Promise<AgentCluster> {
+    return AgentCluster.#startOver(t, undefined, chain);
+  }
+
+  /** Each node with a link of its own to Redis. */
+  static startBehindLinks(t: Teardown, seed: number, ...chain: readonly string[]): Promise<AgentCluster> {
+    return AgentCluster.#startOver(t, seed, chain);
+  }
+
+  static async #startOver(t: Teardown, seed: number | undefined, chain: readonly string[]) {
     const { url: databaseUrl } = await createTestDatabase(t);
     const redis = await startRedis(t);
+    const links = seed === undefined ? [] : await startLinks(t, { redis, seed, count: 2 });
     const models = await ModelServer.start(t);
     const env = { ...models.env(...chain), PARLEY_SOCKET_SOCKETS_PER_ACTOR: '10000' };
-    const cluster = new AgentCluster(databaseUrl, models, (dataDir) =>
-      startNode(t, { databaseUrl, redisUrl: redis.url, env, ...(dataDir !== undefined && { dataDir }) }),
-    );
+    const cluster = new AgentCluster({ databaseUrl, models, links }, (index) => {
+      const link = links[index];
+      const dataDir = cluster.nodes[index]?.dataDir;
+      return startNode(t, {
+        ...{ databaseUrl, env },
+        redisUrl: link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`,
+        ...(dataDir !== undefined && { dataDir }),
+      });
+    });
     // One after the other: the first makes the demo account.
-    for (let n = 0; n < 2; n++) cluster.nodes.push(await cluster.#start());
+    for (let n = 0; n < 2; n++) cluster.nodes.push(await cluster.#start(n));
     return cluster;
   }
 
   private constructor(
-    databaseUrl: string,
-    models: ModelServer,
-    start: (dataDir?: string) => Promise<TestNode>,
+    { databaseUrl, models, links }: Pick<AgentCluster, 'databaseUrl' | 'models' | 'links'>,
+    start: (index: number) => Promise<TestNode>,
   ) {
     this.databaseUrl = databaseUrl;
     this.models = models;
+    this.links = links;
     this.#start = start;
   }
 
   /** In place of one that was killed. */
   async restart(index: number): Promise<void> {
-    this.nodes[index] = await this.#start(this.nodes[index]!.dataDir);
+    this.nodes[index] = await this.#start(index);
   }
 
   /** With ada, and the demo agent that answers whatever people say there. */
@@ -65,6 +87,8 @@ export class ReplyReader {
   writing = '';
   /** Of each text that was written before its eyes: whether the pieces made what was sealed. */
   readonly matched: boolean[] = [];
+  /** How often it had everything that was there when it came, or came back. */
+  timesLive = 0;
   readonly #messages = new Map<number, Message>();
 
   /** `url` is asked before each connection. */
@@ -77,10 +101,16 @@ export class ReplyReader {
       mostWaitMs: 1_000,
     });
     t.teardown(() => client.close());
+    client.on('state', (state) => {
+      if (state === 'live') this.timesLive += 1;
+    });
     const show = (message: Message) => void this.#messages.set(message.sequence!, message);
     client.subscribe(conversationId, {
       afterSequence: 0,
-      onMessage: show,
+      onMessage: (message) => {
+        show(message);
+        if (message.streaming_state === 'streaming') this.writing = message.body ?? '';
+      },
       onUpdate: show,
       onWriting: ({ body }) => {
         this.writing = body;
@@ -95,9 +125,30 @@ export class ReplyReader {
   }
 }
 
-export function transcript(
-  messages: readonly Pick<Message, 'sequence' | 'body' | 'streaming_state'>[],
-): string {
+/** Where readers end with something else than Postgres, given the time to catch up. */
+export async function differences(
+  database: Pick<pg.Pool, 'query'>,
+  readers: readonly ReplyReader[],
+): Promise<string[]> {
+  const { rows } = await database.query<StoredMessage>(
+    `SELECT conversation_id, sequence::int, body, streaming_state FROM messages
+     WHERE status = 'sent' AND conversation_id = ANY($1) ORDER BY sequence`,
+    [[...new Set(readers.map(({ conversationId }) => conversationId))]],
+  );
+  const stored = Map.groupBy(rows, ({ conversation_id }) => conversation_id);
+  const expected = ({ conversationId }: ReplyReader) => transcript(stored.get(conversationId) ?? []);
+  const differing = () => readers.filter((reader) => reader.view() !== expected(reader));
+  await until(() => differing().length === 0, { what: 'all views', timeoutMs: 30_000 }).catch(() => {});
+  return differing().map((reader) => `a reader has ${reader.view()} instead of ${expected(reader)}`);
+}
+
+type ShownMessage = Pick<Message, 'sequence' | 'body' | 'streaming_state'>;
+
+interface StoredMessage extends ShownMessage {
+  readonly conversation_id: string;
+}
+
+export function transcript(messages: readonly ShownMessage[]): string {
   return messages
     .map(({ sequence, body, streaming_state }) => `${sequence} ${streaming_state ?? 'sent'}: ${body}\n`)
     .join('');

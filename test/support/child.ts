@@ -18,9 +18,10 @@ export function startChild(
   args: readonly string[],
   options: SpawnOptions = {},
 ): Child {
-  const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
+  const here = (name: string) => join(import.meta.dirname, name);
+  const child = spawn(process.execPath, [`--import=${here('quick-start.js')}`, here(script), ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Not the test runner's NODE_OPTIONS: they load its hooks.
+    // Nothing of the test runner's, which would load its hooks.
     env: { PATH: process.env.PATH },
     ...options,
   });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { deliveryProblems } from './check-delivery.ts';
 import { type Listener, startNode, type TestNode } from './node.ts';
 import { createTestDatabase } from './postgres.ts';
@@ -19,7 +20,7 @@ export async function startCluster(t: Teardown): Promise<Cluster> {
   const { url: databaseUrl } = await createTestDatabase(t);
   const redis = await startRedis(t);
   const options = { databaseUrl, redisUrl: redis.url };
-  const nodes: [TestNode, TestNode] = [await startNode(t, options), await startNode(t, options)];
+  const nodes = await Promise.all([startNode(t, options), startNode(t, options)]);
   return {
     nodes,
     redis,
@@ -52,16 +53,32 @@ export interface Sent {
   readonly status: number | undefined;
 }
 
+export interface LoadOptions {
+  /** Of the client ids. */
+  readonly label: string;
+  readonly width?: number;
+  /** Between two sends of a caller. 0: none while it is answered. */
+  readonly pauseMs?: number;
+}
+
+/** What would send, or be refused, all the time leaves nothing of the processor to those that are tested. */
+const PAUSE_MS = 10;
+
 /**
- * Keeps `width` sends in flight on a node until stopped, each tried once. A send that gets no answer
- * counts as not acknowledged.
+ * Keeps `width` callers sending to a node until stopped, each send tried once. One that gets no answer counts as
+ * not acknowledged.
  */
 export class Load {
   readonly sent: Sent[] = [];
   readonly #workers: Promise<void>[];
   #stopped = false;
 
-  constructor(t: Teardown, node: () => TestNode, conversationId: string, label: string, width = 8) {
+  constructor(
+    t: Teardown,
+    node: () => TestNode,
+    conversationId: string,
+    { label, width = 8, pauseMs = PAUSE_MS }: LoadOptions,
+  ) {
     t.teardown(() => {
       this.#stopped = true;
     });
@@ -74,8 +91,7 @@ export class Load {
           .catch(() => undefined);
         const sequence = answer?.status === 201 ? Number(answer.body.sequence) : undefined;
         this.sent.push({ clientMessageId, sequence, status: answer?.status });
-        // A node that is away refuses connections at once.
-        if (answer === undefined) await new Promise((resolve) => setImmediate(resolve));
+        if (sequence === undefined || pauseMs > 0) await pause(pauseMs || PAUSE_MS);
       }
     };
     this.#workers = Array.from({ length: width }, work);
@@ -107,7 +123,7 @@ export async function checkCluster(
   const stored = await node.page(cluster.conversationId);
   const sequences = stored.map(({ sequence }) => sequence);
   const last = sequences.at(-1) ?? 0;
-  await until(() => listeners.every((listener) => (listener.sequences().at(-1) ?? 0) >= last), {
+  await until(() => listeners.every((listener) => (listener.created().at(-1)?.sequence ?? 0) >= last), {
     what: `everybody to get ${last}: ${listeners.map((listener) => listener.sequences().at(-1))}`,
     timeoutMs: 15_000,
   });

@@ -22,7 +22,11 @@ export class Contract {
   static #ofProcess: Promise<Contract> | undefined;
 
   readonly #operations: readonly Operation[];
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  // Most schemas are asked a few times: to compile them quickly counts for more than what comes of it.
+  readonly #ajv = new Ajv2020({
+    ...{ strict: false, allErrors: true, inlineRefs: false },
+    code: { optimize: false },
+  });
   /** By the text of the schema: all refusals share one. */
   readonly #checks = new Map<string, ValidateFunction>();
 

@@ -7,16 +7,23 @@ export interface UntilOptions {
   readonly what: string;
 }
 
-/** Asks every few milliseconds until the answer is truthy, and resolves with it. */
+/**
+ * Asks until the answer is truthy, and resolves with it: every few milliseconds, and more rarely the longer it takes,
+ * for whoever is waited for needs the processor too.
+ */
 export async function until<T>(
   condition: () => T | Promise<T>,
   { timeoutMs = 5_000, what }: UntilOptions,
 ): Promise<NonNullable<T>> {
-  const deadline = Date.now() + timeoutMs;
+  const startedAt = performance.now();
   for (;;) {
     const answer = await condition();
     if (answer) return answer;
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
-    await delay(5);
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    await delay(Math.min(LEAST_MS + waitedMs / 20, MOST_MS));
   }
 }
+
+const LEAST_MS = 5;
+const MOST_MS = 50;

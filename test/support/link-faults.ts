@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FaultProxy, type Faults } from './fault-proxy.ts';
+import type { Random } from './random.ts';
+import type { TestRedis } from './redis.ts';
+import type { Teardown } from './teardown.ts';
+
+/** A way of its own to Redis for each node. */
+export async function startLinks(
+  t: Teardown,
+  { redis, seed, count }: { readonly redis: TestRedis; readonly seed: number; readonly count: number },
+): Promise<FaultProxy[]> {
+  const links: FaultProxy[] = [];
+  for (let index = 0; index < count; index++) {
+    const link = await FaultProxy.start({ target: redis, seed: seed + index, faults: { holdMs: IN_ORDER } });
+    t.teardown(() => link.close());
+    links.push(link);
+  }
+  return links;
+}
+
+/** One frame in ten comes late. Not a node's own proofs: those find out about the link as it is. */
+export function disorder(links: readonly FaultProxy[]): void {
+  for (const { faults } of links) faults.holdMs = OVERTAKEN;
+}
+
+const OVERTAKEN: Faults['holdMs'] = ({ channel }, random) =>
+  channel.includes('{cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0;
+
+/** Not undefined: connections are looked into from the start. */
+const IN_ORDER = () => 0;
+
+/** What goes wrong on these links, by name; each is over when it resolves. */
+export function linkFaults(
+  links: readonly FaultProxy[],
+  random: Random,
+): Readonly<Record<string, () => Promise<void> | void>> {
+  return {
+    'link cut': () => random.pick(links).cut(),
+    'connection cut': () => random.pick(links).cutOne(),
+    'both links cut': () => {
+      for (const link of links) link.cut();
+    },
+    'link away': async () => {
+      const link = random.pick(links);
+      link.refuse();
+      await pause(100 + random.below(900));
+      link.accept();
+    },
+    'link hung': async () => {
+      const link = random.pick(links);
+      link.pause(random.pick([['up'], ['down'], ['up', 'down']] as const));
+      await pause(100 + random.below(2_900));
+      link.resume();
+    },
+    'link slow': async () => {
+      const link = random.pick(links);
+      link.faults.delayMs = 5 + random.below(295);
+      await pause(500 + random.below(1_500));
+      link.faults.delayMs = 0;
+    },
+  };
+}
+
+/** Everything passes again, at once and in order. */
+export function heal(links: readonly FaultProxy[]): void {
+  for (const link of links) {
+    link.faults.delayMs = 0;
+    if (link.faults.holdMs !== undefined) link.faults.holdMs = IN_ORDER;
+    link.accept();
+    link.resume();
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Loaded in front of each test file (package.json, tap). Of what tap does for comfort, two things cost more processor
+ * time than the tests:
+ *
+ * - Its loader hook, which is for coverage alone, sends every module through a worker. Without `register` there is
+ *   none.
+ * - It follows every promise to know which test an error belongs to that nobody waits for. Without `createHook` such
+ *   an error ends the process, with its stack on standard error, and fails the file.
+ */
+
+import asyncHooks from 'node:async_hooks';
+import module from 'node:module';
+import './quick-start.js';
+
+const none = { enable: () => none, disable: () => none };
+module.register = () => undefined;
+asyncHooks.createHook = () => none;
+module.syncBuiltinESMExports();
+
+// Not for what a test starts.
+delete process.env.NODE_OPTIONS;
