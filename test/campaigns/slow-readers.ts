@@ -13,7 +13,7 @@ export interface SlowReadersOptions {
   readonly readers: number;
   /** How many of them stop reading. */
   readonly stalled: number;
-  /** Of 41 KB each, to those that stop. */
+  /** Of 41 KB each, to those that stop; more of them where kernels keep that many. */
   readonly floodMessages: number;
 }
 
@@ -83,7 +83,8 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
 
   await clients.watch();
   await clients.stall(stalled);
-  for (let n = 0; n < floodMessages; n++) await flood(node, flooded);
+  const overflow = Math.max(floodMessages, Math.ceil((kernelBytes() + 2 * 1_048_576) / BODY.length));
+  for (let n = 0; n < overflow; n++) await flood(node, flooded);
   const withStalledMb = memory.take();
   // The others go on meanwhile, and behind it.
   await load.sends(MESSAGES_PER_SECOND);
@@ -111,7 +112,7 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
     seed,
     readers,
     stalled,
-    floodMb: Math.round((floodMessages * BODY.length) / 1e6),
+    floodMb: Math.round((overflow * BODY.length) / 1e6),
     delivered,
     missing,
     doubled,
@@ -150,6 +151,16 @@ async function createConversation(node: TestNode): Promise<string> {
     participants: [{ type: 'user', actor_id: node.demo.users.ada.id }],
   });
   return String(body.id);
+}
+
+/** What the two kernels may keep of a connection between the server and who does not read. */
+function kernelBytes(): number {
+  try {
+    const most = (name: string) => Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8').split(/\s+/)[2]);
+    return most('tcp_rmem') + most('tcp_wmem');
+  } catch {
+    return 12_000_000;
+  }
 }
 
 /** Resolves with the number of the message. */
