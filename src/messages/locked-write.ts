@@ -5,6 +5,7 @@ import { type MessageRow, withParts } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
+import { Turns } from '../lifecycle.ts';
 import {
   ENTER_TIMELINE,
   type InsertedRow,
@@ -20,7 +21,6 @@ import {
   unavailable,
   type WriteOptions,
 } from './outgoing.ts';
-import { Turns } from './turns.ts';
 
 /** What is to enter the timeline, as it was decided under the lock. */
 export type Entry =

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { tellRightsChanged } from '../../src/accounts/rights-changed.ts';
+import { RIGHTS_CHANGED, tellRightsChanged } from '../../src/accounts/rights-changed.ts';
 import { continueIfDecided } from '../../src/agents/runs/approvals.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import type { RunRow } from '../../src/agents/runs/store.ts';
@@ -320,12 +320,22 @@ async function becomes(agentId: string, place: { role?: 'viewer'; membership?: '
     await tx.updateTable('participants').set(place).where('actor_id', '=', actor_id).execute();
     await tellRightsChanged(tx, [group]);
   });
+  await rightsTold();
 }
 
 async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.updateTable('accounts').set({ subscription }).where('id', '=', demo.account_id).execute();
     await tellRightsChanged(tx, [demo.account_id]);
+  });
+  await rightsTold();
+}
+
+/** A change counts once it was told: until then what a node knows of rights may be older. */
+function rightsTold(): Promise<unknown> {
+  const waiting = database.kysely.selectFrom('outbox').select('id').where('topic', '=', RIGHTS_CHANGED);
+  return until(async () => (await waiting.execute()).length === 0, {
+    what: 'the rights that changed to be told',
   });
 }
 

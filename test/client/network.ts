@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, connect as dial, type Socket } from 'no
 import type { Teardown } from '../support/teardown.ts';
 
 /** What lies between a client and the gateways: passes bytes on to one of them, and can be cut. */
-export class Network {
+class Network {
   readonly url: string;
   /** The base URL of the gateway that new connections lead to. */
   target: string;

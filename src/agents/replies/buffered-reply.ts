@@ -10,14 +10,6 @@ export class BufferedReply implements Reply {
     return this.#text.body;
   }
 
-  get attempt(): number {
-    return this.#text.attempt;
-  }
-
-  get full(): boolean {
-    return this.#text.full;
-  }
-
   append(text: string): void {
     this.#text.append(text);
   }

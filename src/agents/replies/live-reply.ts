@@ -81,14 +81,6 @@ export abstract class LiveReply implements Reply {
     return this.#text.body;
   }
 
-  get attempt(): number {
-    return this.#text.attempt;
-  }
-
-  get full(): boolean {
-    return this.#text.full;
-  }
-
   append(text: string): void {
     if (this.#isSaid) return;
     this.#text.append(text);
@@ -122,7 +114,7 @@ export abstract class LiveReply implements Reply {
     const message = { id: this.#id, conversation_id: conversation_id! };
     const isEnded = await completeReply(tx, message, {
       event: this.endEvent,
-      attempt: this.attempt,
+      attempt: this.#text.attempt,
       body: this.body,
       hasAttachments: artifactIds.length > 0,
     });

@@ -6,7 +6,7 @@ export interface Clock {
   after(ms: number, call: () => void): () => void;
 }
 
-export const REAL_CLOCK: Clock = {
+const REAL_CLOCK: Clock = {
   now: () => performance.now(),
   after: (ms, call) => {
     const timer = setTimeout(call, ms);

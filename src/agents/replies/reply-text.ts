@@ -10,6 +10,7 @@ export class ReplyText {
   #attempt = 1;
   /** The first half of a pair, whose second half is still to come. */
   #half = '';
+  /** More was said than a message holds: it ends where it is, until a reset makes room. */
   #full = false;
 
   get body(): string {
@@ -19,11 +20,6 @@ export class ReplyText {
   /** From 1; counts resets. */
   get attempt(): number {
     return this.#attempt;
-  }
-
-  /** More was said than a message holds: it ends where it is. */
-  get full(): boolean {
-    return this.#full;
   }
 
   append(text: string): void {

@@ -10,10 +10,6 @@ export interface Reply {
   readonly messageId: string | null;
   /** The text so far: what readers have, or get within the window. */
   readonly body: string;
-  /** From 1; counts the models that failed over within it. */
-  readonly attempt: number;
-  /** More was said than a message holds: what comes is left out, until a reset makes room. */
-  readonly full: boolean;
 
   /** The model said more. The first text opens the message. Never throws, never waits. */
   append(text: string): void;

@@ -48,7 +48,7 @@ export interface ExecutionOptions {
   readonly instructions: string;
   /** What led to the run, oldest first. */
   readonly history: readonly Turn[];
-  /** Aborts with a Stop. */
+  /** Aborts with a Stop, or with what the run may not go on for. */
   readonly signal: AbortSignal;
 }
 

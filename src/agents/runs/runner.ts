@@ -2,9 +2,8 @@ import type { Authenticator, Identity } from '../../access/authenticate.ts';
 import { EVERYTHING, type Rights } from '../../access/rights.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
-import { Loop } from '../../lifecycle.ts';
+import { Loop, Turns } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
-import { Turns } from '../../messages/turns.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { readTurns } from '../models/history.ts';
@@ -102,8 +101,10 @@ export class Runner {
 
   #concerns(subject: string): boolean {
     if (this.#active.has(subject)) return true;
-    const runs = [...this.#active.values()];
-    return runs.some(({ run }) => run.conversation_id === subject || run.account_id === subject);
+    for (const { run } of this.#active.values()) {
+      if (run.conversation_id === subject || run.account_id === subject) return true;
+    }
+    return false;
   }
 
   #begin(run: RunRow): void {
@@ -234,15 +235,9 @@ export class Runner {
     if (this.#active.size === 0) return;
     const { database, node } = this.#options;
     const asked = [...this.#active.values()];
-    const renewed = new Map(
-      (
-        await renewLeases(
-          database,
-          node,
-          asked.map(({ run }) => run.id),
-        )
-      ).map((row) => [row.id, row]),
-    );
+    const ids = asked.map(({ run }) => run.id);
+    const rows = await renewLeases(database, node, ids);
+    const renewed = new Map(rows.map((row) => [row.id, row]));
     for (const { run, abort } of asked) {
       const row = renewed.get(run.id);
       if (row?.fence !== run.fence) {

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Turns } from '../../messages/turns.ts';
+import { Turns } from '../../lifecycle.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
 import { ToolRefusal } from './tool.ts';
 

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { unlessAborted } from '../../lifecycle.ts';
-import { Turns } from '../../messages/turns.ts';
+import { Turns, unlessAborted } from '../../lifecycle.ts';
 import { ToolRefusal } from './tool.ts';
 
 /**

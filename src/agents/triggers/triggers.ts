@@ -38,11 +38,15 @@ export class Triggers {
       const cached = this.#directory.facts(row.conversation_id);
       const facts = cached instanceof Promise ? await cached : cached;
       if (facts !== undefined && facts.agents.length > 0) await startChats(this.#database, row, facts.agents);
-      await this.#happened({
+      const known = this.#eventAgents.of(row.account_id);
+      const agents = known instanceof Promise ? await known : known;
+      if (agents.length === 0) continue;
+      const happening: Happening = {
         ...{ event: 'message.created', accountId: row.account_id, key: row.id },
         cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at },
         input: { conversation_id: row.conversation_id, message_id: row.id },
-      });
+      };
+      await startByEvent(this.#database, happening, agents);
     }
   }
 
@@ -87,8 +91,7 @@ export class Triggers {
   }
 
   async #happened(happening: Happening): Promise<void> {
-    const cached = this.#eventAgents.of(happening.accountId);
-    const agents = cached instanceof Promise ? await cached : cached;
+    const agents = await this.#eventAgents.of(happening.accountId);
     if (agents.length > 0) await startByEvent(this.#database, happening, agents);
   }
 }
