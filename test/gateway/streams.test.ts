@@ -66,18 +66,21 @@ t.test('replay runs into live without a gap or a double, under load', async (t) 
   let head = 0;
   for (let n = 0; n < 100; n++) head = await send();
   const readers: { readonly recorder: Recorder; readonly after: number }[] = [];
-  let sending = true;
-  const load = (async () => {
-    while (sending) head = Math.max(...(await Promise.all(Array.from({ length: 5 }, () => send()))));
-  })();
   for (let n = 0; n < 20; n++) {
+    let joined = false;
+    // Bounded: where sending is quicker than reading, who joins would never arrive.
+    const load = (async () => {
+      for (let round = 0; round < 50 && !joined; round++) {
+        head = Math.max(...(await Promise.all(Array.from({ length: 5 }, () => send()))));
+      }
+    })();
     // From behind the head as it is now: from a fixed number a quick sender would leave too many behind.
     const reader = { recorder: new Recorder(node), after: head - n * 5 };
     readers.push(reader);
     await (await node.streams.join(ground.conversationId, reader.recorder, reader.after)).run();
+    joined = true;
+    await load;
   }
-  sending = false;
-  await load;
   const last = await send();
   await until(() => readers.every(({ recorder }) => recorder.created().at(-1) === last), {
     what: 'the last message',
