@@ -1,4 +1,5 @@
-import type { Engine, Subscription } from '../engine/engine.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 import { Loop } from '../lifecycle.ts';
 
@@ -22,11 +23,14 @@ export class Rights {
   #subscription: Subscription | undefined;
   #forgetRecovery: (() => void) | undefined;
 
-  /** Listens from here on. Rejects with EngineUnavailableError while the link is away. */
+  /**
+   * Listens from here on. A link that is lost at that moment, as a busy machine loses one while it starts, is waited
+   * for; rejects with EngineUnavailableError where it stays away.
+   */
   static async open(engine: Engine): Promise<Rights> {
     const rights = new Rights(engine);
     try {
-      rights.#subscription = await engine.subscribe(CHANNEL, (frame) => rights.#tell(frame.stream));
+      rights.#subscription = await rights.#listen();
     } catch (error) {
       await rights.#retry.close();
       throw error;
@@ -94,6 +98,18 @@ export class Rights {
     await this.#retry.close();
   }
 
+  async #listen(): Promise<Subscription> {
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await this.#engine.subscribe(CHANNEL, (frame) => this.#tell(frame.stream));
+      } catch (error) {
+        if (!(error instanceof EngineUnavailableError) || performance.now() > deadlineMs) throw error;
+      }
+      await delay(AGAIN_MS);
+    }
+  }
+
   #tell(subject: string): void {
     for (const listener of this.#listeners) listener(subject);
   }
@@ -109,6 +125,8 @@ const CHANNEL = 'rights';
 const HEALTHY_MAX_AGE_MS = 30_000;
 const UNHEALTHY_MAX_AGE_MS = 1_000;
 const RETRY_MS = 500;
+const PATIENCE_MS = 10_000;
+const AGAIN_MS = 100;
 /** Past this many it is cheaper for the other nodes to read everything again. */
 const MAX_UNTOLD = 1_000;
 

@@ -20,6 +20,8 @@ export interface RedisEngineOptions {
   /** `redis://` or `rediss://`, Redis 7 or newer (sharded pub/sub). */
   readonly url: string;
   readonly log: Logger;
+  /** How long `connect` tries again a Redis that is there and does not answer in time, in milliseconds. Default 5,000. */
+  readonly patienceMs?: number;
 }
 
 /**
@@ -44,15 +46,26 @@ export class RedisEngine implements Engine {
   #undecodable = 0;
   #undecodableLoggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Rejects with one line that says which Redis, why, and what to do, when it cannot be reached now. */
+  /**
+   * Rejects with one line that says which Redis, why, and what to do: at once where it refuses, after `patienceMs`
+   * where it does not answer in time, as on a busy machine.
+   */
   static async connect(options: RedisEngineOptions): Promise<RedisEngine> {
-    const engine = new RedisEngine(options);
-    try {
-      await engine.#open();
-      return engine;
-    } catch (error) {
-      const reason = engine.#lastError ?? withoutArguments(error);
-      await engine.close();
+    const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
+    for (;;) {
+      const engine = new RedisEngine(options);
+      let reason: Error;
+      try {
+        await engine.#open();
+        return engine;
+      } catch (error) {
+        reason = engine.#lastError ?? withoutArguments(error);
+        await engine.close();
+      }
+      if (isSlowness(reason) && performance.now() < deadlineMs) {
+        options.log.warn({ err: reason }, 'Redis does not answer in time: trying again');
+        continue;
+      }
       throw new Error(
         `cannot use Redis at ${withoutSecrets(options.url)}: ${describe(reason)}; ` +
           'start Redis 7 or newer there, or correct REDIS_URL, or unset it to run a single node without Redis',
@@ -273,6 +286,7 @@ interface Outbox {
 }
 
 const NODE_ID_BYTES = 12;
+const PATIENCE_MS = 5_000;
 
 /** No call waits for more than 500 ms, and none is kept for a connection that may come. */
 const CONNECTION = {
@@ -380,6 +394,11 @@ function withoutSecrets(url: string): string {
 function withoutArguments(error: unknown): Error {
   if (error instanceof Error && !('command' in error)) return error;
   return new Error(describe(error));
+}
+
+/** Of what ioredis and the link say when an answer does not come in time; refusals have other words. */
+function isSlowness({ message }: Error): boolean {
+  return /timed out|ETIMEDOUT|no proof|lost meanwhile/.test(message);
 }
 
 function describe(reason: unknown): string {
