@@ -211,6 +211,11 @@ function readerOf(ws: WebSocket<Socket>): Reader {
     send: (bytes) => {
       ws.send(bytes, false);
     },
+    sendAll: (frames) => {
+      ws.cork(() => {
+        for (const bytes of frames) ws.send(bytes, false);
+      });
+    },
     join: (topic) => {
       ws.subscribe(topic);
     },

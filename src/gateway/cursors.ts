@@ -31,7 +31,8 @@ export class Cursors {
   readonly #engine: Engine;
   readonly #loop: Loop;
   /** Oldest first: one older than the margin, and all that are younger. */
-  #samples: { readonly takenAtMs: number; readonly xid: string; readonly time: string }[] = [];
+  #samples: Sample[] = [];
+  #current: string | undefined;
   #databaseId = '';
   #secret = '';
 
@@ -64,10 +65,8 @@ export class Cursors {
    * seconds, and none newer than the last proof of its link.
    */
   current(): string {
-    const { xid, time } = this.#samples[0]!;
-    const expiresAtMs = Date.parse(time) + LIFETIME_MS;
-    const content = Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
-    return `${content}.${this.#seal(content).toString('base64url')}`;
+    this.#current ??= this.#write(this.#samples[0]!);
+    return this.#current;
   }
 
   /** Undefined for what no node of this database has handed out. Signed: how far back is read is not for clients to choose. */
@@ -96,6 +95,12 @@ export class Cursors {
     return this.#loop.close();
   }
 
+  #write({ xid, time }: Sample): string {
+    const expiresAtMs = Date.parse(time) + LIFETIME_MS;
+    const content = Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
+    return `${content}.${this.#seal(content).toString('base64url')}`;
+  }
+
   #seal(content: string): Buffer {
     return createHmac('sha256', this.#secret).update(content).digest().subarray(0, SEAL_BYTES);
   }
@@ -111,7 +116,15 @@ export class Cursors {
     this.#databaseId = row!.database_id;
     const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= takenAtMs - MARGIN_MS);
     this.#samples = [...this.#samples.slice(Math.max(aged, 0)), { takenAtMs, ...row! }];
+    this.#current = undefined;
   }
+}
+
+interface Sample {
+  /** `performance.now()` */
+  readonly takenAtMs: number;
+  readonly xid: string;
+  readonly time: string;
 }
 
 const SEAL_BYTES = 16;

@@ -9,6 +9,8 @@ export interface Reader {
   readonly closed: boolean;
   /** Queues one text frame behind everything sent or published to this socket before. */
   send(bytes: Buffer): void;
+  /** The same for several, in as few system calls as they fit into. */
+  sendAll(frames: readonly Buffer[]): void;
   /** Bytes that the socket has not taken yet. */
   readonly bufferedBytes: number;
   /** Resolves when less than `bytes` are buffered, or the socket has closed. */

@@ -10,8 +10,8 @@ export const MAX_REPLAY = 1_000;
 const READ_ROWS = 200;
 const BUFFERED_BYTES = { pauseAbove: 256 * 1024, resumeBelow: 64 * 1024 } as const;
 
-/** What is delivered in the one step that joins the live topic; more is sent ahead of it. */
-const LAST_STEP_FRAMES = 32;
+/** Sent together: four of uWS's writes. */
+const BATCH_BYTES = 64 * 1024;
 
 /** Where a reader stands in a stream. */
 export interface Position {
@@ -53,21 +53,22 @@ export async function sendChanges(
   upToSequence: number,
   cancelled: () => boolean,
 ): Promise<void> {
+  const batch = new Batch(reader);
   for (const frame of frames) {
-    if (cancelled()) return;
     const bytes = frame[reader.audience];
     if (bytes === undefined || (frame.kind === FRAME_KINDS.updated && frame.sequence > upToSequence))
       continue;
-    reader.send(bytes);
-    await waitForReader(reader);
+    if (batch.add(bytes)) await batch.send();
+    if (cancelled()) return;
   }
+  await batch.send();
 }
 
 /**
- * Sends everything between a reader's position and now, in order, each message once, and calls `join`
- * in the same step as the last of it, so that the live topic carries on exactly there. Only numbers
- * that the stream has delivered are read, and those are settled. Ends early, without `join`, when
- * `cancelled` says so.
+ * Sends everything between a reader's position and now, in order, each message once, and calls `join` with
+ * the last of it, so that the live topic carries on exactly there: what is left for it to send comes first.
+ * Only numbers that the stream has delivered are read, and those are settled. Ends early, without `join`,
+ * when `cancelled` says so.
  */
 export async function replay(
   stretches: Stretches,
@@ -76,54 +77,83 @@ export async function replay(
   position: Position,
   ahead: ReadAhead | undefined,
   cancelled: () => boolean,
-  join: () => void,
+  join: (last: readonly Buffer[]) => void,
 ): Promise<void> {
+  const batch = new Batch(reader);
   let next = ahead;
   for (;;) {
     next ??= readAhead(stretches, stream, position.sequence);
     for (; next !== undefined; next = readAhead(stretches, stream, position.sequence)) {
-      await replayStretch(next, reader, position, cancelled);
-      if (cancelled()) return;
+      for (const frame of await next.frames) {
+        if (isDue(frame, reader, position, batch)) await batch.send();
+        if (cancelled()) return;
+      }
+      position.sequence = next.upTo;
     }
+    if (cancelled()) return;
     const frames = stream.journal.since(position.journal);
     if (frames === undefined) {
       // Delivered faster than read: what the journal forgot is in Postgres.
       position.journal = stream.journal.end;
       continue;
     }
-    for (const frame of frames) sendFrame(frame, reader, position);
-    position.journal += frames.length;
-    if (frames.length <= LAST_STEP_FRAMES) return join();
-    await waitForReader(reader);
-    if (cancelled()) return;
+    const isLast = bytesOf(frames, reader) <= BUFFERED_BYTES.pauseAbove;
+    for (const frame of frames) {
+      const isFull = isDue(frame, reader, position, batch);
+      position.journal += 1;
+      if (isFull && !isLast) await batch.send();
+      if (cancelled()) return;
+    }
+    if (isLast) return join(batch.take());
   }
 }
 
-async function replayStretch(
-  { upTo, frames }: ReadAhead,
-  reader: Reader,
-  position: Position,
-  cancelled: () => boolean,
-): Promise<void> {
-  for (const frame of await frames) {
-    if (cancelled()) return;
-    sendFrame(frame, reader, position);
-    await waitForReader(reader);
-  }
-  position.sequence = upTo;
-}
-
-/** A message goes out once, by its number; other changes may come again. */
-function sendFrame(frame: Frame, reader: Reader, position: Position): void {
+/** Puts a frame into the batch; true when that is to be sent. A message goes out once, by its number; other changes may come again. */
+function isDue(frame: Frame, reader: Reader, position: Position, batch: Batch): boolean {
   const bytes = frame[reader.audience];
   if (frame.kind === FRAME_KINDS.created) {
-    if (frame.sequence <= position.sequence) return;
+    if (frame.sequence <= position.sequence) return false;
     position.sequence = frame.sequence;
     if (bytes !== undefined) position.visible = Math.max(position.visible, frame.sequence);
   }
-  if (bytes !== undefined) reader.send(bytes);
+  return bytes !== undefined && batch.add(bytes);
 }
 
-async function waitForReader(reader: Reader): Promise<void> {
-  if (reader.bufferedBytes > BUFFERED_BYTES.pauseAbove) await reader.drained(BUFFERED_BYTES.resumeBelow);
+function bytesOf(frames: readonly Frame[], { audience }: Reader): number {
+  return frames.reduce((sum, frame) => sum + (frame[audience]?.length ?? 0), 0);
+}
+
+/** Frames on their way to a reader. A system call for each would be most of what catching up costs. */
+class Batch {
+  readonly #reader: Reader;
+  #frames: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  /** True when there are enough to `send`. */
+  add(frame: Buffer): boolean {
+    this.#frames.push(frame);
+    this.#bytes += frame.length;
+    return this.#bytes >= BATCH_BYTES;
+  }
+
+  /** What was added and not sent; it is the caller's to send. */
+  take(): readonly Buffer[] {
+    const frames = this.#frames;
+    this.#frames = [];
+    this.#bytes = 0;
+    return frames;
+  }
+
+  /** Resolves when the reader takes more. */
+  async send(): Promise<void> {
+    const frames = this.take();
+    if (frames.length > 0) this.#reader.sendAll(frames);
+    if (this.#reader.bufferedBytes > BUFFERED_BYTES.pauseAbove) {
+      await this.#reader.drained(BUFFERED_BYTES.resumeBelow);
+    }
+  }
 }

@@ -5,6 +5,7 @@ import type { ServerFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { Conduct } from './conduct.ts';
 import { DrainWaiters } from './drain-waiters.ts';
+import { endAt, noticeAt } from './expiry.ts';
 import type { Handshake } from './handshake.ts';
 import type { Heartbeats, Timed } from './heartbeats.ts';
 import { movedHeads } from './moved-heads.ts';
@@ -177,6 +178,18 @@ export class Session implements Reader, Timed {
     if (queued && this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
   }
 
+  sendAll(frames: readonly Buffer[]): void {
+    if (this.closed) return;
+    this.#wire.cork(() => {
+      for (const bytes of frames) {
+        this.#wire.send(bytes, false);
+        // By `dropped`.
+        if (this.closed) return;
+      }
+    });
+    if (this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
+  }
+
   say(frame: ServerFrame): void {
     this.send(Buffer.from(JSON.stringify(frame)));
   }
@@ -304,10 +317,7 @@ export class Session implements Reader, Timed {
         this.#beat(nowMs);
         this.#expire(nowMs);
         this.#settleDrainWaiters();
-        return this.#nextDue(
-          nowMs,
-          this.#pongByMs === 0 ? this.#pingAtMs : Math.min(this.#pingAtMs, this.#pongByMs),
-        );
+        return this.#nextDue(nowMs, Math.min(this.#pingAtMs, this.#pongByMs || this.#pingAtMs));
       case 'closing':
         if (nowMs >= this.#deadlineMs && this.#deadlineMs > 0) this.#wire.close();
         else this.#endWhenSent();
@@ -342,7 +352,7 @@ export class Session implements Reader, Timed {
 
   #expire(nowMs: number): void {
     if (this.closed || this.#expiresAtMs === null || nowMs < this.#expiryDue(nowMs)) return;
-    if (this.#expiresAtMs + this.#graceMs <= Date.now()) {
+    if (this.#expiresAt(endAt) <= Date.now()) {
       this.close('token_expired');
       return;
     }
@@ -352,19 +362,13 @@ export class Session implements Reader, Timed {
 
   /** When the next thing about the expiry is to be done. */
   #expiryDue(nowMs: number): number {
-    if (this.#expiresAtMs === null) return Number.POSITIVE_INFINITY;
-    const expiresAtMs = nowMs + this.#expiresAtMs - Date.now();
-    const noticed = this.#expiryNoticed || !this.#refreshable;
-    return noticed ? expiresAtMs + this.#graceMs : expiresAtMs - this.#host.limits.expiryNoticeMs;
+    const noticeMs = this.#expiryNoticed ? Number.POSITIVE_INFINITY : this.#expiresAt(noticeAt);
+    return nowMs + Math.min(noticeMs, this.#expiresAt(endAt)) - Date.now();
   }
 
-  /** A key that ends is not replaced in-band: `ready` said that it does not expire. */
-  get #refreshable(): boolean {
-    return this.#principal?.credential.kind === 'access_token';
-  }
-
-  get #graceMs(): number {
-    return this.#refreshable ? this.#host.limits.expiryGraceMs : 0;
+  #expiresAt(step: typeof endAt): number {
+    if (this.#expiresAtMs === null || this.#principal === undefined) return Number.POSITIVE_INFINITY;
+    return step(this.#principal.credential.kind, this.#expiresAtMs, this.#host.limits);
   }
 
   /**

@@ -202,9 +202,9 @@ export class Streams {
     position.sequence = Math.min(position.sequence, stream.delivered);
     await sendChanges(changes, reader, position.sequence, cancelled);
     if (cancelled()) return;
-    await replay(this.#stretches, stream, reader, position, ahead, cancelled, () => {
+    await replay(this.#stretches, stream, reader, position, ahead, cancelled, (last) => {
       const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
-      reader.send(encode({ type: 'caught_up', conversation_id: stream.id, sequence }));
+      reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
       reader.join(topics.durable(stream.id, reader.audience));
       this.#conversations
         .get(stream.id)

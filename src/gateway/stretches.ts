@@ -93,12 +93,15 @@ function* inQueries(stretches: readonly DeliveredStretch[]): Iterable<DeliveredS
   if (query.length > 0) yield query;
 }
 
+// The limit, which is never reached, keeps each stretch a look into the index of its own: over a young database a
+// plain join ran through all messages for each, 250 conversations took 1.8 s.
 const READ_STRETCHES = {
   name: 'read-stretches',
   text: `
     SELECT ${messageColumns('m')}
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS s(id, after, up_to)
-      JOIN messages m ON m.conversation_id = s.id AND m.sequence > s.after AND m.sequence <= s.up_to
-    WHERE m.status = 'sent'
-    ORDER BY m.conversation_id, m.sequence`,
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS s(id, after, up_to), LATERAL (
+      SELECT * FROM messages
+      WHERE conversation_id = s.id AND sequence > s.after AND sequence <= s.up_to AND status = 'sent'
+      ORDER BY sequence LIMIT s.up_to - s.after
+    ) m`,
 };

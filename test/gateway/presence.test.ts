@@ -162,6 +162,10 @@ class Socket implements Reader {
     this.#frames.push(bytes);
   }
 
+  sendAll(frames: readonly Buffer[]): void {
+    for (const bytes of frames) this.send(bytes);
+  }
+
   async drained(): Promise<void> {}
   join(): void {}
   leave(): void {}

@@ -328,6 +328,10 @@ class SlowReader implements Reader {
     this.#sent.push(JSON.parse(bytes.toString()));
   }
 
+  sendAll(frames: readonly Buffer[]): void {
+    for (const bytes of frames) this.send(bytes);
+  }
+
   drained(): Promise<void> {
     return new Promise((resolve) => this.#drained.push(resolve));
   }

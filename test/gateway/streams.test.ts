@@ -124,6 +124,30 @@ t.test('too far behind is told to page, and is not subscribed', async (t) => {
   t.equal(nearer.created().length, 1_000);
 });
 
+t.test('a replay waits for a reader that takes nothing, also one of large messages', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  const body = 'x'.repeat(40_000);
+  for (let n = 0; n < 40; n++) await send({ body });
+  const reader = new SlowReader(node);
+  const running = (await node.streams.join(ground.conversationId, reader, 0)).run();
+  for (let last = 0; last < 40; last = reader.created().length) {
+    await until(() => reader.created().length > last, { what: 'more of it' });
+    t.ok(reader.most <= 400 * 1_024, `${reader.most} bytes at once`);
+    // Sent while it catches up: the journal's, which it waits for as well.
+    if (last < 20) await Promise.all(Array.from({ length: 10 }, () => send({ body })));
+    reader.take();
+  }
+  const takes = setInterval(() => reader.take(), 1);
+  await running;
+  clearInterval(takes);
+  const created = reader.created();
+  t.same(
+    created,
+    Array.from({ length: created.length }, (_, index) => index + 1),
+  );
+  t.ok(reader.most <= 600 * 1_024, `${reader.most} bytes at once`);
+});
+
 t.test('a stream that nobody reads any more is closed', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   const reader = new Recorder(node);
@@ -182,8 +206,8 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
       for (const reader of readers) if (reader.topics.has(topic)) reader.send(bytes);
     },
   });
-  const send = async (): Promise<number> => {
-    const { row } = await writePath.append(outgoing(ground));
+  const send = async (fields: { body?: string } = {}): Promise<number> => {
+    const { row } = await writePath.append(outgoing(ground, fields));
     if (options.live) {
       for (const batch of committed.splice(0)) {
         for (const message of batch.messages) {
@@ -214,7 +238,7 @@ async function committedFrames(ground: Ground, send: () => Promise<number>, coun
 class Recorder implements Reader {
   readonly audience = 'team';
   readonly closed = false;
-  readonly bufferedBytes = 0;
+  bufferedBytes = 0;
   readonly frames: Frame[] = [];
   readonly topics = new Set<string>();
 
@@ -230,6 +254,10 @@ class Recorder implements Reader {
     this.frames.push(JSON.parse(bytes.toString()));
   }
 
+  sendAll(frames: readonly Buffer[]): void {
+    for (const bytes of frames) this.send(bytes);
+  }
+
   async drained(): Promise<void> {}
 
   join(topic: string): void {
@@ -242,5 +270,27 @@ class Recorder implements Reader {
 
   isOn(topic: string): boolean {
     return this.topics.has(topic);
+  }
+}
+
+/** One whose client takes nothing until it is told to. */
+class SlowReader extends Recorder {
+  /** Bytes that were buffered at once. */
+  most = 0;
+  #waiting: (() => void)[] = [];
+
+  take(): void {
+    this.bufferedBytes = 0;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  override send(bytes: Buffer): void {
+    super.send(bytes);
+    this.bufferedBytes += bytes.length;
+    this.most = Math.max(this.most, this.bufferedBytes);
+  }
+
+  override drained(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 }
