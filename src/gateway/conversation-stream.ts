@@ -53,6 +53,7 @@ export class ConversationStream {
   #delivered: number;
   /** Of what came since the stream was opened, the highest number that an audience may see, and when it came. */
   readonly #moved = { team: NOT_MOVED, customer: NOT_MOVED };
+  #changes = 0;
   #known: number;
   #filling: Promise<void> | undefined;
   #holeTimer: NodeJS.Timeout | undefined;
@@ -80,6 +81,11 @@ export class ConversationStream {
   /** The number up to which this node has delivered. */
   get delivered(): number {
     return this.#delivered;
+  }
+
+  /** How many events beside new messages were delivered: while it stays, what was read of delivered numbers is still so. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** The head that moved last on the topics of an audience, and when (`performance.now()`). */
@@ -174,6 +180,7 @@ export class ConversationStream {
   }
 
   #deliver(frame: Frame): void {
+    if (frame.kind !== FRAME_KINDS.created) this.#changes += 1;
     this.journal.append(frame);
     const { broadcast } = this.#context;
     if (frame.team !== undefined) broadcast(topics.durable(this.id, 'team'), frame.team);

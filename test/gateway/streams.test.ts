@@ -2,7 +2,7 @@ import t from 'tap';
 import { Rights } from '../../src/access/rights.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { messageEvent } from '../../src/conversations/message-present.ts';
-import { withParts } from '../../src/conversations/message-rows.ts';
+import { type MessageRow, withParts } from '../../src/conversations/message-rows.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish, toFrame, voidFrame } from '../../src/engine/publish.ts';
 import { Presence } from '../../src/gateway/presence.ts';
@@ -124,6 +124,38 @@ t.test('too far behind is told to page, and is not subscribed', async (t) => {
   t.equal(nearer.created().length, 1_000);
 });
 
+t.test('what was read for one answers the next, until something in it changes', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  for (let n = 0; n < 3; n++) await send();
+  const bodies = async () => {
+    const reader = new Recorder(node);
+    await (await node.streams.join(ground.conversationId, reader, 0)).run();
+    return reader.frames.filter(({ event }) => event?.startsWith('message.')).map(({ data }) => data?.body);
+  };
+  const before = await bodies();
+  const edit = (body: string) =>
+    ground.database.query({ name: 'test-edit', text: 'UPDATE messages SET body = $2 WHERE sequence = $1' }, [
+      2,
+      body,
+    ]);
+  await edit('not told yet');
+  t.same(await bodies(), before, 'Postgres was not asked');
+
+  const live = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, live, 0)).run();
+  await edit('told');
+  const [, second] = await ground.database.query<MessageRow>(
+    { name: 'test-rows', text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence' },
+    [ground.conversationId],
+  );
+  const [message] = await withParts(ground.database, NO_FILES, [
+    { ...second!, updated_at: new Date(Date.now() + 1_000).toISOString() },
+  ]);
+  await publish(node.engine, messageEvent('message.updated', message!, 'internal'));
+  t.same(live.frames.at(-1)?.data?.body, 'told');
+  t.same(await bodies(), [before[0], 'told', before[2]]);
+});
+
 t.test('a replay waits for a reader that takes nothing, also one of large messages', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   const body = 'x'.repeat(40_000);
@@ -174,6 +206,7 @@ interface Frame {
   readonly type: string;
   readonly event?: string;
   readonly sequence?: number;
+  readonly data?: { readonly body?: string };
 }
 
 type Node = Awaited<ReturnType<typeof openNode>>['node'];
