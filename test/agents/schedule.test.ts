@@ -11,6 +11,7 @@ import { dueBy, nextDue } from '../../src/agents/triggers/cron.ts';
 import { takeDue } from '../../src/agents/triggers/schedule.ts';
 import { connectTo } from '../access/rows.ts';
 import { createGround } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -139,6 +140,11 @@ t.test('late, missed, too late, and none while one is open', async (t) => {
   const ancient = await yearly();
   await makeDue(ancient, DAY_MS + MINUTE_MS);
   const often = await scheduled('* * * * *');
+  // The next minute may not begin meanwhile.
+  await until(() => Date.now() % MINUTE_MS < 55_000, {
+    what: 'a moment well within a minute',
+    timeoutMs: 10_000,
+  });
   await makeDue(often, 3 * DAY_MS);
   await takeDue(database);
   t.match(await ledger(late), [{ outcome: 'ran_late', reason: null, run_id: String }]);

@@ -33,11 +33,11 @@ export function openSchedules(database: Database, log: Logger): Loop {
 /**
  * Starts what schedules have come to, and writes down what came of each occurrence (`agent_occurrences`): it ran, it
  * ran late, or it was skipped: `missed` (nobody was there, and a newer one is due as well), `too_late` (by more than
-
- * a day), `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription). What runs is the newest one alone. Each is taken in one
- * transaction with its run and the agent's next time, under the lock of its definition: two nodes, or one that dies,
- * make no second one and lose none. Times are Postgres'. Resolves when nothing is due; rejects behind all others where
- * one could not be taken, which stays due: no account waits for another's.
+ * a day), `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription).
+ * What runs is the newest one alone. Each is taken in one transaction with its run and the agent's next time, under
+ * the lock of its definition: two nodes, or one that dies, make no second one and lose none. Times are Postgres'.
+ * Resolves when nothing is due; rejects behind all others where one could not be taken, which stays due: no account
+ * waits for another's.
  */
 export async function takeDue(database: Database, signal?: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>();
