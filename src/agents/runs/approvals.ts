@@ -17,7 +17,8 @@ export async function continueIfDecided(tx: Transaction<Schema>, run: RunRow): P
     .executeTakeFirst();
   const decided = waiting === undefined;
   const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
-  if (decided) await insertOutbox(tx, RUN_DUE, { run_id: run.id } satisfies RunDue);
+  if (decided)
+    await insertOutbox(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id } satisfies RunDue);
   await tellRun(tx, row);
   return row;
 }

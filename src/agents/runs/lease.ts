@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries } from '../../db/statement.ts';
 import { RUN_MOVES } from '../../protocol/agent-run-states.ts';
-import { tellRun } from './start.ts';
+import { type RunDue, tellRun } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**
@@ -78,8 +78,8 @@ export function renewLeases(database: Queries, node: string, ids: readonly strin
 
 /** What runs of this database wait for. */
 export interface Overdue {
-  /** Runs that were not taken up at once: their maker died, or was full. */
-  readonly unclaimed: readonly string[];
+  /** Runs that were not taken up at once: their maker died, or was full. Of each account the oldest first, all in turn. */
+  readonly unclaimed: readonly RunDue[];
   /** Whether there is one whose lease has run out. */
   readonly dead: boolean;
   /** Whether there is a call that nobody decided in time. */
@@ -119,11 +119,15 @@ const RENEW = {
 const FIND_OVERDUE = {
   name: 'find-overdue-agent-runs',
   text: `
-    SELECT ARRAY(
-      SELECT id FROM agent_runs
-      WHERE status IN ('pending', 'running') AND owner IS NULL
-        AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
-      ORDER BY created_at, id LIMIT ${MOST_AT_ONCE}
+    SELECT (
+      SELECT coalesce(jsonb_agg(due), '[]') FROM (
+        SELECT jsonb_build_object('run_id', id, 'account_id', account_id) AS due FROM (
+          SELECT id, account_id, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
+          FROM agent_runs
+          WHERE status IN ('pending', 'running') AND owner IS NULL
+            AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
+        ) AS waiting ORDER BY place, id LIMIT ${MOST_AT_ONCE}
+      ) AS first
     ) AS unclaimed, EXISTS (
       SELECT FROM agent_runs
       WHERE status IN ('pending', 'running') AND owner IS NOT NULL AND lease_until < clock_timestamp()

@@ -19,6 +19,7 @@ import type { Ending } from './ending.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
 import { isExpected, RunFailure, Stop, whyOf } from './failure.ts';
 import { claimRun, findOverdue, renewLeases } from './lease.ts';
+import { hasRoomFor } from './places.ts';
 import { endDead } from './recovery.ts';
 import type { RunDue } from './start.ts';
 import type { RunRow } from './store.ts';
@@ -37,9 +38,6 @@ export interface RunnerOptions {
   readonly metrics: Metrics;
   readonly log: Logger;
 }
-
-/** Runs that a node has at once; the rest wait, and other nodes take them. */
-const MOST_RUNS = 1_000;
 
 /** Of the pool's connections, for all runs together: the rest is for who asks. */
 const MOST_CONNECTIONS = 4;
@@ -75,11 +73,13 @@ export class Runner {
   }
 
   /** Takes a run up (the handler of RUN_DUE). What does not fit here waits for a node with room. */
-  async due({ run_id: id }: RunDue): Promise<void> {
-    if (this.#stopping || this.#active.size >= MOST_RUNS || this.#active.has(id)) return;
+  async due({ run_id: id, account_id }: RunDue): Promise<void> {
     const { database, node } = this.#options;
-    const run = await this.#turns.run(id, () => claimRun(database, node, id));
-    if (run !== undefined) this.#begin(run);
+    await this.#turns.run(id, async () => {
+      if (this.#stopping || this.#active.has(id) || !hasRoomFor(account_id, this.#active)) return;
+      const run = await claimRun(database, node, id);
+      if (run !== undefined) this.#begin(run);
+    });
   }
 
   /** Takes up nothing more, and waits for what runs here; what has not ended within `ms` ends as it stands. */
@@ -226,7 +226,7 @@ export class Runner {
   async #takeOver(): Promise<void> {
     const { database, replies } = this.#options;
     const { unclaimed, dead, undecided } = await findOverdue(database);
-    for (const run_id of unclaimed) await this.due({ run_id });
+    for (const due of unclaimed) await this.due(due);
     if (dead) await endDead(database, replies, [...this.#active.keys()]);
     if (undecided) await expireApprovals(database);
   }

@@ -12,6 +12,7 @@ export const RUN_DUE = 'agent_runs.due';
 
 export interface RunDue {
   readonly run_id: string;
+  readonly account_id: string;
 }
 
 /** What starts a run. */
@@ -61,7 +62,7 @@ export async function startRun(
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  await insertOutbox(tx, RUN_DUE, { run_id: row.id } satisfies RunDue);
+  await insertOutbox(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id } satisfies RunDue);
   await tellRun(tx, row);
   return row;
 }
