@@ -16,6 +16,7 @@ import { runRoutes } from './agents/runs/routes.ts';
 import { RUN_DUE, type RunDue } from './agents/runs/start.ts';
 import { ToolCatalogue } from './agents/tool-catalogue.ts';
 import { toolRoutes } from './agents/tool-routes.ts';
+import { occurrenceRoutes } from './agents/triggers/routes.ts';
 import { openSchedules } from './agents/triggers/schedule.ts';
 import { Triggers } from './agents/triggers/triggers.ts';
 import { fileRoutes } from './attachments/file-routes.ts';
@@ -248,6 +249,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...notificationRoutes(database),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
+    ...occurrenceRoutes({ database }),
     ...toolRoutes(catalogue),
     ...realtimeRoutes(tickets),
   ];

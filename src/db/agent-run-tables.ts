@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { OccurrenceOutcome, SkipReason } from '../protocol/agent-occurrence.ts';
 import type { Failover, RunTrigger, StepStatus } from '../protocol/agent-run.ts';
 import type { ActionStatus, RunStatus } from '../protocol/agent-run-states.ts';
 import type { TOOL_CATEGORIES } from '../protocol/available-tool.ts';
@@ -94,8 +95,8 @@ export interface ArtifactsTable {
 export interface AgentOccurrencesTable {
   agent_id: string;
   due_at: string;
-  outcome: 'ran' | 'ran_late' | 'skipped';
-  reason: string | null;
+  outcome: OccurrenceOutcome;
+  reason: SkipReason | null;
   run_id: string | null;
   created_at: Time;
 }

@@ -4,6 +4,7 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { startRun } from '../../src/agents/runs/start.ts';
 import { findAgent } from '../../src/agents/store.ts';
+import type { AgentOccurrence } from '../../src/protocol/agent-occurrence.ts';
 import type { AgentRun } from '../../src/protocol/agent-run.ts';
 import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import type { Conversation } from '../../src/protocol/conversation.ts';
@@ -198,6 +199,48 @@ t.test('List: newest first, narrowed; what is said in a conversation for its rea
     textOf(await app.call('GET', path, asNeighbour(app))),
     textOf(await app.call('GET', `${AGENTS}/${newId('agent')}/runs`)),
   );
+});
+
+t.test('Occurrences: what came of the times of a schedule', async (t) => {
+  const trigger_config = { cron_schedule: '0 0 29 2 *', timezone: 'UTC' };
+  const leapling = await runs.agent({
+    trigger_type: 'scheduled',
+    slug: 'leapling',
+    config: { trigger_config },
+  });
+  const occurrences = async (query = '') => {
+    const path = `${AGENTS}/${leapling.id}/occurrences?${query}`;
+    return accepted(await app.call<List<AgentOccurrence>>('GET', path, { token: grace.access_token })).data;
+  };
+  t.strictSame(await occurrences(), []);
+  const yesterday = new Date(Date.now() - 90_000_000).toISOString();
+  const missed = { outcome: 'skipped', reason: 'missed', run_id: null } as const;
+  await database.kysely
+    .insertInto('agent_occurrences')
+    .values({ agent_id: leapling.id, due_at: yesterday, ...missed })
+    .execute();
+  await database.kysely
+    .updateTable('agent_definitions')
+    .set({ next_due_at: new Date(Date.now() - 1_000).toISOString() })
+    .where('id', '=', leapling.id)
+    .execute();
+  await until(async () => (await occurrences()).length === 2, { what: 'an occurrence' });
+  const [ran, skipped] = await occurrences();
+  const run = await runs.reached(ran!.run_id!, 'completed');
+  t.match(run, { trigger_type: 'scheduled', input: { due_at: String } });
+  t.strictSame(ran, {
+    object: 'agent_occurrence',
+    agent_id: leapling.id,
+    due_at: ran!.due_at,
+    outcome: 'ran',
+    reason: null,
+    run_id: run.id,
+    created_at: ran!.created_at,
+  });
+  t.match(skipped, missed);
+  t.strictSame(await occurrences('outcome=skipped'), [skipped]);
+  const wrong = await app.call('GET', `${AGENTS}/${leapling.id}/occurrences?outcome=never`);
+  t.equal(refusalOf(wrong), '400 parameter_invalid outcome');
 });
 
 t.test('Cancel: before it has started, while it waits, while it runs, and when it is over', async (t) => {

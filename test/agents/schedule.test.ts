@@ -170,6 +170,22 @@ t.test('late, missed, too late, and none while one is open', async (t) => {
   t.equal((await runsOf(late)).length, 2);
 });
 
+t.test('what came of occurrences is kept for 90 days', async (t) => {
+  const agent = await yearly();
+  const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
+  const past = { agent_id: agent.id, outcome: 'skipped', reason: 'missed', run_id: null } as const;
+  await database.kysely
+    .insertInto('agent_occurrences')
+    .values([
+      { ...past, due_at: days(91) },
+      { ...past, due_at: days(89) },
+    ])
+    .execute();
+  await makeDue(agent, 5_000);
+  await takeDue(database);
+  t.match(await ledger(agent), [{ reason: 'missed' }, { outcome: 'ran' }]);
+});
+
 t.test('nothing runs for an account without a subscription', async (t) => {
   const subscribe = (subscription: 'active' | 'inactive') =>
     database.kysely.updateTable('accounts').set({ subscription }).where('id', '=', accountId).execute();

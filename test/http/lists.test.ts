@@ -133,6 +133,20 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_agent_occurrences',
+    path: `/v1/ai/agents/${busyAgent}/occurrences`,
+    filters: ['', 'outcome=skipped'],
+    add: () =>
+      app.database.kysely
+        .insertInto('agent_occurrences')
+        .values({
+          ...{ agent_id: busyAgent, run_id: null, outcome: 'skipped', reason: 'missed' },
+          due_at: new Date(Date.now() + 60_000 * made++).toISOString(),
+        })
+        .execute(),
+    rows: 6,
+  },
+  {
     name: 'list_notifications',
     path: '/v1/messaging/notifications',
     filters: ['', 'category=chat.message', 'status=unseen&sender_types[]=system', 'q=page'],
@@ -185,16 +199,22 @@ for (const subject of SUBJECTS) {
   });
 }
 
+/** Occurrences have no id: they are told apart by their time. */
+interface Item {
+  readonly id?: string;
+  readonly due_at?: string;
+}
+
 function only(initial: readonly string[], ids: readonly string[]): string[] {
   return ids.filter((id) => initial.includes(id));
 }
 
-function idOf({ id }: { readonly id: string }): string {
-  return id;
+function idOf({ id, due_at = '' }: Item): string {
+  return id ?? due_at;
 }
 
-async function fetchPage({ token }: Subject, url: string): Promise<List<{ id: string }>> {
-  const { status, body, text } = await app.call<List<{ id: string }>>('GET', url, {
+async function fetchPage({ token }: Subject, url: string): Promise<List<Item>> {
+  const { status, body, text } = await app.call<List<Item>>('GET', url, {
     token: token ?? demo.api_key,
   });
   if (status !== 200) throw new Error(`${url}: ${text}`);

@@ -3,9 +3,11 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
+import type { SkipReason } from '../../protocol/agent-occurrence.ts';
 import { startRun } from '../runs/start.ts';
 import type { AgentRow } from '../store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
+import type { OccurrenceRow } from './occurrences.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -17,6 +19,9 @@ const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 
 /** Missed occurrences that are kept of one outage; the ones before leave no trace. */
 const MOST_MISSED = 100;
+
+/** How long what came of an occurrence can be read. */
+const KEPT_DAYS = 90;
 
 /** Starts what schedules come to, until it is closed. Every node of a database has one. */
 export function openSchedules(database: Database, log: Logger): Loop {
@@ -96,7 +101,7 @@ async function take(tx: Transaction<Schema>, agent: DueAgent): Promise<void> {
   const schedule = agent.trigger_config as CronSchedule;
   const { newest, others, next } = await dueBy(schedule, { since, now, most: MOST_MISSED });
   const missed = others.map((due) => skipped(agent, due, 'missed'));
-  await record(tx, [...missed, await run(tx, agent, newest, now)]);
+  await record(tx, agent, [...missed, await run(tx, agent, newest, now)]);
   await tx
     .updateTable('agent_definitions')
     .set({ next_due_at: next?.toISOString() ?? null })
@@ -104,7 +109,7 @@ async function take(tx: Transaction<Schema>, agent: DueAgent): Promise<void> {
     .execute();
 }
 
-type Occurrence = Omit<Selectable<Schema['agent_occurrences']>, 'created_at'>;
+type Occurrence = Omit<OccurrenceRow, 'created_at'>;
 
 async function run(tx: Transaction<Schema>, agent: DueAgent, due: Date, now: Date): Promise<Occurrence> {
   const lateMs = now.getTime() - due.getTime();
@@ -127,8 +132,6 @@ async function run(tx: Transaction<Schema>, agent: DueAgent, due: Date, now: Dat
   return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };
 }
 
-type SkipReason = 'missed' | 'too_late' | 'overlap' | 'unsubscribed';
-
 function skipped({ id }: DueAgent, due: Date, reason: SkipReason): Occurrence {
   return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
 }
@@ -144,7 +147,16 @@ async function hasOpenRun(tx: Transaction<Schema>, { actor_id }: DueAgent): Prom
   return open !== undefined;
 }
 
-async function record(tx: Transaction<Schema>, occurrences: readonly Occurrence[]): Promise<void> {
+async function record(
+  tx: Transaction<Schema>,
+  { id }: DueAgent,
+  occurrences: readonly Occurrence[],
+): Promise<void> {
+  await tx
+    .deleteFrom('agent_occurrences')
+    .where('agent_id', '=', id)
+    .where('due_at', '<', sql<string>`now() - ${sql.lit(`${KEPT_DAYS} days`)}::interval`)
+    .execute();
   await tx
     .insertInto('agent_occurrences')
     .values([...occurrences])

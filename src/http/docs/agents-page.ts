@@ -18,7 +18,8 @@ conversation that is archived, or that the agent has left or may only read.</p>
 <p>Whatever its <code>trigger_type</code>, an agent can be started with <code>POST /v1/ai/agents/:id/runs</code>. A
 <code>chat</code> agent is started by messages of the conversations that it is in, by its participant's
 <code>agent_trigger_policy</code>, and answers there; on a customer case it composes a reply draft. A <code>scheduled</code>
-one runs by its cron expression, an <code>event</code> one by what its <code>event_filters</code> name:</p>
+one runs by its cron expression (what came of each time that it was due, <code>GET /v1/ai/agents/:id/occurrences</code> keeps
+for 90 days), an <code>event</code> one by what its <code>event_filters</code> name:</p>
 ${table(
   ['Event', 'When'],
   TRIGGER_EVENTS.map((event) => [code(event), html`${EVENT_TEXTS[event]}`]),

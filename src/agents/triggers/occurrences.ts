@@ -1,0 +1,50 @@
+import type { Selectable } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Queries, Statement } from '../../db/statement.ts';
+import type { AgentOccurrence } from '../../protocol/agent-occurrence.ts';
+
+export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
+
+/** Which stretch of them: `fetch` in this direction, from behind a time if given. */
+export interface OccurrenceStretch {
+  readonly direction: 'next' | 'previous';
+  readonly after: readonly (string | number)[] | null;
+  readonly fetch: number;
+}
+
+/** Of one agent: the last ones first in the direction `next`, else the first ones. */
+export function readOccurrences(
+  database: Queries,
+  agentId: string,
+  outcome: string | undefined,
+  { direction, after, fetch }: OccurrenceStretch,
+): Promise<OccurrenceRow[]> {
+  return database.query<OccurrenceRow>(STATEMENTS[direction], [
+    agentId,
+    outcome ?? null,
+    after?.[0] ?? ENDS[direction],
+    fetch,
+  ]);
+}
+
+export function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
+  const { agent_id, due_at, outcome, reason, run_id, created_at } = row;
+  return { object: 'agent_occurrence', agent_id, due_at, outcome, reason, run_id, created_at };
+}
+
+const ENDS = { next: 'infinity', previous: '-infinity' } as const;
+
+const STATEMENTS = {
+  next: statement('newest', '<', 'DESC'),
+  previous: statement('oldest', '>', 'ASC'),
+} as const;
+
+function statement(end: string, comparison: '<' | '>', order: 'ASC' | 'DESC'): Statement {
+  return {
+    name: `read-agent-occurrences-${end}`,
+    text: `
+    SELECT * FROM agent_occurrences
+    WHERE agent_id = $1 AND ($2::text IS NULL OR outcome = $2) AND due_at ${comparison} $3::timestamptz
+    ORDER BY due_at ${order} LIMIT $4`,
+  };
+}

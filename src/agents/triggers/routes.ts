@@ -1,0 +1,36 @@
+import { Type } from 'typebox';
+import type { Database } from '../../db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { AgentOccurrence, OCCURRENCE_OUTCOMES } from '../../protocol/agent-occurrence.ts';
+import { ListOf } from '../../protocol/lists.ts';
+import { OneOf } from '../../protocol/schema.ts';
+import { findAgent } from '../store.ts';
+import { presentOccurrence, readOccurrences } from './occurrences.ts';
+
+/** What has become of the times at which schedules were due (schedule.ts). */
+export function occurrenceRoutes({ database }: { readonly database: Database }): Route[] {
+  return [
+    defineRoute({
+      name: 'list_agent_occurrences',
+      method: 'GET',
+      path: '/v1/ai/agents/:id/occurrences',
+      summary:
+        'List the times at which an agent was due by its schedule, and what came of each, newest first',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: PageQuery({ outcome: Type.Optional(OneOf(OCCURRENCE_OUTCOMES)) }),
+      status: 200,
+      response: ListOf(AgentOccurrence),
+      async handle({ principal, params, query, url }) {
+        const { outcome } = query;
+        const agent = await findAgent(database.kysely, principal.accountId, params.id!);
+        const page = readPage(OCCURRENCES, query, { agent: agent.id, outcome });
+        const rows = await readOccurrences(database, agent.id, outcome, page);
+        return toList(rows, page, url, ({ due_at }) => [due_at], presentOccurrence);
+      },
+    }),
+  ];
+}
+
+const OCCURRENCES = defineList('agent_occurrences', ['time']);
