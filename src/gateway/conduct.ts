@@ -4,8 +4,9 @@ import type { SocketLimits } from '../protocol/socket-limits.ts';
 export class Conduct {
   /** When the bucket of requests will be full again. */
   #fullAtMs = 0;
+  /** When the last faults came, oldest first: as many as close the socket, at most. */
+  #faultsAtMs: number[] | undefined;
   #countingSinceMs = Number.NEGATIVE_INFINITY;
-  #faults = 0;
   #refusals = 0;
 
   /** Takes one request out of the bucket; false when it is empty. */
@@ -18,9 +19,10 @@ export class Conduct {
 
   /** Counts a frame that was malformed or out of place; true when there were too many in a minute. */
   addFault({ badFramesPerMinute }: SocketLimits, nowMs: number): boolean {
-    this.#openMinute(nowMs);
-    this.#faults += 1;
-    return this.#faults >= badFramesPerMinute;
+    this.#faultsAtMs ??= [];
+    this.#faultsAtMs.push(nowMs);
+    if (this.#faultsAtMs.length < badFramesPerMinute) return false;
+    return nowMs - this.#faultsAtMs.shift()! < MINUTE_MS;
   }
 
   /**
@@ -29,17 +31,13 @@ export class Conduct {
    * seconds' worth of requests in a minute.
    */
   addRefusal({ requestsPerSecond }: SocketLimits, nowMs: number): number {
-    this.#openMinute(nowMs);
+    if (nowMs - this.#countingSinceMs >= MINUTE_MS) {
+      this.#countingSinceMs = nowMs;
+      this.#refusals = 0;
+    }
     this.#refusals += 1;
     if (this.#refusals <= TOLERATED_S * requestsPerSecond) return 0;
     return MINUTE_MS - (nowMs - this.#countingSinceMs);
-  }
-
-  #openMinute(nowMs: number): void {
-    if (nowMs - this.#countingSinceMs < MINUTE_MS) return;
-    this.#countingSinceMs = nowMs;
-    this.#faults = 0;
-    this.#refusals = 0;
   }
 }
 

@@ -18,6 +18,7 @@ import { Commands } from './commands.ts';
 import type { Cursors } from './cursors.ts';
 import { Fanout } from './fanout.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { HeldCursors } from './held-cursors.ts';
 import { Presence } from './presence.ts';
 import type { Broadcast } from './reader.ts';
 import { Resume } from './resume.ts';
@@ -72,16 +73,26 @@ export class Gateway {
       onError: (error) => log.error({ err: error }, 'presence failed'),
     });
     const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
+    const heldCursors = new HeldCursors();
     const heartbeats = new Heartbeats({
       limits,
       cursor: () => cursors.current(),
+      heldCursor: (session) => heldCursors.of(session as Session),
       onError: (error) => log.error({ err: error }, 'heartbeats failed'),
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
     const admission = new Admission({ sessions, streams, revocation, cursors, limits });
     const activity = new Activity({ ...options, presence });
-    const resume = new Resume({ ...options, streams });
-    const commands = new Commands({ ...options, streams, admission, revocation, activity, resume });
+    const resume = new Resume({ ...options, streams, heldCursors });
+    const commands = new Commands({
+      ...options,
+      streams,
+      admission,
+      revocation,
+      activity,
+      resume,
+      heldCursors,
+    });
     this.#unregister = options.engine.onRecovered(() => streams.askWriters());
     this.streams = streams;
     this.broadcast = fanout.broadcast;

@@ -1,4 +1,4 @@
-import type { Frame } from '../engine/frame.ts';
+import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 
 /** How many frames a stream remembers: what arrives in the milliseconds of a replay's read, with room. */
 const CAPACITY = 256;
@@ -11,6 +11,18 @@ const CAPACITY = 256;
 export class Journal {
   readonly #frames: Frame[] = [];
   #start = 0;
+  /** The position of the last change that was forgotten: no number leads back to it. */
+  #forgottenChange = -1;
+
+  /** The first position that is remembered. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** Whether anything but new messages was forgotten from `position` on. */
+  lostChange(position: number): boolean {
+    return this.#forgottenChange >= position;
+  }
 
   /** The position of the next frame. */
   get end(): number {
@@ -21,7 +33,9 @@ export class Journal {
     this.#frames.push(frame);
     // Dropped by halves: a shift for each frame would move the whole array each time.
     if (this.#frames.length > 2 * CAPACITY) {
-      this.#frames.splice(0, CAPACITY);
+      const forgotten = this.#frames.splice(0, CAPACITY);
+      const change = forgotten.findLastIndex(({ kind }) => kind !== FRAME_KINDS.created);
+      if (change >= 0) this.#forgottenChange = this.#start + change;
       this.#start += CAPACITY;
     }
   }

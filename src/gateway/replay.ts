@@ -67,8 +67,9 @@ export async function sendChanges(
 /**
  * Sends everything between a reader's position and now, in order, each message once, and calls `join` with
  * the last of it, so that the live topic carries on exactly there: what is left for it to send comes first.
- * Only numbers that the stream has delivered are read, and those are settled. Ends early, without `join`,
- * when `cancelled` says so.
+ * Only numbers that the stream has delivered are read, and those are settled. Without `join` it has `ended`
+ * when `cancelled` says so, and is `lost` when changes came meanwhile that cannot be sent any more: the reader
+ * has to load afresh.
  */
 export async function replay(
   stretches: Stretches,
@@ -78,23 +79,25 @@ export async function replay(
   ahead: ReadAhead | undefined,
   cancelled: () => boolean,
   join: (last: readonly Buffer[]) => void,
-): Promise<void> {
+): Promise<'joined' | 'ended' | 'lost'> {
   const batch = new Batch(reader);
   let next = ahead;
   for (;;) {
     next ??= readAhead(stretches, stream, position.sequence);
     for (; next !== undefined; next = readAhead(stretches, stream, position.sequence)) {
-      for (const frame of await next.frames) {
+      const frames = await next.frames;
+      if (cancelled()) return 'ended';
+      for (const frame of frames) {
         if (isDue(frame, reader, position, batch)) await batch.send();
-        if (cancelled()) return;
+        if (cancelled()) return 'ended';
       }
       position.sequence = next.upTo;
     }
-    if (cancelled()) return;
     const frames = stream.journal.since(position.journal);
     if (frames === undefined) {
-      // Delivered faster than read: what the journal forgot is in Postgres.
-      position.journal = stream.journal.end;
+      // Delivered faster than read: messages are found again by their numbers, changes are not.
+      if (stream.journal.lostChange(position.journal)) return 'lost';
+      position.journal = stream.journal.start;
       continue;
     }
     const isLast = bytesOf(frames, reader) <= BUFFERED_BYTES.pauseAbove;
@@ -102,9 +105,12 @@ export async function replay(
       const isFull = isDue(frame, reader, position, batch);
       position.journal += 1;
       if (isFull && !isLast) await batch.send();
-      if (cancelled()) return;
+      if (cancelled()) return 'ended';
     }
-    if (isLast) return join(batch.take());
+    if (isLast) {
+      join(batch.take());
+      return 'joined';
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import type { ResyncReason, ServerFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { type Changes, type ChangesSource, readChanges } from './changes.ts';
 import type { Cursors, ReadCursor } from './cursors.ts';
+import type { HeldCursors } from './held-cursors.ts';
 import { topics } from './reader.ts';
 import { MAX_REPLAY, sendChanges } from './replay.ts';
 import { mayFollow } from './revocation.ts';
@@ -21,11 +22,14 @@ export interface ResumeOptions extends ChangesSource {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly timeline: Pick<Timeline, 'visibleHeads'>;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
+  readonly heldCursors: HeldCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
 }
 
 /** A resume that was accepted and has sent nothing yet. */
 export interface Resumption {
+  /** As the client sent it. */
+  readonly cursor: string;
   readonly since: ReadCursor;
   readonly conversations: readonly Resumed[];
 }
@@ -73,7 +77,7 @@ export class Resume {
     for (const [id, after] of known) {
       if (after < session.subscription(id)!.fromSequence) throw alreadyFurther();
     }
-    return { since, conversations: entries.map(([id, after]) => register(session, id, after)) };
+    return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
   }
 
   /** Until the resume of this session has sent everything; undefined: there is none. */
@@ -86,7 +90,12 @@ export class Resume {
    * away: what is missing then only another resume can tell. One at a time for a session.
    */
   async run(session: Session, resumption: Resumption): Promise<void> {
-    const running = this.#run(session, resumption).finally(() => this.#running.delete(session));
+    const { heldCursors } = this.#options;
+    heldCursors.beginResume(session, resumption.cursor);
+    const running = this.#run(session, resumption).finally(() => {
+      this.#running.delete(session);
+      heldCursors.endResume(session);
+    });
     const settled = running.catch(() => {});
     this.#running.set(session, settled);
     for (const { subscription, isKnown } of resumption.conversations) {

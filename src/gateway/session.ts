@@ -347,7 +347,7 @@ export class Session implements Reader, Timed {
     const heads = movedHeads(this, streams, this.#pingAtMs - limits.heartbeatMs);
     this.#pingAtMs = nowMs + limits.heartbeatMs;
     if (this.#pongByMs === 0) this.#pongByMs = nowMs + limits.pongMs;
-    this.send(heartbeats.ping(nowMs, heads));
+    this.send(heartbeats.ping(this, nowMs, heads));
   }
 
   #expire(nowMs: number): void {

@@ -97,7 +97,9 @@ export class Streams {
       const delivered = stream.delivered;
       const { end: journal } = stream.journal;
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
-      const position = { sequence: afterSequence ?? delivered, visible: headSequence, journal };
+      // What it may not see it is not behind by: of that alone there may be more than is replayed.
+      const isWhole = afterSequence === undefined || afterSequence >= headSequence;
+      const position = { sequence: isWhole ? delivered : afterSequence, visible: headSequence, journal };
       let ahead: ReadAhead | undefined;
       return {
         headSequence,
@@ -186,23 +188,13 @@ export class Streams {
   ): Promise<void> {
     if (cancelled()) return;
     if (changes === 'too_many' || isTooFar(stream, position)) {
-      const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
-      if (cancelled()) return;
-      this.leave(stream.id, reader);
-      return reader.send(
-        encode({
-          type: 'resync',
-          conversation_id: stream.id,
-          reason: 'too_many',
-          head_sequence: head,
-        }),
-      );
+      return this.#resync(stream, reader, cancelled);
     }
     // A client that has seen more than there is (a restored database) carries on from what there is.
     position.sequence = Math.min(position.sequence, stream.delivered);
     await sendChanges(changes, reader, position.sequence, cancelled);
     if (cancelled()) return;
-    await replay(this.#stretches, stream, reader, position, ahead, cancelled, (last) => {
+    const outcome = await replay(this.#stretches, stream, reader, position, ahead, cancelled, (last) => {
       const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
       reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
       reader.join(topics.durable(stream.id, reader.audience));
@@ -210,6 +202,17 @@ export class Streams {
         .get(stream.id)
         ?.admit(reader, () => this.#options.presence.entered(stream.id, reader));
     });
+    if (outcome === 'lost') await this.#resync(stream, reader, cancelled);
+  }
+
+  /** It is further behind than is sent: it leaves, loads afresh and subscribes again. */
+  async #resync(stream: ConversationStream, reader: Reader, cancelled: () => boolean): Promise<void> {
+    const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
+    if (cancelled()) return;
+    this.leave(stream.id, reader);
+    reader.send(
+      encode({ type: 'resync', conversation_id: stream.id, reason: 'too_many', head_sequence: head }),
+    );
   }
 
   /** Customers are not told of numbers that they may not see (design.md section 7). */

@@ -35,6 +35,8 @@ export interface GroundOptions {
   readonly beside?: Ground;
   /** An engine over Redis; in memory without. */
   readonly redisUrl?: string;
+  /** In place of the node's own, of which there is a new one each second at most. */
+  readonly cursor?: () => string;
 }
 
 /** The gateway with everything under it but the REST pipeline, over the demo account's rows. */
@@ -84,7 +86,7 @@ export class Ground {
       directory,
       timeline,
       tickets,
-      cursors,
+      cursors: { current: options.cursor ?? (() => cursors.current()), read: (text) => cursors.read(text) },
       http,
       refuse: (exchange, thrown) => {
         const error = failures.toApiError(thrown, {});

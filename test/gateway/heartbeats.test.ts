@@ -3,6 +3,9 @@
 import t from 'tap';
 import { createApiKey } from '../../src/accounts/keys.ts';
 import { findRole } from '../../src/accounts/roles.ts';
+import { HeldCursors } from '../../src/gateway/held-cursors.ts';
+import type { Subscription } from '../../src/gateway/subscription.ts';
+import { WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground, refusal } from './fixture.ts';
 
@@ -30,6 +33,52 @@ t.test('a pong that nobody asked for is no fault, a malformed one is', async (t)
   client.send({ type: 'pong', t: 1, x: 1 });
   t.match(await client.frame(({ id }) => id === null), { error: { code: 'validation_failed', param: 'x' } });
   client.close();
+});
+
+t.test('until a socket has what it subscribed to, its heartbeats carry the cursor from before', async (t) => {
+  let cursor = 'before';
+  const node = await Ground.start(t, { limits: { heartbeatMs: 40 }, cursor: () => cursor });
+  const { group } = node.demo.conversations;
+  await node.storeMessages(group, 3);
+  const [late, live] = [answering(await node.ready()), answering(await node.ready())];
+  const told = (client: Client, text: string) =>
+    client.frame(({ type, cursor }) => type === 'ping' && cursor === text);
+  const blocker = await node.database.pool.connect();
+  await blocker.query('BEGIN; LOCK TABLE messages IN ACCESS EXCLUSIVE MODE');
+  try {
+    late.send({ type: 'subscribe', id: 'late', conversation_id: group, after_sequence: 0 });
+    const waiting = () => node.database.pool.query(WAITING_LOCKS);
+    await until(async () => (await waiting()).rowCount! > 0, { what: 'the read of the messages' });
+    cursor = 'meanwhile';
+    await told(live, 'meanwhile');
+    const { length } = late.frames;
+    await until(() => late.frames.length > length + 3, { what: 'its pings' });
+    t.ok(late.frames.slice(length).every(({ type, cursor }) => type === 'ping' && cursor === 'before'));
+  } finally {
+    await blocker.query('ROLLBACK');
+    blocker.release();
+  }
+  await late.frame('caught_up');
+  await told(late, 'meanwhile');
+  for (const client of [late, live]) client.close();
+});
+
+t.test('what a resume began from is the cursor until it has ended', async (t) => {
+  const cursors = new HeldCursors();
+  let state: 'replaying' | 'live' = 'replaying';
+  const subscription = (): Subscription => ({ headSequence: 1, fromSequence: 0, state });
+  const session = { conversationIds: ['one'], subscription };
+  t.equal(cursors.of(session), undefined);
+  cursors.hold(session, 'old');
+  cursors.hold(session, 'newer');
+  t.equal(cursors.of(session), 'old');
+  cursors.beginResume(session, 'from the client');
+  state = 'live';
+  t.equal(cursors.of(session), 'from the client', 'its feed is still on the way');
+  cursors.endResume(session);
+  t.equal(cursors.of(session), undefined);
+  state = 'replaying';
+  t.equal(cursors.of(session), undefined, 'it was let go');
 });
 
 t.test('a token ends its socket, after a warning and its grace', async (t) => {

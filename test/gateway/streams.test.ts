@@ -10,6 +10,7 @@ import type { Reader } from '../../src/gateway/reader.ts';
 import { Streams } from '../../src/gateway/streams.ts';
 import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
 import { NO_FILES } from '../support/files.ts';
+import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround, type Ground, log, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -202,6 +203,74 @@ t.test('leaving during the replay ends it', async (t) => {
   t.equal(reader.topics.size, 0);
 });
 
+t.test('leaving during the read of a large message ends it before the first byte', async (t) => {
+  const { ground, node, send } = await openNode(t, { live: true });
+  for (let n = 0; n < 2; n++) await send({ body: '\u4e16'.repeat(30_000) });
+  const reader = new Recorder(node);
+  const joined = await node.streams.join(ground.conversationId, reader, 0);
+  const { pool } = ground.database;
+  const blocker = await pool.connect();
+  await blocker.query('BEGIN; LOCK TABLE messages IN ACCESS EXCLUSIVE MODE');
+  const running = joined.run();
+  const waiting = () => pool.query(WAITING_LOCKS);
+  await until(async () => (await waiting()).rowCount! > 0, { what: 'the read' });
+  node.streams.leave(ground.conversationId, reader);
+  await blocker.query('ROLLBACK');
+  blocker.release();
+  await running;
+  t.same(reader.frames, []);
+});
+
+t.test('nobody is behind by what they may not see', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  await send({ visibility: 'external' });
+  await Promise.all(Array.from({ length: 1_005 }, () => send()));
+  const reader = new CustomerRecorder(node);
+  const joined = await node.streams.join(ground.conversationId, reader, 1);
+  t.equal(joined.headSequence, 1);
+  await joined.run();
+  t.same(reader.frames, [{ type: 'caught_up', conversation_id: ground.conversationId, sequence: 1 }]);
+  t.equal(reader.topics.size, 2, 'it is live');
+});
+
+t.test(
+  'who is so slow that changes are forgotten loads afresh; messages alone are found again',
+  async (t) => {
+    for (const isEdited of [true, false]) {
+      const { ground, node, send } = await openNode(t, { live: true });
+      for (let n = 0; n < 12; n++) await send({ body: 'x'.repeat(40_000) });
+      const reader = new SlowReader(node);
+      const running = (await node.streams.join(ground.conversationId, reader, 0)).run();
+      await until(() => reader.most > 256 * 1_024, { what: 'a reader that takes nothing' });
+      if (isEdited) {
+        const rows = await ground.database.query<MessageRow>(
+          {
+            name: 'test-first',
+            text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence LIMIT 1',
+          },
+          [ground.conversationId],
+        );
+        const [first] = await withParts(ground.database, NO_FILES, rows);
+        await publish(node.engine, messageEvent('message.updated', first!, 'internal'));
+      }
+      for (let n = 0; n < 60; n++) await Promise.all(Array.from({ length: 10 }, () => send()));
+      const takes = setInterval(() => reader.take(), 1);
+      await running;
+      clearInterval(takes);
+      const last = reader.frames.at(-1);
+      if (isEdited) t.match(last, { type: 'resync', reason: 'too_many', head_sequence: 612 });
+      else {
+        t.match(last, { type: 'caught_up', sequence: 612 });
+        t.same(
+          reader.created(),
+          Array.from({ length: 612 }, (_, index) => index + 1),
+        );
+      }
+      t.equal(reader.topics.size, isEdited ? 0 : 2);
+    }
+  },
+);
+
 interface Frame {
   readonly type: string;
   readonly event?: string;
@@ -239,7 +308,7 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
       for (const reader of readers) if (reader.topics.has(topic)) reader.send(bytes);
     },
   });
-  const send = async (fields: { body?: string } = {}): Promise<number> => {
+  const send = async (fields: { body?: string; visibility?: 'external' } = {}): Promise<number> => {
     const { row } = await writePath.append(outgoing(ground, fields));
     if (options.live) {
       for (const batch of committed.splice(0)) {
@@ -269,7 +338,7 @@ async function committedFrames(ground: Ground, send: () => Promise<number>, coun
 
 /** A socket's place in the streams, that keeps what it gets. */
 class Recorder implements Reader {
-  readonly audience = 'team';
+  readonly audience: Reader['audience'] = 'team';
   readonly closed = false;
   bufferedBytes = 0;
   readonly frames: Frame[] = [];
@@ -304,6 +373,10 @@ class Recorder implements Reader {
   isOn(topic: string): boolean {
     return this.topics.has(topic);
   }
+}
+
+class CustomerRecorder extends Recorder {
+  override readonly audience = 'customer';
 }
 
 /** One whose client takes nothing until it is told to. */

@@ -192,3 +192,8 @@ function connected(path: string): Promise<Socket | undefined> {
     socket.once('error', () => resolve(undefined));
   });
 }
+
+/** A row for each lock that is waited for in the database which is asked. */
+export const WAITING_LOCKS = `
+  SELECT FROM pg_locks
+  WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;

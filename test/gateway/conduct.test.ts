@@ -1,0 +1,20 @@
+import t from 'tap';
+import { Conduct } from '../../src/gateway/conduct.ts';
+import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
+
+const { badFramesPerMinute: MOST } = SOCKET_LIMITS;
+
+t.test('ten faults within any minute are too many', async (t) => {
+  const conduct = new Conduct();
+  const faultsAt = (...times: number[]) => times.map((ms) => conduct.addFault(SOCKET_LIMITS, ms));
+  const once = (ms: number, count: number) => Array.from({ length: count }, () => ms);
+  t.notOk(faultsAt(0).includes(true));
+  t.notOk(faultsAt(...once(56_000, MOST - 2)).includes(true));
+  t.notOk(faultsAt(60_001).includes(true), 'the first is more than a minute ago');
+  t.strictSame(faultsAt(60_002), [true], 'over the end of a minute that began with the first');
+});
+
+t.test('those of every six seconds and more are let pass', async (t) => {
+  const conduct = new Conduct();
+  for (let n = 0; n < 100; n++) t.notOk(conduct.addFault(SOCKET_LIMITS, n * 6_700));
+});
