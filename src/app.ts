@@ -60,6 +60,7 @@ import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
 import { Disposer, Loop } from './lifecycle.ts';
 import type { Logger } from './log.ts';
+import { DELETED, type Deleted } from './messages/edits.ts';
 import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
 import { LockedWrites } from './messages/locked-write.ts';
 import type { Committed } from './messages/outgoing.ts';
@@ -73,6 +74,7 @@ import { WritePath } from './messages/write-path.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { notifyAdded } from './notifications/added.ts';
 import { notificationEvents } from './notifications/changed.ts';
+import { forgetDeleted } from './notifications/deleted.ts';
 import { notifyNotSent } from './notifications/not-sent.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 
@@ -179,6 +181,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       [CREATED]: (created: Created) => triggers.conversationCreated(created),
       [ADDED]: (added: Added) => notifyAdded(database, engine, added),
       [NOT_SENT]: (ended: NotSent) => notifyNotSent(database, engine, ended),
+      [DELETED]: (deleted: Deleted) => forgetDeleted(database, deleted),
       [RUN_DUE]: (due: RunDue) => runner.due(due),
       [RUN_ENDED]: async (ended: RunEnded) => {
         await tellEnded({ database, engine, writePath }, ended);
@@ -281,9 +284,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   );
   const runner = openRunner({
     ...{ database, engine, rights, authenticator, directory, store, writePath, lockedWrites, metrics, log },
-    models: config.models,
-    fetchAllow: config.fetchAllow,
-    catalogue,
+    ...{ models: config.models, fetchAllow: config.fetchAllow, catalogue },
     caller: new InProcess(http, server.limits),
   });
   disposer.add('runs of agents', runner, (it) => it.close());

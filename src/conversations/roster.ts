@@ -3,6 +3,7 @@ import { createCustomer } from '../accounts/actors.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { ID_PREFIXES } from '../protocol/ids.ts';
 import type { ParticipantInput } from '../protocol/participant.ts';
 import type { NewParticipant } from './create.ts';
 
@@ -31,8 +32,10 @@ export async function readRoster(
   for (const [index, input] of inputs.entries()) {
     const prefix = prefixOf(index);
     checkInput(input, audience, prefix);
-    const actorId = input.actor_id ?? (await newCustomer(tx, accountId, input));
-    if (input.actor_id !== undefined) checkActor(actors.get(actorId), input, prefix);
+    const actorId =
+      input.actor_id === undefined
+        ? await newCustomer(tx, accountId, input)
+        : fittingActor(actors.get(input.actor_id), input, prefix).id;
     if (entries.some((entry) => entry.actorId === actorId)) {
       throw invalid(`${prefix}actor_id`, 'Is among the participants already.');
     }
@@ -80,24 +83,40 @@ export function checkTrigger(
 }
 
 interface Candidate {
+  readonly id: string;
   readonly type: string;
   readonly customer: boolean;
   readonly deactivated_at: string | null;
 }
 
+/** By the id that was given: an actor's, or an agent's own, which is all that Create Agent answers. */
 async function readCandidates(
   tx: Transaction<Schema>,
   accountId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Candidate>> {
-  if (ids.length === 0) return new Map();
+  const isAgent = (id: string) => id.startsWith(`${ID_PREFIXES.agent}_`);
+  const agentIds = ids.filter(isAgent);
+  const agents =
+    agentIds.length === 0
+      ? []
+      : await tx
+          .selectFrom('agent_definitions')
+          .select(['id', 'actor_id'])
+          .where('account_id', '=', accountId)
+          .where('id', 'in', agentIds)
+          .execute();
+  const actorIds = [...ids.filter((id) => !isAgent(id)), ...agents.map(({ actor_id }) => actor_id)];
+  if (actorIds.length === 0) return new Map();
   const actors = await tx
     .selectFrom('actors')
     .select(['id', 'type', 'customer', 'deactivated_at'])
     .where('account_id', '=', accountId)
-    .where('id', 'in', [...ids])
+    .where('id', 'in', actorIds)
     .execute();
-  return new Map(actors.map((actor) => [actor.id, actor]));
+  const found = new Map<string, Candidate>(actors.map((actor) => [actor.id, actor]));
+  for (const { id, actor_id } of agents) found.set(id, found.get(actor_id)!);
+  return found;
 }
 
 /** What the body alone and the audience decide. */
@@ -116,7 +135,7 @@ function checkInput(input: ParticipantInput, audience: Audience, prefix: string)
   }
 }
 
-function checkActor(actor: Candidate | undefined, { type }: ParticipantInput, prefix: string): void {
+function fittingActor(actor: Candidate | undefined, { type }: ParticipantInput, prefix: string): Candidate {
   const param = `${prefix}actor_id`;
   if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
   const fits =
@@ -125,6 +144,7 @@ function checkActor(actor: Candidate | undefined, { type }: ParticipantInput, pr
       : actor.type === 'user' && actor.customer === (type === 'customer');
   if (!fits) throw invalid(`${prefix}type`, 'The actor is of another type.');
   if (actor.deactivated_at !== null) throw invalid(param, 'The actor is deactivated.');
+  return actor;
 }
 
 async function newCustomer(

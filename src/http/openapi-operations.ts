@@ -23,7 +23,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
       ...queryParameters(route, schemas),
       reference('parameters', 'ServiceVersion'),
       ...(route.open === true ? [] : [reference('parameters', 'ServiceAccount')]),
-      ...(route.method === 'POST' ? [reference('parameters', 'IdempotencyKey')] : []),
+      ...(route.method === 'GET' ? [] : [reference('parameters', 'IdempotencyKey')]),
     ],
     ...(route.open === true ? { security: [] } : {}),
     ...requestBodyOf(route, schemas),
@@ -109,7 +109,7 @@ function successesOf(route: Route, schemas: SchemaComponents): Record<string, ob
   const content = { 'application/json': { schema, example } };
   const answer = (description: string) => ({
     description,
-    headers: headersOf(['RequestId', ...RATE_HEADERS, ...(route.method === 'POST' ? ['Replayed'] : [])]),
+    headers: headersOf(['RequestId', ...RATE_HEADERS, ...(route.method === 'GET' ? [] : ['Replayed'])]),
     content,
   });
   return {

@@ -18,10 +18,9 @@ export function refusalsOf(route: Route): ErrorCondition[] {
     }
   }
   if (isPaged(route)) add(['parameters_exclusive']);
-  if (route.method !== 'GET') add([...OF_BODIES, ...OF_CHANGES]);
+  if (route.method !== 'GET') add([...OF_BODIES, ...OF_CHANGES, ...OF_IDEMPOTENCY]);
   if (route.status === 201) add(OF_NEW_ONES);
   if (route.body !== undefined) add(['missing_field']);
-  if (route.method === 'POST') add(OF_IDEMPOTENCY);
   // In the order of the table, so that documents do not depend on the order above.
   return (Object.keys(ERRORS) as ErrorCondition[]).filter((condition) => found.has(condition));
 }

@@ -1,12 +1,12 @@
 import { ApiError } from '../protocol/errors.ts';
 import { isCleanText } from '../protocol/validation.ts';
 
-/** Text, or for names that end in `[]` a list of it. */
+/** Text; a list of it for names that end in `[]`, and for others that come more than once, which no schema takes. */
 export type RawQuery = Record<string, string | string[]>;
 
 /**
  * Reads what stands behind the `?`. Throws ApiError `parameter_invalid`: not percent-encoded UTF-8, text that
- * cannot be kept, or a parameter without `[]` that comes more than once.
+ * cannot be kept.
  */
 export function parseQuery(text: string): RawQuery {
   const query: RawQuery = Object.create(null);
@@ -26,7 +26,7 @@ function add(query: RawQuery, name: string, value: string): void {
   if (Array.isArray(earlier)) earlier.push(value);
   else if (name.endsWith('[]')) query[name] = [value];
   else if (earlier === undefined) query[name] = value;
-  else throw new ApiError('parameter_invalid', 'This parameter takes one value.', { param: name });
+  else query[name] = [earlier, value];
 }
 
 function decode(text: string, param: string | null): string {

@@ -177,7 +177,7 @@ export class RequestRun implements BodyReceiver {
   #claimKey(): void {
     const { idempotency } = this.#http;
     const { method, path, query, idempotencyKey } = this.#exchange.head;
-    if (idempotencyKey === undefined || method !== 'POST' || idempotency === undefined) {
+    if (idempotencyKey === undefined || method === 'GET' || method === 'HEAD' || idempotency === undefined) {
       this.#handle();
       return;
     }

@@ -1,3 +1,4 @@
+import { hasPermission } from '../access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { requireSender } from '../conversations/access.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
@@ -25,7 +26,18 @@ export function checkEdit(
     throw new ApiError('resource_conflict', `a message that is ${row.status} cannot be edited`);
   }
   requireFinished(row);
+  requireApprovedEditor(principal, row);
   checkFields(row, body);
+}
+
+/** What customers read a person has approved, unless the agent's role is trusted with it, as with Send Message (design.md section 8). */
+function requireApprovedEditor(principal: Principal, { visibility, status }: MessageRow): void {
+  if (principal.actor.type !== 'agent' || visibility !== 'external' || status === 'draft') return;
+  if (hasPermission(principal, 'messaging:send_external')) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'An agent needs messaging:send_external to change what customers read.',
+  );
 }
 
 /**

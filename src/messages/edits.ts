@@ -6,6 +6,7 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import { lockAgainstHold } from '../conversations/legal-hold.ts';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { insertOutbox } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import type { EditMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -13,6 +14,14 @@ import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { lockConversation } from './external.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
 import { lockMessage } from './store.ts';
+
+/** Topic of the outbox: what was said of a message elsewhere goes too (notifications/deleted.ts). */
+export const DELETED = 'messages.deleted';
+
+export interface Deleted {
+  readonly message_id: string;
+  readonly conversation_id: string;
+}
 
 /** A message that the caller may read, and what it asks to be done in its name. */
 export interface EditRequest {
@@ -41,7 +50,7 @@ export async function editMessage(
     await tellChanged(tx, [{ event, id: current.id, stream: current.conversation_id }]);
   }
   const { scheduled_at: at } = body;
-  return at === undefined || at === current.scheduled_at ? current : reschedule(tx, current, at);
+  return at === undefined || isSameTime(at, current.scheduled_at) ? current : reschedule(tx, current, at);
 }
 
 /** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
@@ -63,7 +72,9 @@ export async function deleteMessage(
     deleted_at: sql<string>`clock_timestamp()`,
   });
   await auditOf(tx, principal, current, 'message.deleted', {});
-  await tellChanged(tx, [{ event: 'message.updated', id: current.id, stream: current.conversation_id }]);
+  const { id, conversation_id } = current;
+  await tellChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
+  await insertOutbox(tx, DELETED, { message_id: id, conversation_id } satisfies Deleted);
   return tombstone;
 }
 
@@ -78,6 +89,16 @@ export async function cancelMessage(
   const canceled = await cancelScheduled(tx, await lockMessage(tx, row));
   await auditOf(tx, principal, row, 'message.canceled', {});
   return canceled;
+}
+
+/** To the microsecond, in whatever zone: moving a message to where it is is no change. */
+function isSameTime(given: string, kept: string | null): boolean {
+  return kept !== null && microsecondsOf(given) === microsecondsOf(kept);
+}
+
+function microsecondsOf(time: string): number {
+  const behindMilliseconds = /\.\d{3}(\d{1,3})/.exec(time)?.[1] ?? '';
+  return Date.parse(time) * 1_000 + Number(behindMilliseconds.padEnd(3, '0'));
 }
 
 type Content = Partial<Pick<MessageRow, 'body' | 'subject' | 'cc'>>;

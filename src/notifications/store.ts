@@ -114,6 +114,15 @@ export function moveAll(
   return tx.query(MOVE_ALL, [recipientId, to, from, upTo, limit]);
 }
 
+/** A message that said something says it no more: nor do the notifications of it. Answers those that did. */
+export function forgetBodies(
+  tx: Queries,
+  messageId: string,
+  conversationId: string,
+): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
+  return tx.query(FORGET_BODIES, [messageId, conversationId]);
+}
+
 /** What changed for these recipients from a transaction on, oldest first. */
 export function readChanged(
   database: Queries,
@@ -138,6 +147,17 @@ const INSERT = {
     ORDER BY recipient_id, message_id
     ON CONFLICT DO NOTHING
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
+};
+
+// Whoever was ever told is, or was, a participant: the index of a message's notifications begins with the recipient.
+const FORGET_BODIES = {
+  name: 'forget-bodies-of-notifications',
+  text: `
+    UPDATE notifications n
+    SET body = NULL, updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
+    FROM participants p
+    WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.message_id = $1 AND n.body IS NOT NULL
+    RETURNING n.id, n.recipient_id`,
 };
 
 const READ = {

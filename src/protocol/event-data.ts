@@ -92,7 +92,10 @@ export const EVENT_DATA = {
   'conversation.added': { summary: 'The caller may read a conversation.', data: Conversation },
   'conversation.removed': { summary: 'The caller may not read it any more.', data: LostConversation },
   'notification.created': { summary: 'The caller was notified.', data: Notification },
-  'notification.updated': { summary: 'A notification was seen, read or dismissed.', data: Notification },
+  'notification.updated': {
+    summary: 'A notification was seen, read or dismissed, or its message was deleted.',
+    data: Notification,
+  },
   'agent_run.updated': { summary: 'A run that the caller triggered goes on.', data: AgentRun },
   'message.delta': { summary: 'A message that is being written has grown.', data: MessageDelta },
   'message.reset': { summary: 'Its writer begins anew behind `keep`.', data: MessageReset },

@@ -15,4 +15,4 @@ export type Token = Static<typeof Token>;
 
 export const CreateTokenBody = Body({ user_id: Id });
 
-export const RefreshTokenBody = Body({ refresh_token: Type.String({ maxLength: 256 }) });
+export const RefreshTokenBody = Body({ refresh_token: Type.String() });

@@ -233,9 +233,13 @@ function queryError(errors: readonly AjvError[]): ApiError {
     return new ApiError('parameter_unknown', 'There is no such parameter here.', { param });
   }
   const param = segmentsOf(error.instancePath)[0] ?? null;
-  const message =
-    error.keyword === 'type' ? `Must be of type ${typeText(error.params.type)}.` : sentence(error);
-  return new ApiError('parameter_invalid', message, { param });
+  return new ApiError('parameter_invalid', queryMessage(error), { param });
+}
+
+function queryMessage(error: AjvError): string {
+  if (error.keyword !== 'type') return sentence(error);
+  if (Array.isArray(error.data)) return 'This parameter takes one value.';
+  return `Must be of type ${typeText(error.params.type)}.`;
 }
 
 /** Of a choice's branches the one that got furthest, else the first: Nullable names what it is before null. */

@@ -88,7 +88,7 @@ t.test('tokens that are over, unknown or of somebody who has gone', async (t) =>
   await database.transaction((tx) => deactivateUser(tx, person.id));
   t.equal(refusalOf(await refusal(gone.refresh_token)), INVALID, 'deactivated');
 
-  const unknown = [`refresh_${'x'.repeat(43)}`, 'x', '', old.access_token.slice(0, 256), demo.api_key];
+  const unknown = [`refresh_${'x'.repeat(43)}`, 'x', '', old.access_token, demo.api_key];
   const answers = [await refusal(gone.refresh_token), ...(await Promise.all(unknown.map(refusal)))];
   for (const answer of answers) t.equal(refusalOf(answer), INVALID);
   t.equal(new Set(answers.map(({ text }) => text)).size, 1, 'all of them in the same words');
@@ -113,7 +113,6 @@ t.test('refreshing asks for nobody: no credential, no account, but a version', a
     [{}, {}, '400 missing_field refresh_token'],
     [{}, { refresh_token: null }, '400 missing_field refresh_token'],
     [{}, { refresh_token: 1 }, '400 invalid_format refresh_token'],
-    [{}, { refresh_token: 'x'.repeat(257) }, '422 validation_failed refresh_token'],
     [{}, { ...next, user_id: grace.id }, '422 validation_failed user_id'],
   ];
   for (const [headers, body, refusal] of cases) {

@@ -40,6 +40,10 @@ t.test('adding: the participant, every field', async (t) => {
     ...{ agent_trigger_policy: 'always', agent_trigger_keywords: [] },
   });
   t.strictSame((await conversations.members(id)).slice(1), [added.body, agent]);
+  const byItsOwnId = await conversations.create({
+    participants: [{ type: 'agent', actor_id: demo.agent.id }],
+  });
+  t.match((await conversations.members(byItsOwnId.id)).at(-1), { type: 'agent', actor: agent.actor });
   t.equal((await app.call('GET', `${PATH}/${id}`, BY_GRACE)).status, 200, 'reads it from now on');
 
   const { conversation } = await conversations.createCase();

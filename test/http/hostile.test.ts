@@ -131,6 +131,17 @@ t.test('a body that does not arrive whole in time', async (t) => {
   t.equal(fixture.server.pending, 0);
 });
 
+t.test(
+  'a body is waited for as long as is said, whatever the library thinks of the connection',
+  async (t) => {
+    // It would have cut it after 12 s at the latest.
+    const fixture = await serve(t, { limits: { bodyMs: 12_500 } });
+    const client = open(fixture).send(`${noteHead(12)}{`);
+    await client.closed;
+    t.same(client.statuses, [408]);
+  },
+);
+
 t.test('aborts in the middle of a request', async (t) => {
   const fixture = await serve(t);
   const text = `${noteHead(12)}{"text":"x"`;

@@ -268,6 +268,7 @@ t.test('pages of allowed origins may call, others are not told so', async (t) =>
     });
   const allowed = await preflight('https://app.example');
   t.equal(allowed.status, 204);
+  t.equal(allowed.headers.get('content-length'), null);
   t.equal(allowed.headers.get('access-control-allow-origin'), 'https://app.example');
   t.match(allowed.headers.get('access-control-allow-methods'), 'DELETE');
   t.match(allowed.headers.get('access-control-allow-headers'), 'Service-Account');

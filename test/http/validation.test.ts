@@ -296,6 +296,8 @@ t.test('queries', async (t) => {
     ['id=x&limit=%2B5', 'parameter_invalid limit'],
     ['id=x&limit=99999999999999999999', 'parameter_invalid limit'],
     ['id=x&limit=5&limit=5', 'parameter_invalid limit'],
+    ['id=x&id=y', 'parameter_invalid id'],
+    ['id=x&nothing=1&nothing=2', 'parameter_unknown nothing'],
     ['id=x&flag=yes', 'parameter_invalid flag'],
     ['id=x&status=c', 'parameter_invalid status'],
     ['id=x&at=now', 'parameter_invalid at'],

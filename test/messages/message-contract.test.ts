@@ -1,10 +1,15 @@
 /** One message over HTTP: reading, editing, deleting, canceling, its outcome (design.md section 7 and 8). */
 
 import t from 'tap';
+import { WebSocket } from 'ws';
 import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import type { Notification } from '../../src/protocol/notification.ts';
+import { createdAgent } from '../agents/bodies.ts';
+import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
 const app = await startTestApp(t);
@@ -243,6 +248,9 @@ t.test('PATCH a scheduled message: its author, the body and the time', async (t)
   const edited = message(await edit(scheduled.id, { body: 'later', scheduled_at: later }), 200);
   t.match(edited, { status: 'scheduled', body: 'later', sequence: null });
   t.equal(Date.parse(edited.scheduled_at!), Date.parse(later));
+  const elsewhere = new Date(Date.parse(later) + 3_600_000).toISOString().replace('Z', '+01:00');
+  const same = message(await edit(scheduled.id, { scheduled_at: elsewhere }), 200);
+  t.strictSame(same, edited, 'the same moment, written otherwise, is no change');
   const others = await edit(scheduled.id, { body: 'x' }, asAda);
   t.equal(refusalOf(others), '403 insufficient_permissions null', 'an admin does not edit it');
 });
@@ -275,6 +283,68 @@ t.test('DELETE leaves a tombstone', async (t) => {
   const reply = await cases.send(conversation, { reply_to_message_id: sent.id });
   t.equal(refusalOf(reply), '410 resource_gone reply_to_message_id');
   t.match(await outcome(sent.id), { status: 'sent', result: 'sent' });
+});
+
+t.test('what notifications say of a deleted message goes with it', async (t) => {
+  const conversation = await cases.conversation('internal', user(vera.id));
+  const sent = await cases.sent(conversation, { body: 'the password is swordfish' });
+  const ofVera = async () => {
+    const path = '/v1/messaging/notifications?limit=1&q=swordfish';
+    const answer = await app.call<List<Notification>>('GET', path, { token: vera.access_token });
+    return answer.body.data;
+  };
+  await until(async () => (await ofVera()).length === 1, { what: 'a notification' });
+  const [before] = await ofVera();
+  const headers = {
+    ...{ Authorization: `Bearer ${vera.access_token}`, 'Service-Account': demo.account_id },
+    'Service-Version': demo.service_version,
+  };
+  const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => socket.close());
+  await socket.frame('ready');
+  t.equal((await remove(sent.id)).status, 200);
+  await until(async () => (await ofVera()).length === 0, { what: 'nobody finds it' });
+  const { data } = await socket.frame(({ event }) => event === 'notification.updated');
+  t.match(data, { id: before!.id, body: null, title: before!.title });
+  t.ok(String(data?.updated_at) > before!.updated_at);
+});
+
+t.test('a keyed PATCH or DELETE that comes again answers as it did, and does nothing', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const sent = await cases.sent(conversation);
+  const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
+  const first = await edit(sent.id, { body: 'first' }, keyed('edit'));
+  t.equal((await edit(sent.id, { body: 'second' })).status, 200);
+  const again = await edit(sent.id, { body: 'first' }, keyed('edit'));
+  t.strictSame([again.text, again.headers.get('idempotent-replayed')], [first.text, 'true']);
+  t.equal((await cases.read(sent.id)).body, 'second', 'a retry overwrites nothing newer');
+  const other = await edit(sent.id, { body: 'third' }, keyed('edit'));
+  t.equal(refusalOf(other), '422 validation_failed Idempotency-Key');
+  const removed = await remove(sent.id, keyed('delete'));
+  const removedAgain = await remove(sent.id, keyed('delete'));
+  t.strictSame([removedAgain.status, removedAgain.text], [200, removed.text]);
+});
+
+t.test('what customers read an agent changes only where its role is trusted with it', async (t) => {
+  const permissions = ['messaging:read', 'messaging:create', 'messaging:update'];
+  const role = await app.call<{ id: string }>('POST', '/v1/roles', { body: { name: 'Editor', permissions } });
+  const agent = await createdAgent(app, { role_id: role.body.id });
+  const { actor_id: actorId } = await database.kysely
+    .selectFrom('agent_definitions')
+    .select('actor_id')
+    .where('id', '=', agent.id)
+    .executeTakeFirstOrThrow();
+  const { id } = await cases.open({ type: 'agent', actorId });
+  const token = await app.tokenOf(actorId);
+  const [note, reply] = [await cases.sent(id, {}, { token }), await cases.sent(id, {}, { token })];
+  await database.kysely
+    .updateTable('messages')
+    .set({ visibility: 'external' })
+    .where('id', '=', reply.id)
+    .execute();
+  message(await edit(note.id, { body: 'a better note' }, { token }), 200);
+  const refused = await edit(reply.id, { body: 'a refund of 10,000' }, { token });
+  t.equal(refusalOf(refused), '403 insufficient_permissions null');
 });
 
 t.test('the files of a deleted message are for the next purge', async (t) => {
