@@ -99,6 +99,49 @@ t.test('whoever asked a run to end sees no further call of it begin', async (t) 
   t.equal(calls, 0);
 });
 
+t.test(
+  'whether a call waits for a person is what its tool says when the model has asked for it',
+  async (t) => {
+    let calls = 0;
+    const run = await claimed();
+    const free = tool(async () => ({ output: ++calls }));
+    const execution = executionOf(run, {
+      tools: [free],
+      readTools: async () => [{ ...free, needsReview: true }],
+      chain: scripted(() => [{ id: 'c', name: 'tool', arguments: '{}' }]),
+    });
+    t.equal(await execution.run(), 'paused');
+    t.match(await actionsOf(run), [{ status: 'pending_review' }]);
+    t.equal(calls, 0);
+  },
+);
+
+t.test('a tool that is taken away from a run under way is called no more, and not offered', async (t) => {
+  const offered: string[][] = [];
+  const run = await claimed();
+  let tools: RunTool[] = [];
+  const taking = tool(async () => {
+    tools = [];
+    return { output: 'taken' };
+  });
+  tools = [taking];
+  const execution = executionOf(run, {
+    tools,
+    readTools: async () => tools,
+    chain: scripted((prompt) => {
+      offered.push(prompt.tools.map(({ name }) => name));
+      const ids = [['a', 'b'], ['c'], []][offered.length - 1]!;
+      return ids.map((id) => ({ id, name: 'tool', arguments: '{}' }));
+    }),
+  });
+  t.equal(await execution.run(), 'completed');
+  t.match(await actionsOf(run), [
+    { call_id: 'a', status: 'completed' },
+    { call_id: 'b', status: 'failed', error_message: 'The agent has this tool no more.' },
+  ]);
+  t.strictSame(offered, [['tool'], [], []]);
+});
+
 t.test('what is to be kept waits for Postgres, but in a server that is stopped', async (t) => {
   let failures = 1;
   const work = () =>
@@ -132,6 +175,7 @@ function executionOf(
     reply: new BufferedReply(),
     instructions: 'Do it.',
     history: [{ role: 'user', text: 'Go on.' }],
+    readTools: async () => options.tools,
     signal: new AbortController().signal,
     ...options,
   });
@@ -155,6 +199,16 @@ function completion(calls: Completion['calls']): Completion {
     ...{ provider: 'p', model: 'm', text: '', calls, reason: calls.length > 0 ? 'calls' : 'stop' },
     ...{ inputTokens: null, outputTokens: null, costUsd: null, failovers: [] },
   };
+}
+
+function actionsOf({ id }: RunRow) {
+  return database.kysely
+    .selectFrom('agent_run_actions')
+    .selectAll()
+    .where('run_id', '=', id)
+    .orderBy('step_id')
+    .orderBy('position')
+    .execute();
 }
 
 async function claimed(): Promise<RunRow> {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import type { Patience } from '../../src/agents/models/attempt.ts';
 import { ModelChain, TURN_LIMITS, type TurnListener } from '../../src/agents/models/chain.ts';
+import { Cooldowns } from '../../src/agents/models/cooldowns.ts';
 import { DemoModel } from '../../src/agents/models/demo-model.ts';
 import {
   type Model,
@@ -15,6 +16,7 @@ import {
 import { type ModelChoice, ModelTiers, tierOf } from '../../src/agents/models/tiers.ts';
 import { type ModelReply, ModelServer } from '../support/model-server.ts';
 import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
 
 /** For tests that wait for it to end; the others are patient, on a busy machine too. */
 const IMPATIENT = { firstPartMs: 250, stallMs: 250 };
@@ -215,11 +217,37 @@ t.test('against a provider', async (t) => {
     t.equal(models.requests.length, asked + 2, 'none was asked again');
   });
 
-  t.test('a chain that is free soon is waited for', async (t) => {
+  t.test('a chain that is free soon is waited for and asked once more', async (t) => {
+    const soon = { status: 429, retryAfterSeconds: 0.2 };
+    const asked = models.requests.length;
+    models.reply(soon, 'one').reply(soon, 'two').reply('now');
+    const completion = await chainOf([one, two]).complete(PROMPT, listen().listener, SOON);
+    t.match(completion, {
+      text: 'now',
+      failovers: [
+        { model: 'one', reason: 'rate_limited' },
+        { model: 'two', reason: 'rate_limited' },
+      ],
+    });
+    t.equal(models.requests.length, asked + 3);
+
     const chain = chainOf([one]);
-    models.reply({ status: 429, retryAfterSeconds: 0.2 }).reply('now');
+    models.reply(soon).reply(soon).reply('at last');
     await t.rejects(chain.complete(PROMPT, listen().listener, SOON), ModelError);
-    t.match(await chain.complete(PROMPT, listen().listener, SOON), { text: 'now' });
+    t.equal(models.requests.length, asked + 5, 'once');
+    t.match(await chain.complete(PROMPT, listen().listener, SOON), { text: 'at last', failovers: [] });
+  });
+
+  t.test('who failed for another reason is not asked once more', async (t) => {
+    const from = models.requests.length;
+    models.reply({ status: 500 }, 'one').reply({ status: 429, retryAfterSeconds: 0.2 }, 'two').reply('now');
+    const { heard, listener } = listen();
+    t.match(await chainOf([one, two]).complete(PROMPT, listener, SOON), { text: 'now' });
+    t.strictSame(
+      models.requests.slice(from).map(({ model }) => model),
+      ['one', 'two', 'two'],
+    );
+    t.equal(heard.failovers.length, 2);
   });
 
   t.test('an abort ends it, mid-stream and before', async (t) => {
@@ -385,6 +413,76 @@ async function serveEvents(t: Teardown, events: readonly object[]) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => void server.close());
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, bodies };
+}
+
+t.test('the wait for a chain that is rate-limited', async (t) => {
+  const NONE = { message: /^No model answered/ };
+  const turnOf = (models: readonly Model[], cooldowns: Cooldowns, mostWaitMs: number) =>
+    new ModelChain(models, { cooldowns, mostWaitMs }).complete(PROMPT, listen().listener, SOON);
+
+  t.test('is at an end with an abort', async (t) => {
+    const { model, asked } = limited(9_000);
+    const cooldowns = new Cooldowns();
+    const abort = new AbortController();
+    const turn = new ModelChain([model], { cooldowns }).complete(PROMPT, listen().listener, abort.signal);
+    const startedAt = performance.now();
+    const rejected = t.rejects(turn, { message: 'cancelled' });
+    await until(() => cooldowns.left(model) > 0, { what: 'the model has asked for a pause' });
+    abort.abort(new Error('cancelled'));
+    await rejected;
+    t.ok(performance.now() - startedAt < 8_000);
+    t.equal(asked.length, 1);
+  });
+
+  t.test('is no longer than a turn may wait, what it has waited before included', async (t) => {
+    const { model, asked } = limited(20);
+    const cooldowns = new Cooldowns(() => 0);
+    cooldowns.note(model, LIMITED(20));
+    await t.rejects(turnOf([model], cooldowns, 30), NONE);
+    t.equal(asked.length, 1);
+    await t.rejects(turnOf([model], cooldowns, 40), NONE);
+    t.equal(asked.length, 3);
+  });
+
+  t.test('goes on with who is free by then', async (t) => {
+    let nowMs = 0;
+    const [first, second] = [limited(20, ({ length }) => (nowMs = length > 1 ? 50 : 0)), limited(30)];
+    await t.rejects(turnOf([first.model, second.model], new Cooldowns(() => nowMs), 20), NONE);
+    t.strictSame([first.asked.length, second.asked.length], [2, 2]);
+  });
+
+  t.test('is none where the pause is over by then', async (t) => {
+    let nowMs = 0;
+    const first = limited(60_000);
+    const later: Model = {
+      ...{ provider: 'test', model: 'later', contextTokens: 1_000 },
+      async *stream() {
+        yield* [];
+        nowMs = 70_000;
+        throw new ModelError('stalled', 'It said nothing.');
+      },
+    };
+    const turn = turnOf([first.model, later], new Cooldowns(() => nowMs), 0);
+    await t.rejects(turn, NONE);
+    t.equal(first.asked.length, 2);
+  });
+});
+
+const LIMITED = (retryAfterMs: number) => new ModelError('rate_limited', 'Not now.', retryAfterMs);
+
+/** A model that wants to be left alone whenever it is asked. */
+function limited(retryAfterMs: number, onAsked: (asked: readonly Prompt[]) => void = () => {}) {
+  const asked: Prompt[] = [];
+  const model: Model = {
+    ...{ provider: 'test', model: 'limited', contextTokens: 1_000 },
+    async *stream(prompt) {
+      yield* [];
+      asked.push(prompt);
+      onAsked(asked);
+      throw LIMITED(retryAfterMs);
+    },
+  };
+  return { model, asked };
 }
 
 t.test('a thinking model is given more time than a silent one', async (t) => {

@@ -47,8 +47,8 @@ t.test('what a document tells a model to do is done as far as its role and peopl
     fetch_url: ['completed', 'failed'],
     'create-entity': ['failed'],
     'set-legal-hold': ['failed'],
-    'update-agent': ['failed'],
-    'create-agent': ['failed'],
+    'update-agent': ['pending_review'],
+    'create-agent': ['pending_review'],
     'trigger-agent-run': ['failed'],
     create_artifact: ['pending_review'],
     'send-message': ['pending_review', 'pending_review'],
@@ -59,9 +59,9 @@ t.test('what a document tells a model to do is done as far as its role and peopl
     .map(({ id }) => ({ action_id: id, approve: true }));
   accepted(await runs.act(run.id, 'continue', { body: { decisions }, token: demo.api_key }));
   const done = await runs.reached(run.id, 'completed', 'include[]=actions');
-  t.strictSame(
-    statuses(done.actions!)['send-message'],
-    ['failed', 'failed'],
+  t.match(
+    statuses(done.actions!),
+    { 'update-agent': ['failed'], 'create-agent': ['failed'], 'send-message': ['failed', 'failed'] },
     'approval does not stand in for a role',
   );
   const after = await everything(app);

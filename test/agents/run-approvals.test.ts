@@ -5,7 +5,8 @@ import { findAgent } from '../../src/agents/store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
-import { accepted, asNeighbour, textOf } from './bodies.ts';
+import { until } from '../support/until.ts';
+import { AGENTS, accepted, asNeighbour, textOf } from './bodies.ts';
 import { RUNS, Runs } from './runs.ts';
 
 const models = await ModelServer.start(t);
@@ -96,6 +97,41 @@ t.test('what was approved is what is done, once; what was rejected the model is 
   t.match(told[1]?.content, /rejected.*One will do\./);
   t.equal(await decide(id, rejection), '409 resource_conflict null', 'it is over');
 });
+
+t.test(
+  'a review that is switched on counts for a run under way, and so does a tool that is gone',
+  async (t) => {
+    const { promise: changed, resolve: change } = Promise.withResolvers<void>();
+    const { id: mate } = await runs.agent({
+      role_id: role.body.id,
+      config: { endpoint_tool_slugs: ['create-group'] },
+    });
+    const [waits, gone] = [newId('group'), newId('group')];
+    const call = (name: string) => ({ name: 'create-group', arguments: { body: { name } } });
+    const asked = models.requests.length;
+    models.reply({ text: 'A group.', calls: [call(waits)], hold: { at: 0, until: changed } });
+    const { id } = await runs.trigger(mate, { input: 'Make a group.' });
+    await until(() => models.requests.length > asked, { what: 'the model to be asked' });
+    await configure(mate, { endpoint_tool_review: { 'create-group': true } });
+    change();
+    const paused = await runs.reached(id, 'awaiting_approval', LISTS);
+    t.match(paused.actions, [{ status: 'pending_review' }]);
+    t.strictSame(await groups(waits), []);
+
+    const { promise: taken, resolve: take } = Promise.withResolvers<void>();
+    models.reply({ text: 'Another.', calls: [call(gone)], hold: { at: 0, until: taken } });
+    accepted(await approve(id, [{ action_id: paused.actions![0]!.id, approve: true }]));
+    await until(() => models.requests.length > asked + 1, { what: 'the model to be asked again' });
+    t.strictSame(await groups(waits), [waits], 'what was approved is done');
+    await configure(mate, { endpoint_tool_slugs: [], endpoint_tool_review: {} });
+    take();
+    const ended = await runs.reached(id, 'completed', LISTS);
+    t.match(ended.actions, [{ status: 'completed' }]);
+    t.equal(ended.actions!.length, 1);
+    t.strictSame(await groups(gone), []);
+    t.match(models.requests.at(-1)?.body.messages.at(-1)?.content, /There is no tool/);
+  },
+);
 
 t.test('who may not decide, and what cannot be decided, changes nothing', async (t) => {
   const [id, open, over, decided] = await runs.waiting(agent.id, [
@@ -203,6 +239,10 @@ async function decide(id: string, decisions: unknown, options: CallOptions = {})
 
 function approve(id: string, decisions: unknown, query = '', options: CallOptions = {}) {
   return runs.act(id, 'continue', { query, body: { decisions }, ...options });
+}
+
+async function configure(agentId: string, config: object): Promise<void> {
+  accepted(await app.call('PATCH', `${AGENTS}/${agentId}`, { body: { config } }));
 }
 
 /** Names of the groups that are called so. */

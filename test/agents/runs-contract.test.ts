@@ -15,7 +15,7 @@ import { Client } from '../gateway/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
-import { AGENTS, accepted, asNeighbour, createdAgent, textOf } from './bodies.ts';
+import { AGENTS, accepted, agentBody, asNeighbour, createdAgent, textOf } from './bodies.ts';
 import { RUNS, Runs } from './runs.ts';
 
 const models = await ModelServer.start(t);
@@ -32,6 +32,39 @@ const FAR_AWAY = '2100-01-01T00:00:00Z';
 const withoutAnswer = runs
   .insert(agent.id, { status: 'running', owner: 'elsewhere', lease_until: FAR_AWAY })
   .then((id) => runs.act(id, 'cancel'));
+
+t.test('an agent that makes or changes agents waits for a person, whatever its reviews say', async (t) => {
+  const permissions = ['agents:create', 'agents:update'];
+  const role = accepted(
+    await app.call<{ id: string }>('POST', '/v1/roles', { body: { name: 'Maker', permissions } }),
+    201,
+  );
+  const [other, slug] = [await runs.agent(), `twin-${newId('agent').slice(-8)}`.toLowerCase()];
+  const review = { 'create-agent': false, 'update-agent': false };
+  const maker = await runs.agent({
+    role_id: role.id,
+    config: { endpoint_tool_slugs: ['create-agent', 'update-agent'], endpoint_tool_review: review },
+  });
+  models.reply({
+    calls: [
+      { name: 'create-agent', arguments: { body: agentBody({ slug, role_id: role.id }) } },
+      { name: 'update-agent', arguments: { path: { id: other.id }, body: { name: 'Changed' } } },
+    ],
+  });
+  const { id } = await runs.trigger(maker.id);
+  const paused = await runs.reached(id, 'awaiting_approval', LISTS);
+  t.match(paused.actions, [
+    { tool: 'create-agent', status: 'pending_review' },
+    { tool: 'update-agent', status: 'pending_review' },
+  ]);
+  const made = () =>
+    database.kysely.selectFrom('agent_definitions').select('id').where('slug', '=', slug).execute();
+  t.strictSame(await made(), []);
+  const decisions = paused.actions!.map((action) => ({ action_id: action.id, approve: true }));
+  accepted(await runs.act(id, 'continue', { body: { decisions }, token: demo.api_key }));
+  await runs.reached(id, 'completed');
+  t.equal((await made()).length, 1, 'approved, it is made');
+});
 
 t.test('Trigger: a run that waits for a node, then what it came to', async (t) => {
   const input = { ships: ['tug', 'ferry'], 'a key': null };

@@ -44,6 +44,14 @@ const ENDPOINTS: readonly EndpointFacts[] = [
       search: Type.Optional(Type.String({ deprecated: true })),
     }),
   },
+  {
+    ...{ name: 'create_agent', method: 'POST', path: '/v1/ai/agents', summary: 'Create' },
+    permission: 'agents:create',
+  },
+  {
+    ...{ name: 'update_agent', method: 'PATCH', path: '/v1/ai/agents/:id', summary: 'Update' },
+    permission: 'agents:update',
+  },
   { name: 'get_port', method: 'GET', path: '/v1/port', summary: 'Get the port', permission: 'ships:read' },
   {
     ...{ name: 'create_key', method: 'POST', path: '/v1/keys', summary: 'A key', permission: null },
@@ -93,10 +101,12 @@ t.test('what is attached and granted, and nothing else', async (t) => {
     shown(['get-port', 'move-ship', 'gone', 'create-key'], { 'move-ship': true, 'get-port': false }),
     [...builtIn, ['get-port', 'api_endpoint', false], ['move-ship', 'api_endpoint', true]],
   );
-  t.strictSame(shown(['*'], { 'list-ships': true }).slice(3), [
+  t.strictSame(shown(['*'], { 'list-ships': true, 'update-agent': false }).slice(3), [
+    ['create-agent', 'api_endpoint', true],
     ['get-port', 'api_endpoint', false],
     ['list-ships', 'api_endpoint', true],
     ['move-ship', 'api_endpoint', false],
+    ['update-agent', 'api_endpoint', true],
   ]);
 });
 

@@ -91,7 +91,7 @@ export async function startTestApp(
         }),
         ...(rawBody === undefined ? {} : { body: rawBody }),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(20_000),
+        signal: AbortSignal.timeout(60_000),
       });
       const { status, headers: answered } = response;
       const text = await response.text();

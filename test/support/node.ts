@@ -64,7 +64,7 @@ export class TestNode {
       // Of a kept one this process, busy with checking, may learn too late that the server gave it up as idle.
       headers: { ...this.headers(token), Connection: 'close' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     const { status, headers } = response;
     const text = await response.text();

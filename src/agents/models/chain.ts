@@ -48,6 +48,9 @@ export interface ChainOptions {
   readonly mostWaitMs?: number;
 }
 
+/** How often a turn goes through its chain. */
+const ROUNDS = 2;
+
 /** Models that stand in for each other, best first (specification, Create Agent: tiers). */
 export class ModelChain {
   readonly #models: readonly Model[];
@@ -70,13 +73,15 @@ export class ModelChain {
 
   /**
    * Makes one turn with the first model that manages to: one that fails, refuses, breaks off or keeps silent for
-   * too long is left for the next, and one that is rate-limited is not asked before it wants to be. Throws
-   * ModelError `unavailable` when none managed; what `signal` aborts with when that ends it.
+   * too long is left for the next, and one that is rate-limited is not asked before it wants to be. Where none
+   * managed, those that asked for a pause which is over soon are asked once more. Throws ModelError `unavailable` when
+   * none managed then either; what `signal` aborts with when that ends it.
    */
   async complete(prompt: Prompt, listener: TurnListener, signal: AbortSignal): Promise<Completion> {
     const failovers: Failover[] = [];
     let failure: { readonly model: Model; readonly error: ModelError } | undefined;
-    for (const model of await this.#askable(signal)) {
+    const givenUp = new Set<Model>();
+    for await (const model of this.#askable(givenUp, signal)) {
       if (failure !== undefined) {
         const failover = failoverOf(failure.model, failure.error);
         failovers.push(failover);
@@ -86,21 +91,36 @@ export class ModelChain {
         return { ...(await this.#ask(model, prompt, listener, signal)), failovers };
       } catch (error) {
         if (signal.aborted || !(error instanceof ModelError)) throw error;
-        this.#cooldowns.note(model, error);
+        if (!this.#cooldowns.note(model, error)) givenUp.add(model);
         failure = { model, error };
       }
     }
     throw noneAnswered(failure?.error);
   }
 
-  /** Those that may be asked now, in order: of a chain that is rate-limited as a whole, who is first to be free. */
-  async #askable(signal: AbortSignal): Promise<readonly Model[]> {
-    signal.throwIfAborted();
-    const waits = this.#models.map((model) => this.#cooldowns.left(model));
-    const shortestMs = Math.min(...waits);
-    if (shortestMs > this.#mostWaitMs) return [];
-    if (shortestMs > 0) await sleep(shortestMs, signal);
-    return this.#models.filter((_, index) => waits[index]! <= shortestMs);
+  /**
+   * Who is to be asked next, as long as nobody has answered: those that may be asked now, in order, and of a chain that
+   * is rate-limited as a whole who is first to be free; then the same of those that are not given up. Waits no longer
+   * than a turn may, all together.
+   */
+  async *#askable(givenUp: ReadonlySet<Model>, signal: AbortSignal): AsyncGenerator<Model> {
+    let leftMs = this.#mostWaitMs;
+    for (let round = 1; round <= ROUNDS; round++) {
+      signal.throwIfAborted();
+      const waits = new Map(
+        this.#models
+          .filter((model) => !givenUp.has(model))
+          .map((model) => [model, this.#cooldowns.left(model)]),
+      );
+      const shortestMs = Math.min(...waits.values());
+      if (shortestMs > leftMs) return;
+      if (shortestMs > 0) await sleep(shortestMs, signal);
+      leftMs -= shortestMs;
+      for (const [model, waitMs] of waits) {
+        // Some are free by the time that those before them have failed.
+        if (waitMs <= shortestMs || this.#cooldowns.left(model) === 0) yield model;
+      }
+    }
   }
 
   async #ask(

@@ -13,10 +13,12 @@ export class Cooldowns {
     this.#now = now;
   }
 
-  /** Takes note of a failure that asks for a pause. */
-  note(model: Model, { reason, retryAfterMs }: ModelError): void {
-    const pauseMs = retryAfterMs ?? (reason === 'rate_limited' ? UNTOLD_MS : 0);
+  /** Takes note of a failure that asks for a pause. Answers whether it does. */
+  note(model: Model, { reason, retryAfterMs }: ModelError): boolean {
+    const isLimited = reason === 'rate_limited';
+    const pauseMs = retryAfterMs ?? (isLimited ? UNTOLD_MS : 0);
     if (pauseMs > 0) this.#untilMs.set(model, this.#now() + pauseMs);
+    return isLimited || pauseMs > 0;
   }
 
   /** How long the model is to be left alone from now, in milliseconds. */

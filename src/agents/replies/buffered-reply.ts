@@ -10,6 +10,10 @@ export class BufferedReply implements Reply {
     return this.#text.body;
   }
 
+  get said(): string {
+    return this.#text.said;
+  }
+
   append(text: string): void {
     this.#text.append(text);
   }
@@ -17,6 +21,8 @@ export class BufferedReply implements Reply {
   reset(keep: number): void {
     this.#text.reset(keep);
   }
+
+  open(): void {}
 
   async settle(): Promise<void> {
     this.#text.end();

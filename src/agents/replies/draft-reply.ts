@@ -1,10 +1,17 @@
+import type { Transaction } from 'kysely';
+import { MESSAGE_COLUMNS, type MessageRow } from '../../conversations/message-rows.ts';
+import type { Schema } from '../../db/schema.ts';
 import { within } from '../../db/statement.ts';
 import { openDraft } from '../../messages/drafts.ts';
 import { lockConversation, requireActive } from '../../messages/external.ts';
+import { conclude } from '../../messages/outcome.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
 
-/** On a customer's case: a draft, which the team sees filling, in the name that the team writes in. */
+/**
+ * On a customer's case: a draft, which the team sees filling, in the name that the team writes in. What the run has
+ * composed before a pause, and nobody has decided about, it goes on with: the customer gets one reply.
+ */
 export class DraftReply extends LiveReply {
   protected readonly endEvent = 'draft.updated';
 
@@ -20,12 +27,42 @@ export class DraftReply extends LiveReply {
         .executeTakeFirst();
       if (known !== undefined) return;
       requireActive(conversation);
+      // Only here, where nobody can approve, reject or edit it: what was sent is not to be sent again.
+      const earlier = await this.#lockEarlier(tx);
+      this.beginWith(earlier?.body ?? '');
+      if (earlier !== undefined) await conclude(tx, earlier, 'supersede');
       const sender_id = facts.persona?.id ?? null;
       const message = { ...this.newMessage(id), visibility: 'external' as const, sender_id };
       await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
+      if (earlier?.edited_at) await this.#markEdited(tx, id, earlier.edited_at);
       // Last: whoever renews the leases of this node waits for this row.
       await claimReply(within(tx), run, id);
     });
     return 0;
+  }
+
+  /** What an earlier claim of the run has composed, if it is still open. */
+  #lockEarlier(tx: Transaction<Schema>): Promise<MessageRow | undefined> {
+    return tx
+      .selectFrom('messages')
+      .select(MESSAGE_COLUMNS)
+      .where('conversation_id', '=', this.facts.id)
+      .where('agent_run_id', '=', this.run.id)
+      .where('status', '=', 'draft')
+      .where('streaming_state', '=', 'complete')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .forUpdate()
+      .executeTakeFirst();
+  }
+
+  /** A person's words are in it: it is not sent unseen (delivery.ts). */
+  async #markEdited(tx: Transaction<Schema>, id: string, edited_at: string): Promise<void> {
+    await tx
+      .updateTable('messages')
+      .set({ edited_at })
+      .where('id', '=', id)
+      .where('conversation_id', '=', this.facts.id)
+      .execute();
   }
 }

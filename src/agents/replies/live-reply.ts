@@ -81,6 +81,10 @@ export abstract class LiveReply implements Reply {
     return this.#text.body;
   }
 
+  get said(): string {
+    return this.#text.said;
+  }
+
   append(text: string): void {
     if (this.#isSaid) return;
     this.#text.append(text);
@@ -90,6 +94,13 @@ export abstract class LiveReply implements Reply {
   reset(keep: number, reason: string): void {
     if (this.#isSaid) return;
     this.#told.reset(this.#text.reset(keep), reason);
+  }
+
+  open(): void {
+    if (this.#isOver || this.#opening !== undefined) return;
+    this.#opening = this.#begin();
+    // `settle` hears of it.
+    this.#opening.catch(() => {});
   }
 
   async settle(): Promise<void> {
@@ -145,6 +156,11 @@ export abstract class LiveReply implements Reply {
     this.#kept = body;
   }
 
+  /** For `insert`, as nobody is told of the text yet: what stands in front of it. */
+  protected beginWith(head: string): void {
+    this.#text.begin(head);
+  }
+
   /** Columns that every reply has alike. */
   protected newMessage(id: string): Omit<NewMessage, 'visibility' | 'sender_id'> {
     return {
@@ -170,15 +186,11 @@ export abstract class LiveReply implements Reply {
 
   #grown(): void {
     if (this.#isOver || this.body === '') return;
-    if (this.#opening === undefined) {
-      this.#opening = this.#open();
-      // `settle` hears of it.
-      this.#opening.catch(() => {});
-    }
+    this.open();
     this.#told.changed();
   }
 
-  async #open(): Promise<void> {
+  async #begin(): Promise<void> {
     const [sequence] = await Promise.all([this.#write(), this.#listen()]);
     this.#isWritten = true;
     this.#sequence ||= sequence;

@@ -1,25 +1,43 @@
 import { MESSAGE_LIMITS } from '../../protocol/chat-message.ts';
 
+/** Between what was said in turns of their own. */
+export const BLANK_LINE = '\n\n';
+
 /**
  * What one reply says, as it grows. Invariant: `body` is text that every reader and Postgres keep alike: no half of
  * a surrogate pair (one that ends what came waits for its other half), no U+0000, and no longer than a message
  * may be. Lengths are in UTF-16 units.
  */
 export class ReplyText {
-  #body = '';
+  #head = '';
+  #said = '';
   #attempt = 1;
   /** The first half of a pair, whose second half is still to come. */
   #half = '';
   /** More was said than a message holds: it ends where it is, until a reset makes room. */
   #full = false;
 
+  /** The head, and behind it what was said. */
   get body(): string {
-    return this.#body;
+    return this.#said === '' ? this.#head : `${this.#front}${this.#said}`;
+  }
+
+  /** Without the head. */
+  get said(): string {
+    return this.#said;
   }
 
   /** From 1; counts resets. */
   get attempt(): number {
     return this.#attempt;
+  }
+
+  /** What stands in front of all that is said. Only before anybody was told of it. */
+  begin(head: string): void {
+    const said = this.#said;
+    this.#head = head;
+    this.#said = '';
+    this.#grow(said);
   }
 
   append(text: string): void {
@@ -30,14 +48,14 @@ export class ReplyText {
     this.#grow(whole.slice(0, end));
   }
 
-  /** Begins anew behind the first `keep` units; answers how many were kept. */
+  /** Begins anew behind the first `keep` units of what was said; answers how long the body is then. */
   reset(keep: number): number {
-    const kept = this.#body.slice(0, Math.max(0, keep));
-    this.#body = endsInHalf(kept) ? kept.slice(0, -1) : kept;
+    const kept = this.#said.slice(0, Math.max(0, keep));
+    this.#said = endsInHalf(kept) ? kept.slice(0, -1) : kept;
     this.#half = '';
     this.#full = false;
     this.#attempt += 1;
-    return this.#body.length;
+    return this.body.length;
   }
 
   /** No text follows: a half that is left is none. */
@@ -46,12 +64,16 @@ export class ReplyText {
     this.#half = '';
   }
 
+  get #front(): string {
+    return this.#head === '' ? '' : `${this.#head}${BLANK_LINE}`;
+  }
+
   #grow(text: string): void {
-    const room = MESSAGE_LIMITS.bodyCharacters - this.#body.length;
+    const room = Math.max(0, MESSAGE_LIMITS.bodyCharacters - this.#front.length - this.#said.length);
     const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
     const fitting = clean.slice(0, room);
-    this.#full = fitting.length < clean.length;
-    this.#body += endsInHalf(fitting) ? fitting.slice(0, -1) : fitting;
+    this.#full ||= fitting.length < clean.length;
+    this.#said += endsInHalf(fitting) ? fitting.slice(0, -1) : fitting;
   }
 }
 

@@ -6,16 +6,21 @@ import type { Schema } from '../../db/schema.ts';
  * customer's case, or nothing but a buffer where there is no conversation. One run, one node, one reply at a time.
  */
 export interface Reply {
-  /** The message's or draft's id; null before its first text, and where there is no conversation. */
+  /** The message's or draft's id; null before it is opened, and where there is no conversation. */
   readonly messageId: string | null;
   /** The text so far: what readers have, or get within the window. */
   readonly body: string;
+  /** What this claim of the run has said of it. */
+  readonly said: string;
 
   /** The model said more. The first text opens the message. Never throws, never waits. */
   append(text: string): void;
 
-  /** A model failed over: readers cut the text to its first `keep` UTF-16 units. */
+  /** A model failed over: what was said is cut to its first `keep` UTF-16 units. */
   reset(keep: number, reason: string): void;
+
+  /** Opens the message although nothing was said: there are files for it. Never throws, never waits. */
+  open(): void;
 
   /**
    * Puts what is outstanding on the way and waits until the message, if there is to be one, is in Postgres.

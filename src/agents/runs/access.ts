@@ -4,6 +4,10 @@ import { mayRead, requireWriter } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
+import { within } from '../../db/statement.ts';
+import { readMessage } from '../../messages/store.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import type { EndpointFacts } from '../tool-catalogue.ts';
 import { findRun, lockRun, type RunRow, runNotFound } from './store.ts';
 
 export interface RunSources {
@@ -39,6 +43,48 @@ export async function lockChangeableRun(
   const facts = await requireReadable(directory, principal, run);
   if (facts !== null) requireWriter(facts.members.get(principal.actor.id));
   return run;
+}
+
+/** A call of an endpoint tool, as it waits. */
+interface WaitingCall {
+  readonly endpoint: Pick<EndpointFacts, 'path' | 'permission'>;
+  /** JSON text, as its model wrote it. */
+  readonly arguments: string;
+}
+
+/**
+ * Who approves a call has to get to the conversation that it acts in as its own caller would have to. Throws ApiError
+ * `insufficient_permissions`. Where there is no such conversation, the call fails by itself.
+ */
+export async function requirePlaceOf(
+  tx: Transaction<Schema>,
+  { directory }: Pick<RunSources, 'directory'>,
+  principal: Principal,
+  { endpoint, arguments: text }: WaitingCall,
+): Promise<void> {
+  const [, kind] = PLACE.exec(endpoint.path) ?? [];
+  const id = kind === undefined ? undefined : idIn(text);
+  if (id === undefined) return;
+  const conversationId = kind === 'messages' ? (await readMessage(within(tx), id))?.conversation_id : id;
+  const facts = conversationId === undefined ? undefined : await directory.facts(conversationId);
+  // Another account's is none: whether it is there is not to be learned by asking.
+  if (facts === undefined || facts.accountId !== principal.accountId) return;
+  if (!mayRead(principal, facts)) {
+    throw new ApiError('insufficient_permissions', 'The call acts in a conversation that you may not read.');
+  }
+  if (endpoint.permission !== 'messaging:read') requireWriter(facts.members.get(principal.actor.id));
+}
+
+const PLACE = /^\/v1\/messaging\/(conversations|messages)\/:id(?:\/|$)/;
+
+/** The `id` of the path. */
+function idIn(text: string): string | undefined {
+  const { path }: PathArguments = text.trim() === '' ? {} : JSON.parse(text);
+  return typeof path?.id === 'string' ? path.id : undefined;
+}
+
+interface PathArguments {
+  readonly path?: { readonly id?: unknown } | null;
 }
 
 /** The same rule in SQL, of a run `r` and an actor that does not see the whole account. */

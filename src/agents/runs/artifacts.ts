@@ -1,6 +1,8 @@
 import type { Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
+import type { Queries } from '../../db/statement.ts';
+import type { RunRow } from './store.ts';
 
 /** Ids of the files that a run has made, oldest first. */
 export async function artifactsOf(database: Database, runId: string): Promise<string[]> {
@@ -13,7 +15,7 @@ export async function artifactsOf(database: Database, runId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
-/** Those of them that no message shows yet. */
+/** Those of them that no message shows yet: a draft whose place another has taken shows none. */
 export async function unattachedArtifacts(tx: Transaction<Schema>, runId: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('artifacts')
@@ -23,8 +25,14 @@ export async function unattachedArtifacts(tx: Transaction<Schema>, runId: string
       not(
         exists(
           selectFrom('attachments')
+            .innerJoin('messages', (join) =>
+              join
+                .onRef('messages.id', '=', 'attachments.message_id')
+                .onRef('messages.conversation_id', '=', 'attachments.conversation_id'),
+            )
             .select('attachments.id')
-            .whereRef('attachments.s3_key', '=', 'artifacts.s3_key'),
+            .whereRef('attachments.s3_key', '=', 'artifacts.s3_key')
+            .where('messages.status', '<>', 'superseded'),
         ),
       ),
     )
@@ -32,3 +40,30 @@ export async function unattachedArtifacts(tx: Transaction<Schema>, runId: string
     .execute();
   return rows.map(({ id }) => id);
 }
+
+/**
+ * Whether this claim of a run has made files, and the agent may still show them in the conversation. What earlier
+ * claims have made was shown when they paused: who has deleted it does not get it again.
+ */
+export async function hasFilesToShow(
+  database: Queries,
+  { id, updated_at: claimedAt }: Pick<RunRow, 'id' | 'updated_at'>,
+): Promise<boolean> {
+  const rows = await database.query(READ_NEW_FILE, [id, claimedAt]);
+  return rows.length > 0;
+}
+
+// A run may end because its agent has lost its place: what was said stands then, and nothing new is put there.
+const READ_NEW_FILE = {
+  name: 'read-new-file-of-run',
+  text: `
+    SELECT f.id
+    FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+      JOIN conversations c ON c.id = r.conversation_id AND c.status <> 'archived'
+      JOIN participants p ON p.conversation_id = c.id AND p.actor_id = r.actor_id
+        AND p.membership IN ('active', 'hidden') AND p.role <> 'viewer'
+      JOIN actors a ON a.id = r.actor_id AND a.deactivated_at IS NULL
+      JOIN accounts o ON o.id = r.account_id AND o.subscription = 'active'
+    WHERE f.run_id = $1 AND f.created_at >= $2::timestamptz
+    LIMIT 1`,
+};

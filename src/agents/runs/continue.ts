@@ -7,27 +7,28 @@ import { ACTION_MOVES, RUN_MOVES } from '../../protocol/agent-run-states.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { Permission } from '../../protocol/permissions.ts';
 import { after } from '../../protocol/transitions.ts';
-import { lockChangeableRun, type RunSources } from './access.ts';
+import type { EndpointFacts } from '../tool-catalogue.ts';
+import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
 import { continueIfDecided } from './approvals.ts';
 import type { ActionRow, RunRow } from './store.ts';
 
 export interface ContinueSources extends Pick<RunSources, 'directory'> {
-  /** What a call of this tool asks of its caller's role; null: nothing. */
-  readonly permissionOf: (tool: string) => string | null;
+  /** What a call of this tool calls; undefined: no endpoint. */
+  readonly endpointOf: (tool: string) => EndpointFacts | undefined;
 }
 
 type Decision = ContinueRunBody['decisions'][number];
 
 /**
- * Continue Agent Run (design.md section 8): decides calls that wait, each once
- * and for the arguments that it shows; all of them or none. The run goes on when none waits any more. Nobody approves
- * what they may not do themselves. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
+ * Continue Agent Run (design.md section 8): decides calls that wait, each once and for the arguments that it shows;
+ * all of them or none. The run goes on when none waits any more. Nobody approves what they may not do themselves, by
+ * their role or where it acts. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
  * `resource_conflict` (the run or a call waits for no decision), `insufficient_permissions` or `validation_failed`
  * (a call named twice).
  */
 export async function continueRun(
   tx: Transaction<Schema>,
-  { directory, permissionOf }: ContinueSources,
+  { directory, endpointOf }: ContinueSources,
   principal: Principal,
   id: string,
   { decisions }: ContinueRunBody,
@@ -35,7 +36,7 @@ export async function continueRun(
   const run = await lockChangeableRun(tx, { directory }, principal, id);
   after(RUN_MOVES, 'continue', run.status);
   const actions = await readActions(tx, run.id);
-  const decided = decisions.map((decision, index) => {
+  for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
     if (decisions.findIndex((other) => other.action_id === decision.action_id) < index) {
       throw new ApiError('validation_failed', 'This call is decided twice.', { param });
@@ -45,15 +46,18 @@ export async function continueRun(
       throw new ApiError('resource_not_found', 'The run has no such call.', { param });
     }
     requireOpen(action, decision, param);
-    const permission = permissionOf(action.tool);
-    if (decision.approve && permission !== null) requirePermission(principal, permission as Permission);
-    return decision;
-  });
-  for (const decision of decided) await decide(tx, principal, decision);
+    const endpoint = endpointOf(action.tool);
+    if (!decision.approve || endpoint === undefined) continue;
+    if (endpoint.permission !== null) requirePermission(principal, endpoint.permission as Permission);
+    await requirePlaceOf(tx, { directory }, principal, { endpoint, arguments: action.arguments });
+  }
+  for (const decision of decisions) await decide(tx, principal, decision);
   return continueIfDecided(tx, run);
 }
 
-type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status'> & { readonly is_overdue: boolean | null };
+type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status' | 'arguments'> & {
+  readonly is_overdue: boolean | null;
+};
 
 /** Nobody else changes them while their run is locked and waits. */
 async function readActions(
@@ -62,7 +66,13 @@ async function readActions(
 ): Promise<ReadonlyMap<string, WaitingAction>> {
   const rows = await tx
     .selectFrom('agent_run_actions')
-    .select(['id', 'tool', 'status', sql<boolean | null>`expires_at <= clock_timestamp()`.as('is_overdue')])
+    .select([
+      'id',
+      'tool',
+      'status',
+      'arguments',
+      sql<boolean | null>`expires_at <= clock_timestamp()`.as('is_overdue'),
+    ])
     .where('run_id', '=', runId)
     .execute();
   return new Map(rows.map((row) => [row.id, row]));

@@ -11,11 +11,12 @@ import type { Completion, ModelChain } from '../models/chain.ts';
 import type { Prompt, Turn } from '../models/model.ts';
 import { fitTurns, roomBehind } from '../models/window.ts';
 import type { Reply } from '../replies/reply.ts';
+import { BLANK_LINE, ReplyText } from '../replies/reply-text.ts';
 import type { AgentRow } from '../store.ts';
 import { type RunTool, ToolRefusal } from '../tools/tool.ts';
 import { parseArguments } from '../tools/toolbox.ts';
 import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './actions.ts';
-import { artifactsOf, unattachedArtifacts } from './artifacts.ts';
+import { artifactsOf, hasFilesToShow, unattachedArtifacts } from './artifacts.ts';
 import { type Ending, endRun } from './ending.ts';
 import { RunFailure, Stop, whyOf } from './failure.ts';
 import { lockClaimed } from './lease.ts';
@@ -43,7 +44,10 @@ export interface ExecutionOptions {
   readonly principal: () => Promise<Principal>;
   readonly admit: Admit;
   readonly reply: Reply;
+  /** What the agent may call, as the run was claimed. */
   readonly tools: readonly RunTool[];
+  /** The same as it stands now: people change agents while they run. */
+  readonly readTools: () => Promise<readonly RunTool[]>;
   readonly chain: Pick<ModelChain, 'complete' | 'contextTokens'>;
   readonly instructions: string;
   /** What led to the run, oldest first. */
@@ -63,9 +67,12 @@ export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
 export class Execution {
   readonly #options: ExecutionOptions;
   #record: RunRecord = { steps: [], actions: [] };
+  /** As last looked at. */
+  #tools: readonly RunTool[];
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
+    this.#tools = options.tools;
   }
 
   /**
@@ -80,7 +87,7 @@ export class Execution {
       if (this.#record.actions.some(({ status }) => status === 'pending_review')) return this.#pause();
       const completion = await this.#turn();
       if (completion.calls.length > 0) continue;
-      return this.#complete(completion);
+      return this.#complete();
     }
   }
 
@@ -91,7 +98,7 @@ export class Execution {
     if (bytesOf(this.#record) > RUN_LIMITS.bytes)
       throw new RunFailure('It said and read more than a run may.');
     const step = await admit(() => insertStep(database, run.id, position));
-    const before = reply.body.length;
+    const before = reply.said.length;
     const failovers: Failover[] = [];
     let said = '';
     try {
@@ -100,7 +107,7 @@ export class Execution {
         {
           onText: (text) => {
             // What was said in turns of their own are paragraphs of their own.
-            reply.append(said === '' && before > 0 ? `${SEPARATOR}${text}` : text);
+            reply.append(said === '' && before > 0 ? `${BLANK_LINE}${text}` : text);
             said += text;
           },
           onFailover: (failover) => {
@@ -122,11 +129,11 @@ export class Execution {
 
   /** The prompt that the run began with, and what it has said and learned since, as far as the window holds it. */
   #prompt(): Prompt {
-    const { agent, instructions, history, tools, chain } = this.#options;
+    const { agent, instructions, history, chain } = this.#options;
     const first: Prompt = {
       instructions,
       turns: history,
-      tools: tools.map(({ spec }) => spec),
+      tools: this.#tools.map(({ spec }) => spec),
       temperature: agent.temperature,
     };
     if (this.#record.steps.length === 0) return first;
@@ -138,6 +145,7 @@ export class Execution {
   /** The turn and its calls, as they are from now on. */
   async #keep(step: StepRow, completion: Completion): Promise<void> {
     const { run } = this.#options;
+    if (completion.calls.length > 0) await this.#lookAtTools();
     const ready = completion.calls.flatMap((call, position) => this.#ready(call, position) ?? []);
     const kept = await this.#change(async (tx) => {
       const completed = await completeStep(tx, step, completion);
@@ -173,7 +181,12 @@ export class Execution {
   }
 
   #toolOf(call: StoredCall): RunTool | undefined {
-    return this.#options.tools.find(({ spec }) => spec.name === call.name);
+    return this.#tools.find(({ spec }) => spec.name === call.name);
+  }
+
+  async #lookAtTools(): Promise<void> {
+    const { admit, readTools } = this.#options;
+    this.#tools = await admit(readTools);
   }
 
   #argumentProblem(tool: RunTool, call: StoredCall): string | undefined {
@@ -199,8 +212,9 @@ export class Execution {
   }
 
   async #call(action: ActionRow): Promise<ActionOutcome> {
-    const { run, principal, tools, signal, log } = this.#options;
-    const tool = tools.find(({ slug }) => slug === action.tool);
+    const { run, principal, signal, log } = this.#options;
+    await this.#lookAtTools();
+    const tool = this.#tools.find(({ slug }) => slug === action.tool);
     if (tool === undefined) return { move: 'fail', error: 'The agent has this tool no more.' };
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
     try {
@@ -227,27 +241,28 @@ export class Execution {
   /** What was said so far is a message of its own: nobody waits for people before an unfinished sentence. */
   async #pause(): Promise<'paused'> {
     const { run, reply } = this.#options;
-    await reply.settle();
+    await settleReply(this.#options, run, reply);
     await this.#change(async (tx) => {
       await reply.finish(tx, await unattachedArtifacts(tx, run.id));
       const paused = await updateRun(tx, run.id, {
         status: RUN_MOVES.pause.to,
         owner: null,
         lease_until: null,
-        reply_message_id: null,
       });
       await tellRun(tx, paused);
     });
     return 'paused';
   }
 
-  async #complete({ text }: Completion): Promise<'completed'> {
+  async #complete(): Promise<'completed'> {
     const { database, run, reply, admit } = this.#options;
-    await reply.settle();
+    await settleReply(this.#options, run, reply);
     const ids = await admit(() => artifactsOf(database, run.id));
+    // Where this claim wrote nothing, what an earlier one wrote is the reply.
+    const messageId = reply.messageId ?? run.reply_message_id;
     const output = {
-      text: reply.body === '' ? text : reply.body,
-      ...(reply.messageId !== null && { message_id: reply.messageId }),
+      text: saidIn(this.#record.steps),
+      ...(messageId !== null && { message_id: messageId }),
       ...(ids.length > 0 && { artifacts: ids }),
     };
     const isEnded = await endClaimed({ database, admit }, run, reply, { move: 'complete', output });
@@ -282,7 +297,14 @@ export async function endClaimed(
   reply: Reply | null,
   ending: Ending,
 ): Promise<boolean> {
-  await reply?.settle();
+  if (reply !== null) {
+    try {
+      await settleReply({ database, admit }, run, reply);
+    } catch (error) {
+      // It counts as not begun. What fails, or is cancelled, ends without it.
+      if (ending.move === 'complete') throw error;
+    }
+  }
   return admit(() =>
     database.transaction(async (tx) => {
       const row = await lockClaimed(tx, run);
@@ -294,4 +316,23 @@ export async function endClaimed(
   );
 }
 
-const SEPARATOR = '\n\n';
+/** Files wait for no text: they have a message of their own where nothing was said. */
+async function settleReply(
+  { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
+  run: RunRow,
+  reply: Reply,
+): Promise<void> {
+  if (run.conversation_id !== null && reply.messageId === null) {
+    if (await admit(() => hasFilesToShow(database, run))) reply.open();
+  }
+  await reply.settle();
+}
+
+/** In all turns, also those before a pause: within the bounds of a message. */
+function saidIn(steps: readonly StepRow[]): string {
+  const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
+  const said = new ReplyText();
+  said.append(texts.join(BLANK_LINE));
+  said.end();
+  return said.body;
+}

@@ -30,7 +30,7 @@ export interface RunRoutesOptions extends RunSources {
 /** Runs of agents: started by hand, looked at, decided about and ended (design.md section 8). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database, directory, catalogue } = options;
-  const permissionOf = (tool: string) => catalogue.endpoints.get(tool)?.permission ?? null;
+  const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
   const show = async (db: Queries, row: RunRow, include: readonly RunInclude[] = []) =>
     (await expandRuns(db, [row], include)).get(row)!;
   return [
@@ -112,7 +112,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       response: AgentRun,
       handle: (call) =>
         inTransaction(database, call, async (tx) => {
-          const sources = { directory, permissionOf };
+          const sources = { directory, endpointOf };
           const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
           return show(within(tx), row, call.query['include[]']);
         }),

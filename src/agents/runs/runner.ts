@@ -146,17 +146,21 @@ export class Runner {
     const admit = this.#admitFor(run, signal);
     const agent = await admit(() => readAgent(database.kysely, run.agent_id));
     if (agent === undefined) throw new RunFailure('The agent was deleted.');
-    if (agent.role_id === null) throw new RunFailure('The agent has no role, so it may do nothing.');
     const principal = () => authenticator.principalOf(identityOf(run));
     const facts = await this.#requireStanding(run);
     const chain = tiers.chainFor(agent, run.trigger_type);
     const tools = toolbox.toolsFor(agent);
+    const readTools = async () => {
+      const now = await readAgent(database.kysely, run.agent_id);
+      return now === undefined ? [] : toolbox.toolsFor(now);
+    };
     const contextTokens = chain.contextTokens - tokensOfTools(tools.map(({ spec }) => spec));
     const history = await readTurns(database, { run, agent, contextTokens });
     const instructions = instructionsFor(agent, facts);
     const reply = replies.open(run, agent, facts);
     const execution = new Execution({
-      ...{ database, log, run, agent, principal, admit, reply, chain, tools, instructions, history, signal },
+      ...{ database, log, run, agent, principal, admit, reply, chain, signal },
+      ...{ tools, readTools, instructions, history },
     });
     return { execution, reply };
   }
@@ -168,12 +172,13 @@ export class Runner {
   }
 
   /**
-   * What a run needs as long as it goes on: a subscription, and where it has a conversation a say in it. Answers the
-   * conversation. Throws RunFailure, or ApiError where the agent can act no more.
+   * What a run needs as long as it goes on: a subscription, a role, and where it has a conversation a say in it.
+   * Answers the conversation. Throws RunFailure, or ApiError where the agent can act no more.
    */
   async #requireStanding(run: RunRow): Promise<ConversationFacts | null> {
     const { authenticator, directory } = this.#options;
-    const { subscribed } = await authenticator.principalOf(identityOf(run));
+    const { subscribed, roleId } = await authenticator.principalOf(identityOf(run));
+    if (roleId === null) throw new RunFailure('The agent has no role, so it may do nothing.');
     if (!subscribed) throw new RunFailure("The account's subscription is not active.");
     if (run.conversation_id === null) return null;
     const facts = await directory.facts(run.conversation_id);

@@ -58,9 +58,17 @@ export class Toolbox {
     const isGranted = (slug: string) => slugs.includes(EVERY_ENDPOINT_TOOL) || slugs.includes(slug);
     return [...catalogue.endpoints]
       .filter(([slug]) => isGranted(slug))
-      .map(([slug, facts]) => endpointTool(slug, facts, { caller, needsReview: review[slug] === true }));
+      .map(([slug, facts]) =>
+        endpointTool(slug, facts, {
+          caller,
+          needsReview: review[slug] === true || CHANGING_AGENTS.has(slug),
+        }),
+      );
   }
 }
+
+/** What would let an agent out of its reviews, by a twin without them or in a stronger agent's name: a person decides. */
+const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-agent']);
 
 /**
  * What a model wrote as a call's arguments, as the tool takes it: an object that fits its schema, fields that may be

@@ -28,7 +28,8 @@ ${table(
 about ${RUN_LIMITS.chain} go back to one.</p>
 <h2 id="approvals">What waits for people</h2>
 <p>A call of a tool that needs review pauses the run in <code>awaiting_approval</code>: tools attached with
-<code>require_review</code>, those in <code>endpoint_tool_review</code>, and every built-in tool that changes something.
+<code>require_review</code>, those in <code>endpoint_tool_review</code>, and, whatever is said there, every built-in tool
+that changes something, <code>create-agent</code> and <code>update-agent</code>.
 <code>GET /v1/ai/runs/:id?include[]=actions</code> shows the exact arguments;
 <code>POST /v1/ai/runs/:id/actions/continue</code> approves or rejects, once, by somebody who is permitted what the call
 does. After ${APPROVAL_MS / 3_600_000} hours a call expires, and the run goes on without it. What becomes of runs and calls
