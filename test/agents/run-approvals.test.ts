@@ -233,6 +233,15 @@ t.test('what nobody decides about in time is not done, and the run goes on witho
   t.match(ended.actions, [{ status: 'expired', reviewed_by: null, started_at: null }]);
 });
 
+t.test('a role that is taken away ends the run, whatever it is doing', async (t) => {
+  const other = await runs.agent({ role_id: role.body.id, slug: 'short-lived' });
+  models.reply({ text: ['One ', 'two'], hold: { at: 1, until: new Promise(() => {}) } });
+  const { id } = await runs.trigger(other.id, { input: 'Count.' });
+  await runs.reached(id, 'running');
+  accepted(await app.call('PATCH', `${AGENTS}/${other.id}`, { body: { role_id: null } }));
+  t.match(await runs.reached(id, 'failed'), { error_message: /no role/ });
+});
+
 async function decide(id: string, decisions: unknown, options: CallOptions = {}): Promise<string> {
   return refusalOf(await runs.refused(id, 'continue', { body: { decisions }, ...options }));
 }
