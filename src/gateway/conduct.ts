@@ -12,7 +12,7 @@ export class Conduct {
   /** Takes one request out of the bucket; false when it is empty. */
   takeRequest({ requestsPerSecond }: SocketLimits, nowMs: number): boolean {
     const fullAtMs = Math.max(this.#fullAtMs, nowMs) + SECOND_MS / requestsPerSecond;
-    if (fullAtMs - nowMs > SECOND_MS) return false;
+    if (fullAtMs - nowMs > SECOND_MS + ROUNDING_MS) return false;
     this.#fullAtMs = fullAtMs;
     return true;
   }
@@ -42,5 +42,7 @@ export class Conduct {
 }
 
 const SECOND_MS = 1_000;
+/** Thirty thirtieths of a second, added up, are a little more than one. */
+const ROUNDING_MS = 0.01;
 const MINUTE_MS = 60_000;
 const TOLERATED_S = 5;

@@ -4,6 +4,15 @@ import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
 
 const { badFramesPerMinute: MOST } = SOCKET_LIMITS;
 
+t.test('as many requests as a second has room for may come in one moment', async (t) => {
+  const { requestsPerSecond: most } = SOCKET_LIMITS;
+  for (const nowMs of [0, 7, 12_345, 98_765_432]) {
+    const conduct = new Conduct();
+    const taken = Array.from({ length: most + 1 }, () => conduct.takeRequest(SOCKET_LIMITS, nowMs));
+    t.equal(taken.filter(Boolean).length, most, `at ${nowMs}`);
+  }
+});
+
 t.test('ten faults within any minute are too many', async (t) => {
   const conduct = new Conduct();
   const faultsAt = (...times: number[]) => times.map((ms) => conduct.addFault(SOCKET_LIMITS, ms));
