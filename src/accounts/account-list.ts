@@ -1,18 +1,10 @@
 import type { Queries, Statement } from '../db/statement.ts';
+import type { SearchStretch } from '../db/stretch.ts';
 
 /** What an account has of one kind, newest first, in pages. */
 export interface AccountList<Row> {
   /** The rows of one page of an account's list, in the order that the stretch asks for. */
-  readPage(database: Queries, accountId: string, stretch: Stretch): Promise<Row[]>;
-}
-
-/** Which stretch of a list: `fetch` rows in this direction, from behind a row's time and id if given. */
-export interface Stretch {
-  readonly direction: 'next' | 'previous';
-  readonly after: readonly (string | number)[] | null;
-  readonly fetch: number;
-  /** Looked for in the list's search columns, case ignored; null: not asked for. */
-  readonly search: string | null;
+  readPage(database: Queries, accountId: string, stretch: SearchStretch): Promise<Row[]>;
 }
 
 export interface AccountListOptions {
@@ -48,7 +40,7 @@ export function keyOf(row: { readonly created_at: string; readonly id: string })
 
 function statementsOf(
   { name, columns, from, search }: AccountListOptions,
-  direction: Stretch['direction'],
+  direction: SearchStretch['direction'],
   comparison: '<' | '>',
   order: string,
 ): Readonly<Record<'edge' | 'behind', Statement>> {

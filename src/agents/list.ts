@@ -1,4 +1,5 @@
 import type { Queries, Statement } from '../db/statement.ts';
+import type { SearchStretch } from '../db/stretch.ts';
 import { AGENT_COLUMNS, type AgentRow } from './store.ts';
 
 /** What a list of agents can be narrowed to. */
@@ -8,21 +9,12 @@ export interface AgentFilters {
   readonly category_code?: string | undefined;
 }
 
-/** Which stretch of it: `fetch` agents in this direction, from behind an agent's time and id if given. */
-export interface AgentStretch {
-  readonly direction: 'next' | 'previous';
-  readonly after: readonly (string | number)[] | null;
-  readonly fetch: number;
-  /** Looked for in name, slug and description, case ignored. */
-  readonly search: string | null;
-}
-
 /** Agents of one account: newest first in the direction `next`, else oldest first. */
 export function readAgents(
   database: Queries,
   accountId: string,
   filters: AgentFilters,
-  { direction, after, fetch, search }: AgentStretch,
+  { direction, after, fetch, search }: SearchStretch,
 ): Promise<AgentRow[]> {
   return database.query<AgentRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
     accountId,

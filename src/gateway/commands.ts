@@ -12,7 +12,6 @@ import type { ReplyFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import type { Activity } from './activity.ts';
 import { type Admission, expiryShown } from './admission.ts';
-import type { Cursors } from './cursors.ts';
 import { SOCKETS_SINCE } from './handshake.ts';
 import type { HeldCursors } from './held-cursors.ts';
 import { topics } from './reader.ts';
@@ -31,7 +30,6 @@ export interface CommandsOptions {
   readonly revocation: Pick<Revocation, 'check'>;
   readonly activity: Activity;
   readonly resume: Resume;
-  readonly cursors: Pick<Cursors, 'current'>;
   readonly heldCursors: HeldCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
   readonly failures: Failures;
@@ -208,7 +206,7 @@ export class Commands {
     subscription: Subscription,
     after: number | undefined,
   ): Promise<Joined> {
-    const { directory, streams, cursors, heldCursors, limits } = this.#options;
+    const { directory, streams, heldCursors, limits } = this.#options;
     const limit = limits.subscriptions;
     const { principal } = session;
     if (principal === undefined) throw notFound();
@@ -216,7 +214,7 @@ export class Commands {
     if (session.subscriptionCount >= limit) {
       throw tooManySubscriptions(limit, session.subscriptionCount);
     }
-    heldCursors.hold(session, cursors.current());
+    heldCursors.hold(session);
     session.addSubscription(id, subscription);
     const facts = await directory.facts(id);
     if (facts === undefined || !mayFollow(session.principal ?? principal, facts)) throw notFound();

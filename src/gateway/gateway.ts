@@ -73,11 +73,10 @@ export class Gateway {
       onError: (error) => log.error({ err: error }, 'presence failed'),
     });
     const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
-    const heldCursors = new HeldCursors();
+    const heldCursors = new HeldCursors(cursors);
     const heartbeats = new Heartbeats({
       limits,
       cursor: () => cursors.current(),
-      heldCursor: (session) => heldCursors.of(session as Session),
       onError: (error) => log.error({ err: error }, 'heartbeats failed'),
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
@@ -102,6 +101,7 @@ export class Gateway {
     this.#server = new SocketServer({
       ...options,
       heartbeats,
+      heldCursors,
       sessions,
       streams,
       admission,

@@ -17,8 +17,6 @@ export interface HeartbeatsOptions {
   readonly limits: SocketLimits;
   /** The resume cursor that pings carry. */
   readonly cursor: () => string;
-  /** For whom it is an older one: held-cursors.ts. */
-  readonly heldCursor: (timed: Timed) => string | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -31,17 +29,15 @@ export class Heartbeats {
   /** How late a deadline may be noticed, in milliseconds. */
   readonly tickMs: number;
   readonly #cursor: () => string;
-  readonly #heldCursor: HeartbeatsOptions['heldCursor'];
   readonly #slots = new Map<number, Timed[]>();
   readonly #loop: Loop;
   #lastTick: number;
   #ping: { readonly atMs: number; readonly bytes: Buffer } | undefined;
 
-  constructor({ limits, cursor, heldCursor, onError }: HeartbeatsOptions) {
+  constructor({ limits, cursor, onError }: HeartbeatsOptions) {
     const shortestMs = Math.min(limits.heartbeatMs, limits.pongMs, limits.authenticateMs, limits.cutMs);
     this.tickMs = Math.max(5, Math.min(MAX_TICK_MS, Math.floor(shortestMs / 8)));
     this.#cursor = cursor;
-    this.#heldCursor = heldCursor;
     this.#lastTick = this.#tickAt(this.nowMs());
     this.#loop = new Loop({
       intervalMs: this.tickMs,
@@ -65,9 +61,11 @@ export class Heartbeats {
     else slot.push(timed);
   }
 
-  /** The heartbeat of this moment, encoded once for everybody who is due in the same round and has nothing of its own to hear. */
-  ping(timed: Timed, nowMs: number, heads?: Readonly<Record<string, number>>): Buffer {
-    const held = this.#heldCursor(timed);
+  /**
+   * The heartbeat of this moment, encoded once for everybody who is due in the same round and has neither `heads` of
+   * its own nor a cursor that is held back (held-cursors.ts).
+   */
+  ping(nowMs: number, heads?: Readonly<Record<string, number>>, held?: string): Buffer {
     if (heads !== undefined || held !== undefined) return this.#encode({ ...heads }, held);
     if (this.#ping?.atMs !== nowMs) this.#ping = { atMs: nowMs, bytes: this.#encode({}) };
     return this.#ping.bytes;

@@ -1,3 +1,4 @@
+import type { Cursors } from './cursors.ts';
 import type { Session } from './session.ts';
 
 /** Of a session: how far its subscriptions are. */
@@ -9,12 +10,17 @@ type Progress = Pick<Session, 'conversationIds' | 'subscription'>;
  * its heartbeats carry the cursor from before, or who lost its connection then would never get the rest.
  */
 export class HeldCursors {
+  readonly #cursors: Pick<Cursors, 'current'>;
   readonly #held = new WeakMap<Progress, string>();
   readonly #resuming = new WeakSet<Progress>();
 
+  constructor(cursors: Pick<Cursors, 'current'>) {
+    this.#cursors = cursors;
+  }
+
   /** A subscription begins: what is true of the session now stays its cursor until it is live. */
-  hold(session: Progress, cursor: string): void {
-    if (!this.#held.has(session)) this.#held.set(session, cursor);
+  hold(session: Progress): void {
+    if (!this.#held.has(session)) this.#held.set(session, this.#cursors.current());
   }
 
   /** A resume begins from the client's cursor. */

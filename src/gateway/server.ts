@@ -58,10 +58,11 @@ export class SocketServer {
     this.#options = options;
     // Told at the first handshake, which is refused.
     this.#cork.catch(() => {});
-    const { heartbeats, sessions, streams, fanout, limits, metrics } = options;
+    const { heartbeats, heldCursors, sessions, streams, fanout, limits, metrics } = options;
     this.#host = {
       limits,
       heartbeats,
+      heldCursors,
       sessions,
       streams,
       gapped: (session) => fanout.gapped(session),

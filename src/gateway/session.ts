@@ -8,6 +8,7 @@ import { DrainWaiters } from './drain-waiters.ts';
 import { endAt, noticeAt } from './expiry.ts';
 import type { Handshake } from './handshake.ts';
 import type { Heartbeats, Timed } from './heartbeats.ts';
+import type { HeldCursors } from './held-cursors.ts';
 import { movedHeads } from './moved-heads.ts';
 import type { Audience, Reader } from './reader.ts';
 import { type Sessions, subjectsOf } from './sessions.ts';
@@ -19,6 +20,7 @@ import type { Wire } from './wire.ts';
 export interface SessionHost {
   readonly limits: SocketLimits;
   readonly heartbeats: Heartbeats;
+  readonly heldCursors: HeldCursors;
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   /** The session has a gap: it is to be silenced before anything else is published, then closed. */
@@ -182,9 +184,8 @@ export class Session implements Reader, Timed {
     if (this.closed) return;
     this.#wire.cork(() => {
       for (const bytes of frames) {
-        this.#wire.send(bytes, false);
-        // By `dropped`.
-        if (this.closed) return;
+        // `dropped` may close it meanwhile.
+        if (!this.closed) this.#wire.send(bytes, false);
       }
     });
     if (this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
@@ -338,7 +339,7 @@ export class Session implements Reader, Timed {
   }
 
   #beat(nowMs: number): void {
-    const { limits, heartbeats, streams } = this.#host;
+    const { limits, heartbeats, heldCursors, streams } = this.#host;
     if (this.#pongByMs !== 0 && nowMs >= this.#pongByMs) {
       this.close('heartbeat_timeout');
       return;
@@ -347,7 +348,7 @@ export class Session implements Reader, Timed {
     const heads = movedHeads(this, streams, this.#pingAtMs - limits.heartbeatMs);
     this.#pingAtMs = nowMs + limits.heartbeatMs;
     if (this.#pongByMs === 0) this.#pongByMs = nowMs + limits.pongMs;
-    this.send(heartbeats.ping(this, nowMs, heads));
+    this.send(heartbeats.ping(nowMs, heads, heldCursors.of(this)));
   }
 
   #expire(nowMs: number): void {

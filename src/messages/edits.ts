@@ -50,7 +50,7 @@ export async function editMessage(
     await tellChanged(tx, [{ event, id: current.id, stream: current.conversation_id }]);
   }
   const { scheduled_at: at } = body;
-  return at === undefined || isSameTime(at, current.scheduled_at) ? current : reschedule(tx, current, at);
+  return at === undefined ? current : reschedule(tx, current, at);
 }
 
 /** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
@@ -89,16 +89,6 @@ export async function cancelMessage(
   const canceled = await cancelScheduled(tx, await lockMessage(tx, row));
   await auditOf(tx, principal, row, 'message.canceled', {});
   return canceled;
-}
-
-/** To the microsecond, in whatever zone: moving a message to where it is is no change. */
-function isSameTime(given: string, kept: string | null): boolean {
-  return kept !== null && microsecondsOf(given) === microsecondsOf(kept);
-}
-
-function microsecondsOf(time: string): number {
-  const behindMilliseconds = /\.\d{3}(\d{1,3})/.exec(time)?.[1] ?? '';
-  return Date.parse(time) * 1_000 + Number(behindMilliseconds.padEnd(3, '0'));
 }
 
 type Content = Partial<Pick<MessageRow, 'body' | 'subject' | 'cc'>>;

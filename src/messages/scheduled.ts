@@ -59,7 +59,6 @@ export async function reschedule(
   if (row.status !== 'scheduled') {
     throw new ApiError('resource_conflict', `Cannot reschedule what is ${row.status}.`);
   }
-  await requireComing(tx, scheduledAt);
   const moved = await tx
     .updateTable('messages')
     .set({
@@ -70,8 +69,12 @@ export async function reschedule(
     })
     .where('id', '=', row.id)
     .where('conversation_id', '=', row.conversation_id)
+    .where('scheduled_at', 'is distinct from', scheduledAt)
     .returning(MESSAGE_COLUMNS)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  // The same moment, however it was written: no change.
+  if (moved === undefined) return row;
+  await requireComing(tx, scheduledAt);
   await addDelivery(tx, moved, scheduledAt);
   await tellSchedule(tx, moved);
   return moved;

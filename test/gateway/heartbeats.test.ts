@@ -64,13 +64,15 @@ t.test('until a socket has what it subscribed to, its heartbeats carry the curso
 });
 
 t.test('what a resume began from is the cursor until it has ended', async (t) => {
-  const cursors = new HeldCursors();
+  let current = 'old';
+  const cursors = new HeldCursors({ current: () => current });
   let state: 'replaying' | 'live' = 'replaying';
   const subscription = (): Subscription => ({ headSequence: 1, fromSequence: 0, state });
   const session = { conversationIds: ['one'], subscription };
   t.equal(cursors.of(session), undefined);
-  cursors.hold(session, 'old');
-  cursors.hold(session, 'newer');
+  cursors.hold(session);
+  current = 'newer';
+  cursors.hold(session);
   t.equal(cursors.of(session), 'old');
   cursors.beginResume(session, 'from the client');
   state = 'live';

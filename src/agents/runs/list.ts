@@ -1,5 +1,6 @@
 import { type Principal, seesWholeAccount } from '../../access/principal.ts';
 import type { Queries, Statement } from '../../db/statement.ts';
+import type { Stretch } from '../../db/stretch.ts';
 import { isReadableBy } from './access.ts';
 import type { RunRow } from './store.ts';
 
@@ -9,20 +10,13 @@ export interface RunFilters {
   readonly trigger_type?: string | undefined;
 }
 
-/** Which stretch of them: `fetch` runs in this direction, from behind a run's time and id if given. */
-export interface RunStretch {
-  readonly direction: 'next' | 'previous';
-  readonly after: readonly (string | number)[] | null;
-  readonly fetch: number;
-}
-
 /** Runs of one agent that the caller may read: newest first in the direction `next`, else oldest first. */
 export function readRunsOf(
   database: Queries,
   principal: Principal,
   agentId: string,
   filters: RunFilters,
-  { direction, after, fetch }: RunStretch,
+  { direction, after, fetch }: Stretch,
 ): Promise<RunRow[]> {
   return database.query<RunRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
     agentId,

@@ -1,23 +1,17 @@
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries, Statement } from '../../db/statement.ts';
+import type { Stretch } from '../../db/stretch.ts';
 import type { AgentOccurrence } from '../../protocol/agent-occurrence.ts';
 
 export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
-
-/** Which stretch of them: `fetch` in this direction, from behind a time if given. */
-export interface OccurrenceStretch {
-  readonly direction: 'next' | 'previous';
-  readonly after: readonly (string | number)[] | null;
-  readonly fetch: number;
-}
 
 /** Of one agent: the last ones first in the direction `next`, else the first ones. */
 export function readOccurrences(
   database: Queries,
   agentId: string,
   outcome: string | undefined,
-  { direction, after, fetch }: OccurrenceStretch,
+  { direction, after, fetch }: Stretch,
 ): Promise<OccurrenceRow[]> {
   return database.query<OccurrenceRow>(STATEMENTS[direction], [
     agentId,
