@@ -1,8 +1,11 @@
 import type { Cursors } from './cursors.ts';
-import type { Session } from './session.ts';
+import type { Subscription } from './subscription.ts';
 
-/** Of a session: how far its subscriptions are. */
-type Progress = Pick<Session, 'conversationIds' | 'subscription'>;
+/** How far the subscriptions of a session are. */
+interface Progress {
+  readonly conversationIds: Iterable<string>;
+  subscription(conversationId: string): Subscription | undefined;
+}
 
 /**
  * The resume cursors of sessions that do not have everything yet. The current one says that whatever is older was
