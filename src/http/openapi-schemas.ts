@@ -7,6 +7,7 @@ export interface SchemaObject {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly title?: string;
+  readonly description?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly format?: string;
@@ -41,12 +42,17 @@ export class SchemaComponents {
   readonly #texts = new Map<string, string>();
   readonly #mentioned = new Set<string>();
 
-  /** `schema` with what has a name replaced by references. */
+  /**
+   * `schema` with what has a name replaced by references. A description is that of the place, and stands beside
+   * the reference.
+   */
   convert(schema: SchemaObject): SchemaObject {
-    if (isMention(schema)) return this.#mention(schema.title!);
+    if (isMention(schema)) return { ...this.#mention(schema.title!), ...descriptionOf(schema) };
     const converted = this.#convertParts(schema);
     const name = this.#nameFor(converted);
-    return name === undefined ? converted : this.#register(name, converted);
+    if (name === undefined) return converted;
+    const { description: _, ...named } = converted;
+    return { ...this.#register(name, named), ...descriptionOf(schema) };
   }
 
   /** All of them, sorted by name; what was only mentioned is any object. */
@@ -110,7 +116,12 @@ const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']
 
 /** How one file of the contract names a resource of another that contains it. */
 function isMention(schema: SchemaObject): boolean {
-  return schema.type === 'object' && schema.title !== undefined && Object.keys(schema).length === 2;
+  const { type, title, description: _, ...others } = schema;
+  return type === 'object' && title !== undefined && Object.keys(others).length === 0;
+}
+
+function descriptionOf({ description }: SchemaObject): SchemaObject {
+  return description === undefined ? {} : { description };
 }
 
 /** typebox writes a map from text as a pattern that everything matches. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
 import { Role } from './role.ts';
-import { Body, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
 import { TRIGGER_EVENTS } from './trigger-event.ts';
 
 export const DEFINITION_TYPES = ['system', 'custom'] as const;
@@ -44,6 +44,12 @@ export const TriggerConfig = Type.Object({
 });
 export type TriggerConfig = Static<typeof TriggerConfig>;
 
+describe(TriggerConfig, {
+  cron_schedule: 'Cron expression of a `scheduled` agent. Null for other trigger types.',
+  timezone: 'IANA timezone in which the cron expression is read. Null for other trigger types.',
+  event_filters: 'Events that start an `event` agent. Null for other trigger types.',
+});
+
 /** An attached built-in tool (specification, agent_definition_tool). Create Agent shows `tool` null. */
 export const AgentDefinitionTool = Type.Object({
   id: Type.String(),
@@ -57,6 +63,15 @@ export const AgentDefinitionTool = Type.Object({
 });
 export type AgentDefinitionTool = Static<typeof AgentDefinitionTool>;
 
+describe(AgentDefinitionTool, {
+  tool: 'The built-in tool that is attached. Always null in the answer of Create Agent.',
+  review_requirement:
+    '`required` pauses the run for approval at each call. A tool that is `mutating` pauses even when this is `not_required`.',
+  config:
+    "The configuration of the tool, which follows the tool's `config_schema`; any JSON value, null where there is none.",
+  sort_order: 'Display order; lower comes first.',
+});
+
 /** Specification, agent_definition_config. `tier` null: chosen from the trigger when it runs. */
 export const AgentDefinitionConfig = Type.Object({
   object: Type.Literal('agent_definition_config'),
@@ -69,6 +84,20 @@ export const AgentDefinitionConfig = Type.Object({
   tools: Nullable(Type.Array(AgentDefinitionTool)),
 });
 export type AgentDefinitionConfig = Static<typeof AgentDefinitionConfig>;
+
+describe(AgentDefinitionConfig, {
+  system_prompt: 'Standing instructions for every run. Null where there are none.',
+  tier: 'Class of models that the agent uses. Null lets the trigger decide: `high` for chat and manual runs, `balanced` for scheduled and event runs.',
+  temperature:
+    'Sampling temperature between 0 and 1; lower is more repeatable. Null for the default of the model.',
+  trigger_config:
+    'What starts the agent, by its `trigger_type`. Null where nothing is configured, and always null in the answer of Create Agent.',
+  endpoint_tool_slugs:
+    'API endpoints that the agent may call, by the slugs of List Tools. The single entry `*` grants the whole catalogue.',
+  endpoint_tool_review:
+    'Map from tool slug to whether each call of it waits for approval. Absent slugs need no review.',
+  tools: 'The attached built-in tools. Null unless expanded.',
+});
 
 /** Specification, agent_definition. */
 export const AgentDefinition = Type.Object({
@@ -89,6 +118,21 @@ export const AgentDefinition = Type.Object({
 });
 export type AgentDefinition = Static<typeof AgentDefinition>;
 
+describe(AgentDefinition, {
+  definition_type:
+    '`system` agents come with the service and cannot be edited or deleted; `custom` agents were created in this account.',
+  category_code: 'Category by which agents are grouped.',
+  trigger_type:
+    'What starts the agent by itself: a cron schedule (`scheduled`), an event (`event`), a message to it (`chat`), or nothing (`manual`).',
+  name: 'Name for people.',
+  slug: 'Name for URLs, unique within the account.',
+  description: 'What the agent is for. Null where nothing was said.',
+  editability: '`read_only` for system agents, `editable` for custom ones.',
+  status: 'An `inactive` agent cannot be started.',
+  role: 'The role that bounds what the agent may do. Null unless expanded, and for an agent without a role, whose runs fail at once.',
+  config: 'Instructions, models, triggers and tools. Null unless expanded.',
+});
+
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const Description = Nullable(Type.String({ maxLength: AGENT_LIMITS.descriptionCharacters }));
 const CategoryCode = Text(AGENT_LIMITS.categoryCharacters);
@@ -103,6 +147,14 @@ const TriggerConfigInput = Body({
 });
 export type TriggerConfigInput = Static<typeof TriggerConfigInput>;
 
+describe(TriggerConfigInput, {
+  cron_schedule:
+    'Cron expression with five fields. Required when `trigger_type` is `scheduled`, refused for other types.',
+  timezone: 'IANA timezone for the schedule, such as `Europe/Amsterdam`. Default `UTC`.',
+  event_filters:
+    'Events that start the agent. At least one is required when `trigger_type` is `event`; refused for other types.',
+});
+
 const ToolInput = Body({
   tool: OneOf(BUILT_IN_TOOLS),
   config_json: Type.Optional(Type.String({ maxLength: AGENT_LIMITS.toolConfigCharacters })),
@@ -110,6 +162,14 @@ const ToolInput = Body({
   require_review: Type.Optional(Type.Boolean()),
 });
 export type ToolInput = Static<typeof ToolInput>;
+
+describe(ToolInput, {
+  tool: 'The built-in tool to attach, each once. API endpoints are granted through `endpoint_tool_slugs`.',
+  config_json: "Configuration of the tool as a JSON text, which follows the tool's `config_schema`.",
+  sort_order: 'Display order; lower comes first. Default: the position in the list.',
+  require_review:
+    'Whether each call pauses the run in `awaiting_approval` until a person approves or rejects it. Default false.',
+});
 
 const AgentConfigInput = Body({
   system_prompt: Type.Optional(Nullable(Type.String({ maxLength: AGENT_LIMITS.promptCharacters }))),
@@ -129,6 +189,19 @@ const AgentConfigInput = Body({
 });
 export type AgentConfigInput = Static<typeof AgentConfigInput>;
 
+describe(AgentConfigInput, {
+  system_prompt:
+    'Instructions that the model gets at every turn of a run, beside those of the platform; null clears them.',
+  tier: 'Class of models: `frontier` for the hardest work, `high` for normal planning and customers, `balanced` for research and extraction, `cheap` for simple transforms, `legacy` to be avoided. Null or absent lets the trigger decide: `high` for chat and manual runs, `balanced` for scheduled and event runs.',
+  temperature:
+    'Sampling temperature between 0 and 1; lower is more repeatable. Null stands for the default of the model.',
+  trigger_config: 'What starts the agent; which fields are required depends on `trigger_type`.',
+  endpoint_tool_slugs:
+    'API endpoints that the agent may call, by the slugs of List Tools with category `api_endpoint`. The single entry `*` grants the whole catalogue; absent or empty grants none.',
+  endpoint_tool_review: 'Map from tool slug to boolean: true makes each call of that tool wait for approval.',
+  tools: 'Built-in tools to attach. In Update Agent the list replaces the present one.',
+});
+
 /**
  * Body of Create Agent (specification, endpoint 4). What the trigger type demands of `config.trigger_config`
  * is checked by agents/trigger-rules.ts, the tools by agents/tool-rules.ts.
@@ -144,6 +217,19 @@ export const CreateAgentBody = Body({
 });
 export type CreateAgentBody = Static<typeof CreateAgentBody>;
 
+describe(CreateAgentBody, {
+  name: 'Name for people; it must not be blank.',
+  slug: 'Name for URLs: small letters, digits and single dashes. It must be unique within the account; a taken one answers `resource_exists`.',
+  description: 'What the agent is for.',
+  category_code: 'Category by which agents are grouped.',
+  trigger_type:
+    '`scheduled` requires `config.trigger_config.cron_schedule`, `event` requires `config.trigger_config.event_filters`, `chat` answers messages of conversations that the agent is in, and `manual` starts by request alone. Every agent can be started with Trigger Agent Run.',
+  config:
+    'Instructions, models, triggers and tools. An empty object is allowed where the trigger type requires nothing.',
+  role_id:
+    'The role whose permissions bound every call of the agent; it must grant no more than the caller has. An agent without a role cannot run.',
+});
+
 /** What is left out stays; `description`, `role_id` and the config's plain fields are cleared with null. */
 export const UpdateAgentBody = Body({
   name: Type.Optional(Name),
@@ -154,3 +240,13 @@ export const UpdateAgentBody = Body({
   role_id: Type.Optional(RoleId),
 });
 export type UpdateAgentBody = Static<typeof UpdateAgentBody>;
+
+describe(UpdateAgentBody, {
+  name: 'The new name for people.',
+  description: 'What the agent is for; null clears it.',
+  category_code: 'The new category.',
+  status: '`inactive` keeps the agent from being started, `active` allows it again.',
+  config: 'The fields of the configuration that change; absent ones stay.',
+  role_id:
+    'The role whose permissions bound every call of the agent; null takes the role away, and its runs fail.',
+});

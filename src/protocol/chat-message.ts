@@ -3,7 +3,7 @@ import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
-import { Body, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
@@ -62,6 +62,37 @@ export const ChatMessage = Type.Object({
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
+describe(ChatMessage, {
+  kind: 'What the message is: `chat` was written by a person, `agent` by an automated agent, `scheduled` was sent at its time, `system_event` and `alert` come from the service, and `email` came in by mail.',
+  status:
+    'Where the message stands. Only `sent` messages are in the timeline; `draft` waits for approval, `scheduled` for its time, and the others have ended without being sent.',
+  visibility:
+    'Who can read the message: `internal` is a note of the team, `external` was exchanged with the customer, and `system` is an event that both see. Customers are shown `external` and `system` messages alone.',
+  conversation: 'The conversation that the message belongs to. Null unless expanded.',
+  sequence:
+    'Position in the timeline of the conversation, growing from message to message. Null unless `status` is `sent`.',
+  body: 'The text. Null for deleted messages and for messages without text.',
+  subject: 'Email subject of a customer reply. Null for every other message.',
+  sender:
+    'The actor as displayed: the persona where the message was sent under one, otherwise its author. Null for messages of the service, and unless expanded.',
+  author:
+    'The actor behind the message. Null for messages of the service, where the caller may not see past a persona, and unless expanded.',
+  attachments: 'Files, images, links and resources of the message. Null unless expanded.',
+  reply_to: 'The message that this one replies to. Null where there is none, and unless expanded.',
+  resource: 'The app resource that the message links to. Null where there is none, and unless expanded.',
+  channel:
+    'How the message travels: `message` in the conversation, `email` through the bridged inbox. For a draft, how it will be delivered once approved.',
+  scheduled_at: 'When a scheduled message is due. Null for messages that were not scheduled.',
+  agent_run: 'The agent run that wrote the message. Null for messages of people, and unless expanded.',
+  streaming_state:
+    '`streaming` while an agent writes the body, `complete` once it is final. Null for ordinary messages.',
+  client_message_id:
+    'The key under which the author sent the message, for deduplication. Null to everybody but the author, and for messages of the service.',
+  edited_at: 'When the message was last edited. Null if it never was.',
+  deleted_at:
+    'When the message was deleted; the tombstone keeps its place in the timeline. Null unless deleted.',
+});
+
 /** What `include[]` of Send Message may name (specification, endpoint 1). */
 export const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource'] as const;
 
@@ -90,6 +121,16 @@ const AttachmentInput = Body({
   resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
   resource_id: Type.Optional(Text(64)),
 });
+describe(AttachmentInput, {
+  kind: 'What is attached: an uploaded `file` or `image`, a `link` to another site, or a `resource` of the app.',
+  s3_key: 'Key of the upload, from Create Upload URL. Required for `file` and `image`.',
+  filename: 'Original name of the file, for `file` and `image`.',
+  content_type: 'MIME type of the file, for `file` and `image`.',
+  size_bytes: 'Size of the file in bytes, for `file` and `image`.',
+  url: 'Address with `http:` or `https:`. Required for `link`.',
+  resource_type: 'Kind of the resource that `resource_id` names. Required for `resource`.',
+  resource_id: 'Id of the resource. Required for `resource`.',
+});
 
 /**
  * Body of Send Message (specification, endpoint 1). What one field demands of another (body or
@@ -113,6 +154,29 @@ export const SendMessageBody = Body({
 });
 export type SendMessageBody = Static<typeof SendMessageBody>;
 
+describe(SendMessageBody, {
+  body: 'The text. Required unless the message has an attachment or a resource link; an empty text counts as absent.',
+  mode: '`send` delivers the message now, or at `scheduled_at`. `draft` proposes a customer reply that a person approves or rejects; it requires `channel`. Default `send`.',
+  channel:
+    'Channel of a customer reply: `message` in the conversation, `email` through the bridged inbox. Required when `mode` is `draft`; `email` requires a case with a bridged inbox.',
+  source_thread_message_id:
+    'The internal message that a draft is composed from. A newer draft for the same message supersedes the open one. Only with `mode` `draft`.',
+  client_message_id:
+    "The sender's own key for this message: sending it again with the same key returns the first message. Required when `mode` is `send`; ignored for drafts.",
+  audience:
+    '`customer` sends a reply that the customer sees, under the persona Customer Service; `internal` is for the team alone. Default `internal`. A draft is always for the customer.',
+  subject: 'Email subject of a customer reply. Only with `audience` `customer` or `mode` `draft`.',
+  cc: 'Further email recipients of a customer reply. Only with `audience` `customer` or `mode` `draft`.',
+  scheduled_at:
+    'A time in the future at which to send the message; until then its status is `scheduled`. Not with `mode` `draft`.',
+  reply_to_message_id: 'The message of the same conversation that this one replies to.',
+  link_resource_type: 'Kind of the resource that the message links to. Required with `link_resource_id`.',
+  link_resource_id: 'Id of the resource that the message links to. Required with `link_resource_type`.',
+  attachments: 'What the message carries beside its text.',
+  mentions:
+    'Actor ids of participants who are mentioned. They are notified even where they have muted the conversation.',
+});
+
 /**
  * Body of Update Message (design.md section 8): what is absent stays, "" and [] clear. Which of these a
  * message takes in its state is checked by messages/edit-rules.ts.
@@ -125,11 +189,23 @@ export const EditMessageBody = Body({
 });
 export type EditMessageBody = Static<typeof EditMessageBody>;
 
+describe(EditMessageBody, {
+  body: 'The new text. An empty text clears it, which needs an attachment or a resource link.',
+  subject: 'The new email subject of a customer reply; an empty text clears it.',
+  cc: 'The new email recipients in copy; an empty list clears them.',
+  scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
+});
+
 /** Body of Approve Reply Draft (design.md section 7): what the approver has seen. */
 export const ApproveDraftBody = Body({
-  /** The draft's `updated_at`. */
   if_version: Type.Optional(Timestamp),
-  /** The highest sequence of the conversation. */
   if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 export type ApproveDraftBody = Static<typeof ApproveDraftBody>;
+
+describe(ApproveDraftBody, {
+  if_version:
+    'The `updated_at` of the draft as the approver has read it. A draft that was changed since answers `resource_conflict`.',
+  if_last_sequence:
+    'The highest `sequence` of the conversation that the approver has read. A newer message answers `resource_conflict`.',
+});

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
 import { PARTICIPANT_LIMITS, Participant, ParticipantInput, UserInput } from './participant.ts';
-import { Body, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;
 export const AUDIENCES = ['internal', 'customer'] as const;
@@ -42,6 +42,24 @@ export const Conversation = Type.Object({
 });
 export type Conversation = Static<typeof Conversation>;
 
+describe(Conversation, {
+  type: '`direct_message` is between two users, `group` is a named thread of several members, customer cases among them, and `system` is the channel for alerts of the account.',
+  audience: '`internal` for the team alone, `customer` for a case with a customer.',
+  title: 'Title of a group. Null for direct messages and for groups without a title.',
+  workflow_status: 'Triage lane of a customer case. Null unless `audience` is `customer`.',
+  group:
+    'The reusable roster that the conversation was started from; its members were copied in at creation. Null where there was none, and unless expanded.',
+  status:
+    "The caller's own view: `hidden` where the caller has hidden the conversation, otherwise `active` or `archived` for everybody.",
+  legal_hold: '`held` keeps the conversation from being purged or redacted, `released` does not.',
+  assignee: 'The user or group that owns the case. Null where nobody is assigned, and unless expanded.',
+  participants: 'The active participants. Null unless expanded.',
+  topic: 'The app resource that the conversation is about. Null where there is none, and unless expanded.',
+  unread: 'Number of messages that the caller has not read.',
+  last_message_at: 'When the latest message was sent. Null while there is none.',
+  last_message: 'The latest message. Null while there is none, and unless expanded.',
+});
+
 /** What `include[]` of the companions that show conversations may name (design.md section 8). */
 export const CONVERSATION_INCLUDES = ['assignee', 'group', 'participants', 'topic', 'last_message'] as const;
 export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
@@ -50,6 +68,10 @@ export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
 export const LEGAL_HOLD_INCLUDES = ['assignee', 'group', 'participants'] as const;
 
 const Topic = Body({ type: OneOf(ENTITY_TYPES), id: Id });
+describe(Topic, {
+  type: 'Kind of the resource that `id` names.',
+  id: 'Id of the resource.',
+});
 
 /** Between two users: the one who asks and another one, or for API keys two others. */
 const DirectMessageInput = Body({
@@ -57,6 +79,12 @@ const DirectMessageInput = Body({
   audience: Type.Optional(Type.Literal('internal')),
   participants: Type.Array(UserInput, { minItems: 1, maxItems: 2 }),
   topic: Type.Optional(Topic),
+});
+describe(DirectMessageInput, {
+  audience: 'Direct messages are always `internal`.',
+  participants:
+    'The other user. An API key, which takes no part itself, names both users. Where the two have a direct message already, it is returned with 200.',
+  topic: 'The app resource that the conversation is about.',
 });
 
 const GroupInput = Body({
@@ -68,6 +96,13 @@ const GroupInput = Body({
   /** Its members are copied in beside `participants`. */
   group_id: Type.Optional(Id),
   topic: Type.Optional(Topic),
+});
+describe(GroupInput, {
+  audience: '`customer` makes a customer case. Default `internal`.',
+  title: 'Title of the group.',
+  participants: 'Members beside the caller, who becomes the owner. An empty list is allowed.',
+  group_id: 'A reusable roster whose members are copied in beside `participants`.',
+  topic: 'The app resource that the conversation is about.',
 });
 
 /** Body of Create Conversation (design.md section 8). `system` conversations are the service's own. */
@@ -89,11 +124,31 @@ export const UpdateConversationBody = Body({
 });
 export type UpdateConversationBody = Static<typeof UpdateConversationBody>;
 
+describe(UpdateConversationBody, {
+  title: 'The new title of a group; null clears it.',
+  workflow_status:
+    'The lane to move a customer case to: `open`, `waiting_internal`, `waiting_external` or `resolved`. The service itself sets the others.',
+  assignee_id: 'The user or group that is to own the case; null clears it.',
+  topic: 'The app resource that the conversation is about; null clears it.',
+  status: '`archived` closes the conversation to new messages for everybody, `active` opens it again.',
+});
+
 /** Body of Set Legal Hold (specification, endpoint 2). */
 export const SetLegalHoldBody = Body({ legal_hold: OneOf(LEGAL_HOLDS) });
+describe(SetLegalHoldBody, {
+  legal_hold:
+    'The status to set: `held` suppresses retention purging and redaction, `released` allows them again.',
+});
 
 export const MarkReadBody = Body({
   sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
 });
+describe(MarkReadBody, {
+  sequence:
+    'The `sequence` of the last message that was read. A position that is behind the present one changes nothing.',
+});
 
 export const CustomerTokenBody = Body({ participant_id: Id });
+describe(CustomerTokenBody, {
+  participant_id: "Id of the customer's participant in this conversation.",
+});

@@ -32,3 +32,46 @@ export function Body<P extends Record<string, TSchema>>(
 ) {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
+
+/** Fields that mean the same in every object; a text of their own is optional. */
+type CommonField = 'id' | 'object' | 'type' | 'created_at' | 'updated_at';
+
+/** One text for each field of a schema; a field without one does not compile. */
+export type FieldTexts<P> = { readonly [K in Exclude<keyof P, CommonField>]: string } & {
+  readonly [K in CommonField & keyof P]?: string;
+};
+
+/**
+ * Sets the `description` of each field of an object's schema: what it means, when it is required, when it is
+ * null. OpenAPI, AsyncAPI and the pages of the documentation show it. Schemas that two fields share stay as
+ * they are. Call it right after the schema is made: what is derived from it later takes the texts along.
+ */
+export function describe<P extends Record<string, TSchema>>(
+  schema: { readonly properties: P },
+  texts: FieldTexts<P>,
+): void {
+  const properties: Record<string, TSchema> = schema.properties;
+  for (const [name, property] of Object.entries(properties)) {
+    const text = (texts as Readonly<Record<string, string | undefined>>)[name] ?? commonText(name, property);
+    if (text !== undefined) properties[name] = withDescription(property, text);
+  }
+}
+
+function commonText(name: string, property: TSchema): string | undefined {
+  if (name === 'id') return 'Opaque identifier of the resource.';
+  if (name === 'created_at') return 'When the resource was created.';
+  if (name === 'updated_at') return 'When the resource was last changed.';
+  if (!('const' in property)) return undefined;
+  return `${name === 'object' ? 'Type of the resource' : 'Kind of the object'}: always \`${property.const}\`.`;
+}
+
+/** A copy, with the marks that typebox keeps in hidden fields. */
+function withDescription(property: TSchema, description: string): TSchema {
+  return Object.defineProperties(
+    {},
+    {
+      ...Object.getOwnPropertyDescriptors(property),
+      description: { value: description, enumerable: true },
+    },
+  ) as TSchema;
+}
