@@ -1,34 +1,56 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { runMigrations } from 'graphile-worker';
-import { FileMigrationProvider, Migrator } from 'kysely/migration';
+import { type Kysely, sql } from 'kysely';
+import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Logger } from '../log.ts';
 import type { Database } from './database.ts';
+import { buildIndexes } from './indexes.ts';
 import { jobLogger } from './queue.ts';
+import type { Schema } from './schema.ts';
 
 /**
- * Brings the database to the newest of `migrations/NNNN_name.ts`, all in one transaction, under Kysely's
- * advisory lock: nodes that start together wait for the first one. Rejects with an Error that names the
- * migration that failed; the database is then as it was. The job queue's own tables (queue.ts) follow: its
- * library brings those up to date, and minds nodes that start together itself.
+ * Brings the database to the newest schema, in three steps that nodes may start together:
+ * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails, the database is
+ *    as it was, and the Error names it.
+ * 2. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
+ * 3. The tables of the job queue (queue.ts), by its own library.
+ *
+ * Rejects with an Error that says what to do where the database is newer than this version of Parley. `provider`
+ * is for tests of earlier states.
  */
-export async function migrate(database: Database, log: Logger): Promise<void> {
-  const provider = new FileMigrationProvider({ fs, path, migrationFolder: MIGRATIONS_DIR });
-  const { error, results = [] } = await database.withoutTimeLimit((db) =>
-    new Migrator({ db, provider }).migrateToLatest(),
-  );
-  if (error !== undefined) {
-    const failed = results.find(({ status }) => status === 'Error');
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `the database cannot be migrated (${failed?.migrationName ?? 'no migration'}): ${reason}`,
-      {
-        cause: error,
-      },
-    );
-  }
+export async function migrate(
+  database: Database,
+  log: Logger,
+  provider: MigrationProvider = new FileMigrationProvider({ fs, path, migrationFolder: MIGRATIONS_DIR }),
+): Promise<void> {
+  await database.withoutTimeLimit(async (db) => {
+    const migrator = new Migrator({ db, provider });
+    await refuseNewer(db, Object.keys(await provider.getMigrations()));
+    const { error, results = [] } = await migrator.migrateToLatest();
+    if (error !== undefined) {
+      const failed = results.find(({ status }) => status === 'Error');
+      const reason = error instanceof Error ? error.message : String(error);
+      const name = failed?.migrationName ?? 'no migration';
+      throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
+    }
+    for (const { migrationName } of results) log.info({ migration: migrationName }, 'migrated the database');
+    for (const index of await buildIndexes(db)) log.info({ index }, 'built an index');
+  });
   await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });
-  for (const { migrationName } of results) log.info({ migration: migrationName }, 'migrated the database');
+}
+
+/** A rolled back deployment, as a rule. Kysely would call such a database corrupted. */
+async function refuseNewer(db: Kysely<Schema>, known: readonly string[]): Promise<void> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  if (!tables.some(({ name }) => name === 'kysely_migration')) return;
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db);
+  const unknown = rows.map(({ name }) => name).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new Error(
+    `the database is newer than this version of Parley, which does not know its migration ${unknown.join(', ')}: ` +
+      'run the version that migrated it, or restore the backup from before that upgrade',
+  );
 }
 
 const MIGRATIONS_DIR = path.join(import.meta.dirname, '..', '..', 'migrations');

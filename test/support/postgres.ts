@@ -146,7 +146,8 @@ async function sharedDirectory(): Promise<string> {
   const hash = createHash('sha256');
   const migrations = join(root, 'migrations');
   const files = (await readdir(migrations)).sort().map((name) => join(migrations, name));
-  for (const file of [...files, join(root, 'src/db/migrate.ts')]) hash.update(await readFile(file));
+  for (const file of [...files, join(root, 'src/db/migrate.ts'), join(root, 'src/db/indexes.ts')])
+    hash.update(await readFile(file));
   const checkout = createHash('sha256').update(root).digest('hex').slice(0, 8);
   const user = process.getuid?.() ?? 0;
   const state = hash.digest('hex').slice(0, 8);

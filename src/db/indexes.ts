@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Schema } from './schema.ts';
+
+/** An index of a table that may be large. A changed definition gets a new name, and the old name goes to `DROPPED`. */
+interface Index {
+  readonly unique?: true;
+  /** What follows `ON`. */
+  readonly on: string;
+}
+
+/**
+ * Indexes that are not made by a migration, because a migration would lock its table for as long as the build takes.
+ * The first group is what a database of an early version may lack after migration 0005.
+ */
+export const INDEXES: Readonly<Record<string, Index>> = {
+  messages_sequence: { unique: true, on: 'messages (conversation_id, sequence) WHERE sequence IS NOT NULL' },
+  messages_client_id: {
+    unique: true,
+    on: 'messages (conversation_id, author_id, client_message_id) WHERE client_message_id IS NOT NULL',
+  },
+  messages_changed: {
+    on: 'messages (conversation_id, changed_in) WHERE updated_at > created_at OR sequence IS NULL',
+  },
+  notifications_message: {
+    unique: true,
+    on: 'notifications (recipient_id, message_id) WHERE message_id IS NOT NULL',
+  },
+  notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
+  agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
+};
+
+/** Names of indexes that no version in use needs any more. */
+const DROPPED: readonly string[] = [];
+
+/**
+ * Builds the indexes of the table above that are missing, and removes those of `DROPPED`, without blocking writes.
+ * Returns the names that it built or removed. It can be killed at any moment and run again: an index whose build was
+ * interrupted is invalid, which counts as missing. Nodes that start together take turns and end with the same result.
+ *
+ * `db` must be one connection without a time limit, outside of a transaction.
+ */
+export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
+  for (;;) {
+    if ((await pending(db)).length === 0) return [];
+    if (await tryLock(db)) break;
+    // Polling, because a statement that waits for the lock would hold a snapshot, and the build of the other node
+    // waits for every older snapshot to end: neither would ever finish.
+    await delay(POLL_MS);
+  }
+  try {
+    const todo = await pending(db);
+    for (const { name, exists } of todo) {
+      if (exists) await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql.id(name)}`.execute(db);
+      const index = INDEXES[name];
+      if (index === undefined) continue;
+      const unique = index.unique === true ? 'UNIQUE ' : '';
+      await sql.raw(`CREATE ${unique}INDEX CONCURRENTLY ${name} ON ${index.on}`).execute(db);
+    }
+    return todo.map(({ name }) => name);
+  } finally {
+    await sql`SELECT pg_advisory_unlock(${LOCK})`.execute(db);
+  }
+}
+
+interface Pending {
+  readonly name: string;
+  /** It is there and invalid, or no longer wanted. */
+  readonly exists: boolean;
+}
+
+async function pending(db: Kysely<Schema>): Promise<Pending[]> {
+  const { rows } = await sql<Pending>`
+    SELECT wanted.name, i.indexrelid IS NOT NULL AS exists
+    FROM unnest(${Object.keys(INDEXES)}::text[]) AS wanted(name)
+    LEFT JOIN pg_index i ON i.indexrelid = to_regclass(wanted.name)
+    WHERE i.indisvalid IS NOT TRUE
+    UNION ALL
+    SELECT name, true FROM unnest(${DROPPED}::text[]) AS dropped(name) WHERE to_regclass(name) IS NOT NULL
+    ORDER BY name`.execute(db);
+  return rows;
+}
+
+async function tryLock(db: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`SELECT pg_try_advisory_lock(${LOCK}) AS taken`.execute(db);
+  return rows[0]?.taken === true;
+}
+
+/** The advisory lock of index builds: any number that nothing else of Parley uses. */
+const LOCK = 7_230_915_005;
+const POLL_MS = 200;

@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { promises as fs, readdirSync, readFileSync } from 'node:fs';
+import path, { join, resolve } from 'node:path';
+import { sql } from 'kysely';
+import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration';
+import pg from 'pg';
+import t from 'tap';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { INDEXES } from '../../src/db/indexes.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createLog } from '../../src/log.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import * as first from './earlier/0001_first_30e0873.ts';
+import * as agentRuns from './earlier/0004_agent_runs_b6ebaf0.ts';
+
+const log = createLog('silent');
+const FOLDER = resolve(import.meta.dirname, '../../migrations');
+
+/**
+ * A migration that was released is never edited again: databases that have it would silently lack the change. A new
+ * migration adds its line here.
+ */
+const CHECKSUMS: Readonly<Record<string, string>> = {
+  '0001_first.ts': 'f2cc8733a7e0b869',
+  '0002_agents.ts': '9f9bf0405475b991',
+  '0003_contract.ts': '6cc92bcb64830051',
+  '0004_agent_runs.ts': 'c4bbb3b3eebe6161',
+  '0005_one_schema.ts': '17475a9597d3e719',
+};
+
+/** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */
+const EARLIER: Readonly<Record<string, Readonly<Record<string, Migration | 'today'>>>> = {
+  '30e0873': { '0001_first': first, '0002_agents': 'today' },
+  '9f9779f': { '0001_first': 'today', '0002_agents': 'today', '0003_contract': 'today' },
+  b6ebaf0: {
+    '0001_first': 'today',
+    '0002_agents': 'today',
+    '0003_contract': 'today',
+    '0004_agent_runs': agentRuns,
+  },
+  c40134b: {
+    '0001_first': 'today',
+    '0002_agents': 'today',
+    '0003_contract': 'today',
+    '0004_agent_runs': 'today',
+  },
+};
+
+t.test('released migrations are frozen', async (t) => {
+  const sums = readdirSync(FOLDER).map((name) => {
+    const hash = createHash('sha256')
+      .update(readFileSync(join(FOLDER, name)))
+      .digest('hex');
+    return [name, hash.slice(0, 16)];
+  });
+  t.strictSame(Object.fromEntries(sums), CHECKSUMS);
+});
+
+t.test('every earlier state comes to the schema of a new database', async (t) => {
+  const server = await startPostgres(t);
+  const fresh = await create(t, server.url, 'fresh');
+  await migrate(fresh.database, log);
+  const expected = await schemaOf(fresh.database);
+  t.strictSame(
+    Object.keys(INDEXES).filter((name) => !expected.some((line) => line.startsWith(`index ${name}:`))),
+    [],
+    'every index that is built apart is in a new database too',
+  );
+  for (const [commit, migrations] of Object.entries(EARLIER)) {
+    const { database } = await create(t, server.url, `from_${commit}`);
+    await runEarlier(database, migrations);
+    await insertDraft(database, 'msg_1');
+    await migrate(database, log);
+    t.same(await schemaOf(database), expected, commit);
+    t.same(await database.query({ name: 'kept', text: 'SELECT id FROM messages' }), [{ id: 'msg_1' }]);
+    await migrate(database, log);
+    t.same(await schemaOf(database), expected, `${commit}, migrated twice`);
+  }
+});
+
+t.test('an index build blocks no writes, and is repeated after a kill', async (t) => {
+  const server = await startPostgres(t);
+  const { database, url } = await create(t, server.url, 'killed');
+  await migrate(database, log);
+  await sql`DROP INDEX messages_changed`.execute(database.kysely);
+
+  // The build waits for transactions that began to write before it, so it is met in the middle.
+  const holder = await connect(t, url);
+  await holder.query("BEGIN; UPDATE messages SET body = '' WHERE false");
+  const interrupted = migrate(database, log).then(
+    () => 'done',
+    () => 'failed',
+  );
+  const builder = await until(() => buildOf(database), { what: 'a build', timeoutMs: 60_000 });
+  await insertDraft(database, 'msg_1');
+  await database.query({ name: 'kill', text: 'SELECT pg_terminate_backend($1)' }, [builder]);
+  t.equal(await interrupted, 'failed');
+  await holder.query('COMMIT');
+  t.same(await validity(database), [{ indisvalid: false }], 'half an index is left');
+
+  const second = await openDatabase({ url, log });
+  t.teardown(() => second.close());
+  await Promise.all([migrate(database, log), migrate(second, log)]);
+  t.same(await validity(database), [{ indisvalid: true }]);
+});
+
+t.test('a database of a newer release is refused with what to do', async (t) => {
+  const server = await startPostgres(t);
+  const { database } = await create(t, server.url, 'newer');
+  await migrate(database, log);
+  await sql`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999_later', '2030-01-01')`.execute(
+    database.kysely,
+  );
+  await t.rejects(migrate(database, log), {
+    message: /newer than this version of Parley.*9999_later.*run the version that migrated it/,
+  });
+});
+
+async function create(
+  t: Teardown,
+  server: string,
+  name: string,
+): Promise<{ database: Database; url: string }> {
+  const admin = await connect(t, server);
+  await admin.query(`CREATE DATABASE "${name}"`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const database = await openDatabase({ url: url.href, log });
+  t.teardown(() => database.close());
+  return { database, url: url.href };
+}
+
+async function connect(t: Teardown, url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  t.teardown(() => client.end());
+  return client;
+}
+
+async function runEarlier(
+  { kysely }: Database,
+  migrations: Readonly<Record<string, Migration | 'today'>>,
+): Promise<void> {
+  const today = await new FileMigrationProvider({ fs, path, migrationFolder: FOLDER }).getMigrations();
+  const chosen = Object.entries(migrations).map(([name, migration]) => [
+    name,
+    migration === 'today' ? today[name] : migration,
+  ]);
+  const provider = { getMigrations: async () => Object.fromEntries(chosen) };
+  const { error } = await new Migrator({ db: kysely, provider }).migrateToLatest();
+  if (error !== undefined) throw error;
+}
+
+async function insertDraft({ kysely }: Database, id: string): Promise<void> {
+  await sql`INSERT INTO messages (id, account_id, conversation_id, kind, status, visibility)
+    VALUES (${id}, 'acc_1', 'cnv_1', 'chat', 'draft', 'external')`.execute(kysely);
+}
+
+async function validity(database: Database): Promise<object[]> {
+  return database.query({
+    name: 'validity',
+    text: "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('messages_changed')",
+  });
+}
+
+/** The process id of the backend that builds an index. */
+async function buildOf(database: Database): Promise<number | undefined> {
+  const [row] = await database.query<{ pid: number }>({
+    name: 'builder',
+    text: `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+      AND query LIKE 'CREATE INDEX CONCURRENTLY%'`,
+  });
+  return row?.pid;
+}
+
+/** A line for each thing of the schema that Parley's own migrations make. The order of columns does not count. */
+async function schemaOf({ kysely }: Database): Promise<string[]> {
+  const { rows } = await sql<{ line: string }>`
+    SELECT 'column ' || c.relname || '.' || a.attname || ': ' || format_type(a.atttypid, a.atttypmod)
+      || coalesce(' collate ' || l.collname, '') || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
+      || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '') AS line
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    LEFT JOIN pg_collation l ON l.oid = a.attcollation
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+    UNION ALL
+    SELECT 'index ' || indexrelid::regclass || ': ' || pg_get_indexdef(indexrelid) || ' valid ' || indisvalid
+    FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT 'constraint ' || conname || ' of ' || conrelid::regclass || ': ' || pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT 'trigger ' || tgname || ': ' || pg_get_triggerdef(t.oid)
+    FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+    WHERE NOT tgisinternal AND c.relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT 'function ' || pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    ORDER BY line`.execute(kysely);
+  return rows.map(({ line }) => line);
+}
