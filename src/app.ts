@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Authenticator } from './access/authenticate.ts';
 import { Idempotency } from './access/idempotency.ts';
 import { createRateLimits } from './access/rate-limit.ts';
@@ -7,6 +8,7 @@ import { Tokens } from './access/tokens.ts';
 import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { purgeRefreshTokens } from './accounts/token-pairs.ts';
+import { providersOf } from './agents/models/tiers.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { tellEnded } from './agents/runs/ended.ts';
 import { RUN_ENDED, type RunEnded } from './agents/runs/ending.ts';
@@ -23,6 +25,7 @@ import { fileRoutes } from './attachments/file-routes.ts';
 import { openObjectStore } from './attachments/open-store.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
 import { purgeUploads } from './attachments/uploads.ts';
+import { BUILD } from './build.ts';
 import type { Config } from './config.ts';
 import { ADDED, type Added } from './conversations/added.ts';
 import { CHANGED, type Change } from './conversations/changed.ts';
@@ -33,6 +36,8 @@ import { messageUpdates, outsideUpdates } from './conversations/message-events.t
 import { participantRoutes } from './conversations/participant-routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { SYSTEM_EVENT, type SystemEvent } from './conversations/system-event.ts';
+import { placeOf } from './db/connection-options.ts';
+import { requireDataDirectory } from './db/data-directory.ts';
 import { openDatabase } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 import { migrate } from './db/migrate.ts';
@@ -54,6 +59,7 @@ import { InProcess } from './http/in-process.ts';
 import { createHttp } from './http/pipeline.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
+import { checkTlsFiles } from './http/tls-files.ts';
 import { ChangedEffects, type ReadEvents } from './jobs/changed-effects.ts';
 import { JobWorker } from './jobs/job-worker.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
@@ -88,10 +94,22 @@ export interface AppOptions {
 export interface App {
   readonly port: number;
   readonly baseUrl: string;
+  readonly runsOn: RunsOn;
   /** Every endpoint of the API: what documents and tests are derived from. */
   readonly routes: readonly Route[];
   /** Stops taking requests, lets what is in flight finish, and stops everything in reverse. */
   close(): Promise<void>;
+}
+
+/** What this node runs on, for the line of its start: hosts, versions and paths, never a secret. */
+export interface RunsOn {
+  readonly database: string;
+  readonly engine: string;
+  readonly files: string;
+  /** The providers of models, in the order in which they first occur. */
+  readonly models: string;
+  readonly version: string;
+  readonly node: string;
 }
 
 /**
@@ -111,15 +129,17 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer): Promise<App> {
   const metrics = createMetrics();
-  for (const port of [config.port, config.adminPort]) {
-    if (port !== null && port !== 0) await requireFreePort(config.host, port);
-  }
+  if (config.tls !== null) checkTlsFiles(config.tls);
+  if (config.demo) await requireDataDirectory(config.dataDir);
+  if (config.port !== 0) await requireFreePort(config.host, config.port);
+  if (config.adminPort) await requireFreePort(config.adminHost, config.adminPort);
   const url = config.databaseUrl ?? (await startPostgres(config, log, disposer));
   const database = disposer.add('database', await openDatabase({ url, log, metrics }), (it) => it.close());
   await migrate(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
   const lock = disposer.add('lock', await acquireNodeLock({ url, mode, log }), (it) => it.close());
-  const engine = disposer.add('engine', await openEngine(config, log), (it) => it.close());
+  const { engine, description: engineDescription } = await openEngine(config, log);
+  disposer.add('engine', engine, (it) => it.close());
 
   const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
   const tokens = await Tokens.open({ database, secret: config.tokenSecret });
@@ -326,6 +346,13 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   return {
     port,
     baseUrl,
+    runsOn: {
+      database: `${config.databaseUrl === null ? 'embedded' : placeOf(url)}, PostgreSQL ${database.serverVersion}`,
+      engine: engineDescription,
+      files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
+      models: providersOf(config.models).join(', '),
+      ...BUILD,
+    },
     routes,
     async close() {
       draining = true;
@@ -349,8 +376,15 @@ async function startPostgres(config: Config, log: Logger, disposer: Disposer): P
   return disposer.add('postgres', postgres, (it) => it.stop()).url;
 }
 
-async function openEngine({ redisUrl }: Config, log: Logger): Promise<Engine> {
-  return redisUrl === null ? new MemoryEngine() : RedisEngine.connect({ url: redisUrl, log });
+/** With what the line of a start says about it. */
+async function openEngine(
+  { redisUrl }: Config,
+  log: Logger,
+): Promise<{ engine: Engine; description: string }> {
+  if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
+  const engine = await RedisEngine.connect({ url: redisUrl, log });
+  const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
+  return { engine, description: `${new URL(redisUrl).host}${version}` };
 }
 
 /** `/metrics` on a port of its own, where operators want it out of reach of callers. */
@@ -361,7 +395,7 @@ async function startAdminServer(
   engine: Engine,
   disposer: Disposer,
 ): Promise<void> {
-  const { adminPort, host } = config;
+  const { adminPort, adminHost } = config;
   if (adminPort === null) return;
   const handler = createHttp({
     routes: [],
@@ -373,7 +407,7 @@ async function startAdminServer(
     requestLogUrl: null,
   });
   const server = disposer.add('admin server', new HttpServer({ handler }), (it) => it.close());
-  await server.listen({ host, port: adminPort });
+  await server.listen({ host: adminHost, port: adminPort });
 }
 
 /** Where errors point for more: this server's own pages unless an operator has better ones. */

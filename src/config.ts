@@ -5,6 +5,7 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { nearestName } from './nearest-name.ts';
 import { SOCKET_LIMITS, type SocketLimits } from './protocol/socket-limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,6 +33,8 @@ export interface Config {
   readonly rateLimit: RateLimit | null;
   /** `PARLEY_ADMIN_PORT`, where /metrics is then served alone; 0 takes a free one. */
   readonly adminPort: number | null;
+  /** `PARLEY_ADMIN_HOST`, which the admin port listens on: `host` by default (docs/decisions.md#the-admin-port). */
+  readonly adminHost: string;
   /** `PARLEY_DOCS_URL` without a trailing slash; null: this server's own /docs. */
   readonly docsUrl: string | null;
   /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors. */
@@ -44,10 +47,6 @@ export interface Config {
   readonly models: ModelsConfig;
   /** `PARLEY_FETCH_ALLOW`: addresses, networks or names, each with or without a port. */
   readonly fetchAllow: readonly string[];
-  /** `PARLEY_SMTP_URL`; null: outgoing mail is not sent. */
-  readonly smtpUrl: string | null;
-  /** `PARLEY_MAIL_SECRET`: what the inbound mail bridge is called with. */
-  readonly mailSecret: string | null;
   /** `PARLEY_S3_*`; null: uploaded files are kept in the data directory. */
   readonly s3: S3Config | null;
   /** `PARLEY_SOCKET_*`. */
@@ -119,9 +118,10 @@ export function readConfig(env: Environment): Config {
   const reader = new Reader(env);
   const databaseUrl = reader.read('DATABASE_URL', POSTGRES_URL, null);
   const demo = reader.read('PARLEY_DEMO', SWITCH, databaseUrl === null);
+  const host = reader.read('HOST', HOST, demo ? '127.0.0.1' : '0.0.0.0');
   const config: Config = {
     port: reader.read('PORT', PORT_NUMBER, 8080),
-    host: reader.read('HOST', HOST, demo ? '127.0.0.1' : '0.0.0.0'),
+    host,
     publicUrl: reader.read('PARLEY_PUBLIC_URL', WEB_URL, null),
     databaseUrl,
     redisUrl: reader.read('REDIS_URL', REDIS_URL, null),
@@ -130,7 +130,7 @@ export function readConfig(env: Environment): Config {
     tokenSecret: reader.read('PARLEY_TOKEN_SECRET', SECRET, null),
     allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', ORIGINS, []),
     rateLimit: reader.read('PARLEY_RATE_LIMIT', RATE_LIMIT, { requests: 600, seconds: 60 }),
-    adminPort: reader.read('PARLEY_ADMIN_PORT', PORT_NUMBER, null),
+    ...readAdmin(reader, host),
     docsUrl: reader.read('PARLEY_DOCS_URL', WEB_URL, null),
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
@@ -138,8 +138,6 @@ export function readConfig(env: Environment): Config {
     tls: readTls(reader),
     models: readModels(reader),
     fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
-    smtpUrl: reader.read('PARLEY_SMTP_URL', SMTP_URL, null),
-    mailSecret: reader.read('PARLEY_MAIL_SECRET', MAIL_SECRET, null),
     s3: readS3(reader),
     socket: readSocketLimits(reader),
     startedByNpm: env.npm_lifecycle_event === 'start',
@@ -179,13 +177,27 @@ class Reader {
     this.#problems.push(line);
   }
 
-  /** After everything was read: whatever else begins with PARLEY_ is a mistake. Throws ConfigError. */
+  /** Throws ConfigError for every problem found, and for each name that Parley does not read but looks like its own. */
   finish(): void {
     for (const name of Object.keys(this.#env).sort()) {
-      if (!name.startsWith('PARLEY_') || this.#known.has(name)) continue;
-      this.problem(`${name} is not a variable of Parley; accepted are ${this.#namesLike(name).join(', ')}`);
+      if (this.#known.has(name)) continue;
+      const meant = this.#nameMeantBy(name);
+      const ours = name.startsWith('PARLEY_');
+      if (meant !== undefined) {
+        const remedy = ours ? '' : ' Rename it or unset it.';
+        this.problem(`${name} is not a variable of Parley: did you mean ${meant}?${remedy}`);
+      } else if (ours) {
+        this.problem(`${name} is not a variable of Parley; accepted are ${this.#namesLike(name).join(', ')}`);
+      }
     }
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
+  }
+
+  /** The known name that `name` is a misspelling of. A name that is set itself is not the one that was meant. */
+  #nameMeantBy(name: string): string | undefined {
+    const free = [...this.#known].filter((known) => !this.#env[known]);
+    const withoutPrefix = name.replace(/^PARLEY_/, '');
+    return free.find((known) => known === withoutPrefix) ?? nearestName(name, free);
   }
 
   /** The names of its own family (PARLEY_SOCKET_…), or else all of them with the large families as one. */
@@ -209,6 +221,15 @@ function readModels(reader: Reader): ModelsConfig {
     reader.problem(`PARLEY_MODELS: ${provider} needs "api_key" or ${provider.toUpperCase()}_API_KEY`);
   }
   return { openaiApiKey, anthropicApiKey, chains };
+}
+
+function readAdmin(reader: Reader, host: string): Pick<Config, 'adminPort' | 'adminHost'> {
+  const adminPort = reader.read('PARLEY_ADMIN_PORT', PORT_NUMBER, null);
+  const adminHost = reader.read('PARLEY_ADMIN_HOST', HOST, null);
+  if (adminHost !== null && adminPort === null) {
+    reader.problem('PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT: set both or neither');
+  }
+  return { adminPort, adminHost: adminHost ?? host };
 }
 
 function readTls(reader: Reader): Config['tls'] {
@@ -261,14 +282,6 @@ function secretUrl(accepts: string, pattern: RegExp): Kind<string> {
   return { ...matching(accepts, pattern), secret: true };
 }
 
-function secretOf(leastCharacters: number): Kind<string> {
-  return {
-    accepts: `a secret of at least ${leastCharacters} characters ("openssl rand -hex 32" makes one)`,
-    secret: true,
-    parse: (text) => (text.length >= leastCharacters ? text : undefined),
-  };
-}
-
 function oneOf<const V extends readonly string[]>(values: V): Kind<V[number]> {
   return { accepts: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
 }
@@ -301,9 +314,11 @@ const REDIS_URL = secretUrl(
   'redis://[[user]:password@]host[:port][/database] or rediss://…',
   /^rediss?:\/\/\S+$/,
 );
-const SMTP_URL = secretUrl('smtp://[user:password@]host[:port] or smtps://…', /^smtps?:\/\/\S+$/);
-const SECRET = secretOf(32);
-const MAIL_SECRET = secretOf(16);
+const SECRET: Kind<string> = {
+  accepts: 'a secret of at least 32 characters ("openssl rand -hex 32" makes one)',
+  secret: true,
+  parse: (text) => (text.length >= 32 ? text : undefined),
+};
 
 const WEB_URL: Kind<string> = {
   accepts: 'a URL that begins with http:// or https://',

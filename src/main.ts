@@ -36,7 +36,7 @@ async function start(args: readonly string[]): Promise<number> {
   // Loaded here: a bad environment is said at once, and `admin` needs none of it.
   const { startApp } = await import('./app.ts');
   const app = await startApp({ config, log });
-  log.info({ base_url: app.baseUrl, pid: process.pid }, 'started');
+  log.info({ base_url: app.baseUrl, pid: process.pid, ...app.runsOn }, 'started');
   const reason = await stop.requested;
   log.info({ reason }, 'stopping');
   try {

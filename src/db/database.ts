@@ -7,6 +7,7 @@ import { connectionOptions, placeOf } from './connection-options.ts';
 import { noteOutbox, type OutboxRow } from './outbox.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import type { Schema } from './schema.ts';
+import { requireServerVersion } from './server-version.ts';
 import { bindable, type Queries, type Statement, type Value } from './statement.ts';
 import { isUnavailable, named } from './unavailable.ts';
 
@@ -26,11 +27,17 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const database = new Database(options);
   try {
     await Promise.all(database.pipelines.map((pipeline) => pipeline.open()));
-    return database;
   } catch (cause) {
     await database.close();
     const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
     throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
+  }
+  try {
+    database.serverVersion = await requireServerVersion(database.pipeline, placeOf(options.url));
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
   }
 }
 
@@ -42,6 +49,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
  * isUnavailable() (unavailable.ts) recognizes such an error, also one of `kysely` itself, which is raw.
  */
 export class Database implements Queries {
+  /** Of the Postgres that it was opened on, such as `18.4`. */
+  serverVersion = '';
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;

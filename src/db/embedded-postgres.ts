@@ -21,10 +21,11 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
+import { requireDataDirectory } from './data-directory.ts';
 import { claimOwnership, isAlive, OwnedElsewhereError, type Ownership } from './owner-file.ts';
 import { childOptions, dyingWithUs, type PostgresAccount, runAs } from './postgres-account.ts';
 import { findPostgresBinaries } from './postgres-binaries.ts';
-import { makePassableDirectory, placeCluster, prepareCluster, SUPERUSER } from './postgres-cluster.ts';
+import { placeCluster, prepareCluster, SUPERUSER } from './postgres-cluster.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
@@ -51,7 +52,7 @@ export interface EmbeddedPostgres {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options;
-  await makePassableDirectory(resolve(options.dataDir));
+  await requireDataDirectory(resolve(options.dataDir));
   const dataDir = await realpath(options.dataDir);
   const place = await placeCluster(dataDir);
   const ownership = await own(place.directory, dataDir);

@@ -33,6 +33,8 @@ export interface RedisEngineOptions {
  */
 export class RedisEngine implements Engine {
   readonly nodeId = nanoid(NODE_ID_BYTES);
+  /** Of the Redis, such as `7.0.15`; null where INFO is not permitted. */
+  serverVersion: string | null = null;
   readonly #prefix = Buffer.from(this.nodeId, 'latin1');
   readonly #proofChannel = `node:${this.nodeId}`;
   readonly #log: Logger;
@@ -69,7 +71,7 @@ export class RedisEngine implements Engine {
       }
       throw new Error(
         `cannot use Redis at ${withoutSecrets(options.url)}: ${describe(reason)}; ` +
-          'start Redis 7 or newer there, or correct REDIS_URL, or unset it to run a single node without Redis',
+          `start Redis ${LEAST_REDIS} or newer there, or correct REDIS_URL, or unset it to run a single node without Redis`,
         { cause: reason },
       );
     }
@@ -169,7 +171,19 @@ export class RedisEngine implements Engine {
 
   async #open(): Promise<void> {
     await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
+    await this.#requireVersion();
     await this.#link.open();
+  }
+
+  /** An older Redis has no sharded publish/subscribe, and would refuse every frame. */
+  async #requireVersion(): Promise<void> {
+    const info = await this.#commands.info('server').catch((error: Error) => {
+      if (error.message.includes('NOPERM')) return '';
+      throw error;
+    });
+    this.serverVersion = /^redis_version:(\S+)/m.exec(info)?.[1] ?? null;
+    if (this.serverVersion === null || Number.parseInt(this.serverVersion, 10) >= LEAST_REDIS) return;
+    throw new Error(`it is version ${this.serverVersion}, and Parley needs ${LEAST_REDIS} or newer`);
   }
 
   async #close(): Promise<void> {
@@ -286,6 +300,8 @@ interface Outbox {
   readonly sent: Promise<void>;
 }
 
+/** Oldest Redis that has what is used here, by its major version. */
+const LEAST_REDIS = 7;
 const NODE_ID_BYTES = 12;
 const PATIENCE_MS = 5_000;
 

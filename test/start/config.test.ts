@@ -16,6 +16,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     allowedOrigins: [],
     rateLimit: { requests: 600, seconds: 60 },
     adminPort: null,
+    adminHost: '127.0.0.1',
     docsUrl: null,
     requestLogUrl: null,
     logLevel: 'info',
@@ -23,8 +24,6 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     tls: null,
     models: { openaiApiKey: null, anthropicApiKey: null, chains: null },
     fetchAllow: [],
-    smtpUrl: null,
-    mailSecret: null,
     s3: null,
     socket: { ...SOCKET_LIMITS },
     startedByNpm: false,
@@ -57,7 +56,12 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { PARLEY_ALLOWED_ORIGINS: 'https://a.example, http://localhost:5173' },
     { allowedOrigins: ['https://a.example', 'http://localhost:5173'] },
   ],
-  [{ PARLEY_ADMIN_PORT: '9090' }, { adminPort: 9090 }],
+  [{ PARLEY_ADMIN_PORT: '9090' }, { adminPort: 9090, adminHost: '127.0.0.1' }],
+  [{ PARLEY_ADMIN_PORT: '9090', HOST: '0.0.0.0' }, { adminHost: '0.0.0.0' }],
+  [
+    { PARLEY_ADMIN_PORT: '9090', HOST: '0.0.0.0', PARLEY_ADMIN_HOST: '127.0.0.1' },
+    { host: '0.0.0.0', adminHost: '127.0.0.1' },
+  ],
   [{ PARLEY_DOCS_URL: 'https://docs.example/parley/' }, { docsUrl: 'https://docs.example/parley' }],
   [
     { PARLEY_TLS_CERT: '/c.pem', PARLEY_TLS_KEY: '/k.pem' },
@@ -104,6 +108,10 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { socket: { ...SOCKET_LIMITS, heartbeatMs: 100, badFramesPerMinute: 3 } },
   ],
   [{ PATH: '/bin', npm_config_cache: '/x' }, { port: 8080 }],
+  // Near a known name, but too short to be a misspelling, too far, or beside the name that is meant.
+  [{ POST: 'x', HOSTS: 'x', HOSTNAME: 'x', PORTS: 'x', SORT: 'x' }, { port: 8080 }],
+  [{ TEST_DATABASE_URL: 'x', DATABASE: 'x', OPENAI_API_BASE: 'x' }, { databaseUrl: null }],
+  [{ DATABASE_URI: 'x', DATABASE_URL: 'postgres://db/x' }, { databaseUrl: 'postgres://db/x' }],
   [{ npm_lifecycle_event: 'start' }, { startedByNpm: true }],
   [{ npm_lifecycle_event: 'test' }, { startedByNpm: false }],
 ];
@@ -158,8 +166,30 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PARLEY_S3_REGION: 'eu-west-1' }, /^PARLEY_S3_BUCKET must be set/],
   [{ PARLEY_S3_BUCKET: 'b', PARLEY_S3_ACCESS_KEY_ID: 'id' }, /PARLEY_S3_SECRET_ACCESS_KEY .*together/],
   [{ PARLEY_SOCKET_HEARTBEAT_MS: '0' }, /^PARLEY_SOCKET_HEARTBEAT_MS .*from 1/],
-  [{ PARLEY_SOCKET_HEARTBEATS: '1' }, /^PARLEY_SOCKET_HEARTBEATS is not .*PARLEY_SOCKET_HEARTBEAT_MS/],
-  [{ PARLEY_DATABASE_URL: 'postgres://hunter2@db' }, /^PARLEY_DATABASE_URL is not a variable.*PARLEY_DEMO/],
+  [{ PARLEY_SOCKET_PONGS_PER_DAY: '1' }, /^PARLEY_SOCKET_PONGS_PER_DAY is not .*PARLEY_SOCKET_HEARTBEAT_MS/],
+  [{ PARLEY_COLOR: 'red' }, /^PARLEY_COLOR is not a variable of Parley; accepted are .*PARLEY_DEMO/],
+  [{ PARLEY_ADMIN_HOST: '127.0.0.1' }, /^PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT/],
+  [{ PARLEY_SMTP_URL: 'smtp://hunter2@mail' }, /^PARLEY_SMTP_URL is not a variable of Parley/],
+  [{ PARLEY_MAIL_SECRET: 'hunter2-hunter2-hunter2' }, /^PARLEY_MAIL_SECRET is not a variable of Parley/],
+  ...Object.entries({
+    DATABSE_URL: 'DATABASE_URL',
+    DATABASE_URI: 'DATABASE_URL',
+    database_url: 'DATABASE_URL',
+    REDISURL: 'REDIS_URL',
+    PROT: 'PORT',
+    Host: 'HOST',
+    OPENAI_APIKEY: 'OPENAI_API_KEY',
+    PARLEY_DATABASE_URL: 'DATABASE_URL',
+    PARLEY_PORT: 'PORT',
+    PARLEY_RATELIMIT: 'PARLEY_RATE_LIMIT',
+    PARLEY_SOCKET_HEARTBEATS: 'PARLEY_SOCKET_HEARTBEAT_MS',
+  }).map(
+    ([name, meant]) =>
+      [
+        { [name]: 'hunter2' },
+        new RegExp(`^${name} is not a variable of Parley: did you mean ${meant}\\?`),
+      ] as const,
+  ),
 ];
 
 for (const [env, ...words] of REFUSED) {

@@ -1,7 +1,8 @@
 /** What keeps a start from succeeding is one line and exit code 1; what it had started is stopped. */
 
 import { existsSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
@@ -11,6 +12,7 @@ import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
+import { NOBODY } from './checkout.ts';
 import {
   canConnect,
   type Finished,
@@ -18,6 +20,7 @@ import {
   freshDirectory,
   PARLEY,
   runParley,
+  runProgram,
   startParley,
 } from './parley.ts';
 
@@ -62,6 +65,106 @@ t.test('a Postgres that does not answer', async (t) => {
   const { port } = await listen(t);
   const env = { DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` };
   t.match(await refusalOf(t, env), /Postgres/);
+});
+
+t.test('a Postgres that is too old', async (t) => {
+  const { port } = await listen(t, oldPostgres);
+  const refusal = await refusalOf(t, { DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` });
+  t.match(
+    refusal,
+    /^the Postgres at 127\.0\.0\.1:\d+\/x is version 14\.19 and Parley needs 15 or newer: upgrade it/,
+  );
+});
+
+t.test('a Redis that is too old', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const { port } = await listen(t, oldRedis);
+  const redis = `redis://:hunter2@127.0.0.1:${port}`;
+  const refusal = await refusalOf(t, { DATABASE_URL: url, REDIS_URL: redis });
+  t.match(
+    refusal,
+    /^cannot use Redis at redis:\/\/127\.0\.0\.1:\d+.*: it is version 6\.2\.14, and Parley needs 7 or newer/,
+  );
+});
+
+t.test('files of TLS that cannot be used are named with what is wrong with them', async (t) => {
+  const directory = freshDirectory(t);
+  const [cert, key] = await certificate(directory, 'one');
+  const [, otherKey] = await certificate(directory, 'other');
+  const empty = join(directory, 'empty.pem');
+  const encrypted = join(directory, 'encrypted.pem');
+  const garbled = join(directory, 'garbled.pem');
+  await writeFile(empty, '');
+  await writeFile(garbled, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+  await runProgram(
+    'openssl',
+    ['pkey', '-in', key, '-aes256', '-passout', 'pass:hunter2', '-out', encrypted],
+    {},
+  );
+  const missing = join(directory, 'missing.pem');
+  const wrong: readonly (readonly [certFile: string, keyFile: string, RegExp])[] = [
+    [missing, key, /^PARLEY_TLS_CERT .*missing\.pem cannot be read: ENOENT/],
+    [cert, missing, /^PARLEY_TLS_KEY .*missing\.pem cannot be read: ENOENT/],
+    [cert, directory, /^PARLEY_TLS_KEY .* cannot be read: EISDIR/],
+    [key, cert, /is a private key and PARLEY_TLS_KEY \(.*\) a certificate: swap them$/],
+    [
+      cert,
+      otherKey,
+      /^PARLEY_TLS_KEY .*other-key\.pem does not belong to the certificate .*one-cert\.pem \(CN=one\)/,
+    ],
+    [empty, key, /^PARLEY_TLS_CERT .*empty\.pem has no certificate/],
+    [cert, cert, /^PARLEY_TLS_KEY .*one-cert\.pem has no private key/],
+    [garbled, key, /^PARLEY_TLS_CERT .*garbled\.pem has a certificate that cannot be parsed/],
+    [cert, encrypted, /^PARLEY_TLS_KEY .*encrypted\.pem is encrypted with a passphrase/],
+  ];
+  // Nothing is looked at before the files: there is no Postgres here.
+  const DATABASE_URL = `postgres://u:hunter2@127.0.0.1:${await freePort()}/x`;
+  for (const [PARLEY_TLS_CERT, PARLEY_TLS_KEY, words] of wrong) {
+    t.match(await refusalOf(t, { DATABASE_URL, PARLEY_TLS_CERT, PARLEY_TLS_KEY }), words);
+  }
+  const right = await refusalOf(t, { DATABASE_URL, PARLEY_TLS_CERT: cert, PARLEY_TLS_KEY: key });
+  t.match(right, /^cannot reach Postgres/, 'files that belong together are passed');
+});
+
+t.test('a data directory that cannot be used', async (t) => {
+  const directory = freshDirectory(t);
+  const file = join(directory, 'file');
+  await writeFile(file, '');
+  t.match(
+    await refusalOf(t, { PARLEY_DATA_DIR: join(file, 'data') }),
+    /^the data directory \/.*\/file\/data cannot be used \(ENOTDIR\): a part of that path is a file: .* or set PARLEY_DATA_DIR/,
+  );
+  const uid = process.geteuid?.() ?? 0;
+  const locked = join(directory, 'locked');
+  await mkdir(locked, { mode: 0o500 });
+  await chmod(directory, 0o711);
+  // Root may write anywhere: as root the test is another user while it asks.
+  if (uid === 0) process.seteuid?.(NOBODY.uid);
+  const refusal = await refusalOf(t, { PARLEY_DATA_DIR: join(locked, 'data') });
+  process.seteuid?.(uid);
+  t.match(
+    refusal,
+    /^the data directory \/.*\/locked\/data cannot be used \(EACCES\): let the user that Parley runs as \(uid \d+\) write there, or set PARLEY_DATA_DIR/,
+  );
+});
+
+t.test('what a node runs on stands in the line of its start', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const REDIS_URL = await testRedisUrl(t);
+  const dataDir = freshDirectory(t);
+  const { host, pathname } = new URL(url);
+  const env = { PORT: '0', DATABASE_URL: url, PARLEY_DATA_DIR: dataDir };
+  const one = startParley(t, { ...env, REDIS_URL, PARLEY_ADMIN_PORT: '0', OPENAI_API_KEY: 'hunter2' });
+  const [line] = await one.logs(/^.*"started".*$/m);
+  t.match(JSON.parse(line), {
+    database: new RegExp(`^${host}${pathname}, PostgreSQL \\d+\\.\\d+`),
+    engine: new RegExp(`^${new URL(REDIS_URL).host}, Redis \\d+\\.`),
+    files: join(dataDir, 'uploads'),
+    models: 'openai',
+    version: /^\d+\.\d+\.\d+/,
+    node: process.versions.node,
+  });
+  t.notMatch(line, /hunter2|postgres:\/\/|@/, 'no credentials');
 });
 
 t.test('a Redis that is not there', async (t) => {
@@ -147,13 +250,76 @@ function isNoLogRecord(line: string): boolean {
   return !line.startsWith('{"level":30');
 }
 
-/** Accepts connections and says nothing. */
-async function listen(t: Teardown): Promise<{ port: number }> {
-  const server = createServer(() => undefined);
+/** A self-signed certificate and its key, as two PEM files. */
+async function certificate(directory: string, name: string): Promise<[cert: string, key: string]> {
+  const [cert, key] = [join(directory, `${name}-cert.pem`), join(directory, `${name}-key.pem`)];
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const { code, stderr } = await runProgram(
+    'openssl',
+    [...request, '-subj', `/CN=${name}`, '-days', '2', '-keyout', key, '-out', cert],
+    {},
+  );
+  if (code !== 0) throw new Error(stderr);
+  return [cert, key];
+}
+
+/** Lets everybody in and answers each statement with its version, as far as Postgres's protocol is needed for that. */
+function oldPostgres(socket: Socket): void {
+  const message = (type: string, ...parts: readonly Buffer[]) => {
+    const body = Buffer.concat(parts);
+    const head = Buffer.alloc(5);
+    head.write(type);
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const ready = message('Z', Buffer.from('I'));
+  const version = Buffer.from('14.19 (Debian 14.19-1)');
+  const column = Buffer.concat([Buffer.from('server_version\0'), Buffer.alloc(18)]);
+  column.writeInt32BE(25, 21);
+  const answer = Buffer.concat([
+    ...[message('1'), message('2'), message('T', Buffer.from([0, 1]), column)],
+    message('D', Buffer.from([0, 1, 0, 0, 0, version.length]), version),
+    ...[message('C', Buffer.from('SHOW\0')), ready],
+  ]);
+  let greeted = false;
+  socket.on('error', () => undefined);
+  socket.on('data', (bytes) => {
+    if (greeted) {
+      // Sync, or a goodbye.
+      if (bytes.includes(Buffer.from([0x53, 0, 0, 0, 4]))) socket.write(answer);
+      return;
+    }
+    greeted = true;
+    socket.write(Buffer.concat([message('R', Buffer.alloc(4)), ready]));
+  });
+}
+
+/** Answers INFO, and everything else with OK. */
+function oldRedis(socket: Socket): void {
+  const info = '# Server\r\nredis_version:6.2.14\r\nredis_mode:standalone\r\n';
+  socket.on('error', () => undefined);
+  socket.on('data', (bytes) => {
+    for (const command of bytes.toString().split(/(?=\*\d+\r\n\$)/)) {
+      socket.write(/\binfo\b/i.test(command) ? `$${info.length}\r\n${info}\r\n` : '+OK\r\n');
+    }
+  });
+}
+
+/** Accepts connections and says nothing, unless `serve` does. */
+async function listen(
+  t: Teardown,
+  serve: (socket: Socket) => void = () => undefined,
+): Promise<{ port: number }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    serve(socket);
+  });
   const port = await new Promise<number>((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve(portOf(server)));
   });
   t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
     server.close();
   });
   return { port };

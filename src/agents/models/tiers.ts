@@ -40,7 +40,7 @@ export class ModelTiers {
   constructor(options: TiersOptions) {
     this.#options = options;
     const cooldowns = new Cooldowns();
-    const chains = nearestNamed(options.chains ?? vendorChains(options));
+    const chains = chainsOf(options);
     for (const tier of TIERS) {
       const models = chains[tier].map((choice) => this.#open(choice));
       this.#chains.set(tier, new ModelChain(models, { cooldowns, patience: options.patience ?? {} }));
@@ -60,9 +60,19 @@ export class ModelTiers {
   }
 }
 
+/** Every provider that some tier asks, each once. */
+export function providersOf(options: TiersOptions): string[] {
+  const choices = Object.values(chainsOf(options)).flat();
+  return [...new Set(choices.map(({ provider }) => provider))];
+}
+
 /** A tier left unset is chosen when the agent runs (design.md section 7). */
 export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
   return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
+}
+
+function chainsOf(options: TiersOptions): Readonly<Record<Tier, readonly ModelChoice[]>> {
+  return nearestNamed(options.chains ?? vendorChains(options));
 }
 
 type Chains = Readonly<Partial<Record<Tier, readonly ModelChoice[]>>>;

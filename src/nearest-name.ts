@@ -1,0 +1,46 @@
+/**
+ * The name of `names` that `text` is most likely a misspelling of, or undefined: at most two edits away (one edit is a
+ * letter added, removed, replaced, or swapped with its neighbour), upper and lower case being the same. Of a short
+ * name nearly every word is two edits away, so there only swapped letters and another case count.
+ */
+export function nearestName(text: string, names: readonly string[]): string | undefined {
+  const upper = text.toUpperCase();
+  let nearest: string | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const name of names) {
+    const edits = editsBetween(upper, name);
+    const allowed = name.length >= LONG_NAME ? MOST_EDITS : sameLetters(upper, name) ? 1 : 0;
+    if (edits > allowed || edits >= fewest) continue;
+    nearest = name;
+    fewest = edits;
+  }
+  return nearest;
+}
+
+const LONG_NAME = 8;
+const MOST_EDITS = 2;
+
+/** Restricted Damerau-Levenshtein distance. */
+function editsBetween(a: string, b: string): number {
+  // Names that differ more in length cannot be near: no need to fill a table for each variable of the environment.
+  if (Math.abs(a.length - b.length) > MOST_EDITS) return Number.POSITIVE_INFINITY;
+  let before: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let fewest = Math.min(above[j]! + 1, row[j - 1]! + 1, replaced);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) fewest = Math.min(fewest, before[j - 2]! + 1);
+      row.push(fewest);
+    }
+    before = above;
+    above = row;
+  }
+  return above[b.length]!;
+}
+
+function sameLetters(a: string, b: string): boolean {
+  return [...a].sort().join('') === [...b].sort().join('');
+}
