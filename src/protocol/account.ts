@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { OneOf, Timestamp } from './schema.ts';
+import { describe, OneOf, Timestamp } from './schema.ts';
 
 export const PLANS = ['free', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
@@ -19,3 +19,9 @@ export const Account = Type.Object({
   updated_at: Timestamp,
 });
 export type Account = Static<typeof Account>;
+
+describe(Account, {
+  name: 'Name of the account.',
+  plan: 'The plan, which decides how many agents the account may have.',
+  subscription: 'Where it is not `active`, other requests answer `payment_required`.',
+});

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
@@ -16,6 +16,14 @@ export const Actor = Type.Object({
 });
 export type Actor = Static<typeof Actor>;
 
+describe(Actor, {
+  type: '`user` is a person of the account or a customer, `api_key` a program, `agent` an automated agent, and `group` a shared identity such as the persona Customer Service.',
+  name: 'Display name. Null where the actor has none.',
+  handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
+  avatar_url: 'Address of the profile photo. Null unless `type` is `user` and there is one.',
+  role: 'Always null.',
+});
+
 export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
 
 /** A pointer to an app resource (specification, entity). */
@@ -27,6 +35,12 @@ export const Entity = Type.Object({
   handle: Nullable(Type.String()),
 });
 export type Entity = Static<typeof Entity>;
+
+describe(Entity, {
+  type: 'Kind of the resource that `id` points to; `object` is always `entity`.',
+  name: 'Display name, such as the name of a user or the number of a sales order. Null where there is none.',
+  handle: 'Secondary identifier, such as an email address or a redacted API key. Null where there is none.',
+});
 
 /**
  * A reusable roster, or a persona such as 'Customer Service' (specification, messaging_group). `members` is null
@@ -41,6 +55,11 @@ export const MessagingGroup = Type.Object({
   updated_at: Timestamp,
 });
 export type MessagingGroup = Static<typeof MessagingGroup>;
+
+describe(MessagingGroup, {
+  name: 'Name of the group, as customers see it where it is a persona.',
+  members: 'Users and agents on the roster, in their order. Null unless expanded.',
+});
 
 /** What is known of an actor wherever it is read. */
 export interface ActorFields {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
 /** What came of a time at which a schedule was due. */
 export const OCCURRENCE_OUTCOMES = ['ran', 'ran_late', 'skipped'] as const;
@@ -24,3 +24,12 @@ export const AgentOccurrence = Type.Object({
   created_at: Timestamp,
 });
 export type AgentOccurrence = Static<typeof AgentOccurrence>;
+
+describe(AgentOccurrence, {
+  agent_id: 'Id of the agent.',
+  due_at: 'The time at which the schedule was due.',
+  outcome: 'Whether a run was started at its time (`ran`), later (`ran_late`) or not at all (`skipped`).',
+  reason:
+    'Why nothing ran: `missed` where a newer time was due as well, `too_late` after more than a day, `overlap` where a run was still open, `unsubscribed` without a subscription. Null unless skipped.',
+  run_id: 'Id of the run that was started. Null where none was.',
+});

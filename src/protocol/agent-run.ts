@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ACTION_STATUSES, RUN_STATUSES } from './agent-run-states.ts';
 import { TOOL_CATEGORIES } from './available-tool.ts';
-import { Body, Id, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Id, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const RUN_TRIGGERS = ['scheduled', 'event', 'manual', 'chat'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
@@ -33,6 +33,12 @@ export type RunInclude = (typeof RUN_INCLUDES)[number];
 const Failover = Type.Object({ provider: Type.String(), model: Type.String(), reason: Type.String() });
 export type Failover = Static<typeof Failover>;
 
+describe(Failover, {
+  provider: 'The provider that was asked.',
+  model: 'The model that was asked.',
+  reason: 'Why it did not finish.',
+});
+
 /** One turn of the model within a run. Costs are known where the configuration has prices. */
 export const AgentRunStep = Type.Object({
   id: Type.String(),
@@ -54,6 +60,21 @@ export const AgentRunStep = Type.Object({
 });
 export type AgentRunStep = Static<typeof AgentRunStep>;
 
+describe(AgentRunStep, {
+  position: 'Number of the turn within the run, from 1.',
+  status: 'Whether the turn is `running`, has `completed` or has `failed`.',
+  provider: 'The provider that answered. Null until one has.',
+  model: 'The model that answered. Null until one has.',
+  failovers: 'Models that were asked first and did not finish, in that order.',
+  text: 'What the model said. Null where it said nothing.',
+  input_tokens: 'Tokens that the model read. Null where the provider does not say.',
+  output_tokens: 'Tokens that the model wrote. Null where the provider does not say.',
+  cost_usd: 'Cost of the turn in US dollars. Null where no price is configured for the model.',
+  error_message: 'Why the turn failed. Null unless it did.',
+  started_at: 'When the turn began.',
+  completed_at: 'When the turn ended. Null while it is running.',
+});
+
 /** A tool call of a run. `arguments` are exactly what is executed; a person approves these and nothing else. */
 export const AgentRunAction = Type.Object({
   id: Type.String(),
@@ -62,12 +83,9 @@ export const AgentRunAction = Type.Object({
   tool: Type.String(),
   category: OneOf(TOOL_CATEGORIES),
   status: OneOf(ACTION_STATUSES),
-  /** Any JSON value. */
   arguments: Type.Unknown(),
-  /** Any JSON value; null until the tool has answered. */
   result: Type.Unknown(),
   error_message: Nullable(Type.String()),
-  /** Actor id of who decided. */
   reviewed_by: Nullable(Type.String()),
   reviewed_at: Nullable(Timestamp),
   reason: Nullable(Type.String()),
@@ -79,6 +97,22 @@ export const AgentRunAction = Type.Object({
 });
 export type AgentRunAction = Static<typeof AgentRunAction>;
 
+describe(AgentRunAction, {
+  step_id: 'Id of the turn in which the model asked for the call.',
+  tool: 'Slug of the tool.',
+  category: '`built_in` for tools of the service, `api_endpoint` for calls of an endpoint.',
+  status: 'Where the call stands; `pending_review` waits for a person.',
+  arguments: 'The exact arguments of the call, any JSON value. An approval covers these and nothing else.',
+  result: 'The answer of the tool, any JSON value. Null until there is one.',
+  error_message: 'Why the call failed. Null unless it did.',
+  reviewed_by: 'Actor id of the person who decided. Null where no decision was made or needed.',
+  reviewed_at: 'When the decision was made. Null until then.',
+  reason: 'The reason that was given with the decision. Null where none was.',
+  expires_at: 'When a call that waits for approval expires. Null for calls that need none.',
+  started_at: 'When the call began. Null until then.',
+  completed_at: 'When the call ended. Null until then.',
+});
+
 /** One execution of an agent (specification, agent_run). Messages show the run that wrote them without its lists. */
 export const AgentRun = Type.Object({
   id: Type.String(),
@@ -86,9 +120,7 @@ export const AgentRun = Type.Object({
   trigger_type: OneOf(RUN_TRIGGERS),
   status: OneOf(RUN_STATUSES),
   definition: Type.Null(),
-  /** Any JSON value. */
   input: Type.Unknown(),
-  /** Any JSON value; null until the run has completed. */
   output: Type.Unknown(),
   error_message: Nullable(Type.String()),
   triggered_by: Type.Null(),
@@ -102,19 +134,48 @@ export const AgentRun = Type.Object({
 });
 export type AgentRun = Static<typeof AgentRun>;
 
+describe(AgentRun, {
+  trigger_type:
+    'What started the run: a `scheduled` time, an `event`, a `manual` request, or a message in a `chat`, where the answer is posted back.',
+  status:
+    'Where the run stands. `awaiting_approval` and `awaiting_input` wait for people; `completed`, `failed` and `cancelled` are final.',
+  definition: 'Always null.',
+  input: 'What the run was started with, any JSON value.',
+  output: 'What came of the run, any JSON value. Null unless `status` is `completed`.',
+  error_message: 'Why the run failed. Null unless it did.',
+  triggered_by: 'Always null.',
+  started_at: 'When the run began. Null while it is `pending`.',
+  completed_at: 'When the run ended. Null until then.',
+  duration_ms: 'Milliseconds from start to end. Null until the run has ended.',
+  actions: 'The tool calls of the run, in their order. Null unless expanded.',
+  steps: 'The turns of the model, in their order. Null unless expanded.',
+});
+
 /** Body of Trigger Agent Run: any JSON value as input (design.md section 8). */
 export const TriggerRunBody = Body({ input: Type.Optional(Type.Unknown()) });
 export type TriggerRunBody = Static<typeof TriggerRunBody>;
 
+describe(TriggerRunBody, {
+  input: 'What the agent is given to work on: any JSON value, at most 64 KiB.',
+});
+
+const Decision = Body({
+  action_id: Id,
+  approve: Type.Boolean(),
+  reason: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
+});
+describe(Decision, {
+  action_id: 'Id of the call that is decided.',
+  approve: 'True executes the call, false rejects it.',
+  reason: 'Why, for the audit; the model gets the reason of a rejection.',
+});
+
 /** Body of Continue Agent Run: each call that waits is decided once, by its id alone. */
 export const ContinueRunBody = Body({
-  decisions: Type.Array(
-    Body({
-      action_id: Id,
-      approve: Type.Boolean(),
-      reason: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
-    }),
-    { minItems: 1, maxItems: RUN_LIMITS.callsPerStep },
-  ),
+  decisions: Type.Array(Decision, { minItems: 1, maxItems: RUN_LIMITS.callsPerStep }),
 });
 export type ContinueRunBody = Static<typeof ContinueRunBody>;
+
+describe(ContinueRunBody, {
+  decisions: 'One decision for each call that waits; calls that are left out go on waiting.',
+});

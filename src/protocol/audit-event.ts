@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor } from './actor.ts';
-import { Nullable, Timestamp } from './schema.ts';
+import { describe, Nullable, Timestamp } from './schema.ts';
 
 /** What is written into a conversation's audit. Readers take the set as open-ended. */
 export const AUDIT_ACTIONS = [
@@ -39,3 +39,9 @@ export const AuditEvent = Type.Object({
   created_at: Timestamp,
 });
 export type AuditEvent = Static<typeof AuditEvent>;
+
+describe(AuditEvent, {
+  action: 'What was done, such as `message.edited`. The set is open-ended and may grow.',
+  actor: 'The actor that did it. Null for what a customer or the service caused.',
+  details: 'What else is known of the action; the fields depend on `action`.',
+});

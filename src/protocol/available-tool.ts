@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { OneOf } from './schema.ts';
+import { describe, OneOf } from './schema.ts';
 
 /**
  * `built_in`: Parley's own, attached one by one. `api_endpoint`: calls one endpoint as the agent, granted by
@@ -26,3 +26,14 @@ export const AvailableTool = Type.Object({
   config_schema: Type.Record(Type.String(), Type.Unknown()),
 });
 export type AvailableTool = Static<typeof AvailableTool>;
+
+describe(AvailableTool, {
+  slug: 'Name of the tool, as agents are given it.',
+  name: 'Name for people.',
+  description: 'What the tool does.',
+  category:
+    '`built_in` tools are attached one by one; an `api_endpoint` tool calls one endpoint as the agent and is granted by its slug.',
+  mutating:
+    'Whether the tool changes something. A built-in tool that does waits for approval whatever its review requirement says.',
+  config_schema: 'JSON Schema of the configuration of the tool.',
+});

@@ -1,8 +1,13 @@
 import { Type } from 'typebox';
-import { Body, Name } from './schema.ts';
+import { Body, describe, Name } from './schema.ts';
 
 /** A resource of the account's own application that conversations and messages can point to. */
 export const CreateEntityBody = Body({
   name: Name,
   handle: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
+});
+
+describe(CreateEntityBody, {
+  name: 'Display name, such as the number of a sales order.',
+  handle: 'Secondary identifier, such as an email address.',
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ERRORS, type ErrorCondition } from './errors.ts';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
 /** Every `code` that can stand on the wire: some conditions share one. */
 export const ERROR_CODES: readonly string[] = [
@@ -8,6 +8,17 @@ export const ERROR_CODES: readonly string[] = [
 ];
 
 export const ERROR_TYPES = ['invalid_request_error', 'api_error', 'idempotency_error'] as const;
+
+const Quota = Type.Object({
+  limit: Type.Integer(),
+  used: Type.Integer(),
+  reset_at: Nullable(Timestamp),
+});
+describe(Quota, {
+  limit: 'How many the plan allows.',
+  used: 'How many there are.',
+  reset_at: 'When the count starts again. Null if it does not.',
+});
 
 /** The value of `error` (specification, Errors: Envelope); errors.ts makes it. */
 export const ErrorDetail = Type.Object(
@@ -18,21 +29,29 @@ export const ErrorDetail = Type.Object(
     param: Nullable(Type.String()),
     doc_url: Type.String(),
     is_transient: Type.Boolean(),
-    quota: Type.Optional(
-      Type.Object({
-        limit: Type.Integer(),
-        used: Type.Integer(),
-        reset_at: Nullable(Timestamp),
-      }),
-    ),
+    quota: Type.Optional(Quota),
     request_log_url: Nullable(Type.String()),
   },
   { title: 'error_detail' },
 );
 
+describe(ErrorDetail, {
+  code: 'The exact condition, for programs to branch on.',
+  type: 'Class of the error: `invalid_request_error` needs another request, `api_error` may pass, `idempotency_error` is about the Idempotency-Key.',
+  message: 'The error for people. The wording may change.',
+  param:
+    'The field, parameter or header at fault, such as `attachments[0].url`. Null where no single one is.',
+  doc_url: 'Where the documentation explains the code.',
+  is_transient: 'Whether sending the same request again later may succeed.',
+  quota: 'The limit of the plan that was reached. Present only for `limit_exceeded`.',
+  request_log_url: 'Where the log of the request can be read. Null where none is kept.',
+});
+
 /** What every refusal answers, whatever its status. */
 export const ErrorEnvelope = Type.Object({ error: ErrorDetail }, { title: 'error' });
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>;
+
+describe(ErrorEnvelope, { error: 'What is wrong with the request, or with the service.' });
 
 /** The code on the wire of a condition. */
 export function codeOf(condition: ErrorCondition): string {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Body, Id, Name } from './schema.ts';
+import { Body, describe, Id, Name } from './schema.ts';
 
 /** Users and agents on a roster, at most. */
 export const MOST_GROUP_MEMBERS = 100;
@@ -11,4 +11,9 @@ export const GROUP_INCLUDES = ['members'] as const;
 export const CreateGroupBody = Body({
   name: Name,
   members: Type.Optional(Type.Array(Id, { maxItems: MOST_GROUP_MEMBERS, uniqueItems: true })),
+});
+
+describe(CreateGroupBody, {
+  name: 'Name of the group.',
+  members: 'Ids of users and agents, in the order in which they are shown; each once.',
 });

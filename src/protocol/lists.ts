@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox';
-import { Nullable } from './schema.ts';
+import { describe, Nullable } from './schema.ts';
 
 /** Rows a page: default, and bounds that answer `parameter_invalid` outside (design.md section 7). */
 export const PAGE_LIMIT = { default: 25, most: 100 } as const;
@@ -18,15 +18,25 @@ export interface PageInfo {
   readonly has_prev_page: boolean;
 }
 
+const PageInfoSchema = Type.Object({
+  next_page_url: Nullable(Type.String()),
+  previous_page_url: Nullable(Type.String()),
+  has_next_page: Type.Boolean(),
+  has_prev_page: Type.Boolean(),
+});
+describe(PageInfoSchema, {
+  next_page_url: 'Relative URL of the next page. Null on the last page.',
+  previous_page_url: 'Relative URL of the previous page. Null on the first page.',
+  has_next_page: 'Whether there are results after this page.',
+  has_prev_page: 'Whether there are results before this page.',
+});
+
 export function ListOf<S extends TSchema>(item: S) {
-  return Type.Object({
+  const list = Type.Object({
     object: Type.Literal('list'),
-    page_info: Type.Object({
-      next_page_url: Nullable(Type.String()),
-      previous_page_url: Nullable(Type.String()),
-      has_next_page: Type.Boolean(),
-      has_prev_page: Type.Boolean(),
-    }),
+    page_info: PageInfoSchema,
     data: Type.Array(item),
   });
+  describe(list, { page_info: 'Where this page stands in the list.', data: 'The resources of this page.' });
+  return list;
 }

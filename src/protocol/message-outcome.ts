@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { MESSAGE_STATUSES } from './chat-message.ts';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
 /** How a draft or a scheduled message can end. */
 export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
@@ -16,3 +16,11 @@ export const MessageOutcome = Type.Object({
   at: Nullable(Timestamp),
 });
 export type MessageOutcome = Static<typeof MessageOutcome>;
+
+describe(MessageOutcome, {
+  message_id: 'Id of the message.',
+  status: 'The status of the message now.',
+  result: 'How the draft or scheduled message ended. Null while that is open.',
+  reason: 'Why, where there is more to say than the result does. Null otherwise.',
+  at: 'When it ended. Null while that is open.',
+});

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor, Entity } from './actor.ts';
-import { Body, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
 /** The set is open-ended (specification, notification); these are what chats make and what can be filtered by. */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
@@ -29,6 +29,21 @@ export const Notification = Type.Object({
 });
 export type Notification = Static<typeof Notification>;
 
+describe(Notification, {
+  category:
+    'Kind of event, such as `chat.message` (a new message), `chat.mention` (a mention, also in muted conversations), `chat.added` (added to a conversation) or `agent.run_completed`. The set is open-ended and may grow.',
+  title: 'One line for people.',
+  body: 'Preview of the text. Null where there is none, and once the message was deleted.',
+  status: '`unseen`, `seen` in the list, `read` when opened, or `dismissed`. It never goes back.',
+  priority: 'How urgent the notification is.',
+  sender:
+    'The actor that caused the notification. Null for notifications of the service, and unless expanded.',
+  resource: 'The resource that the notification is about. Null where there is none, and unless expanded.',
+  seen_at: 'When the notification was first seen. Null until then.',
+  read_at: 'When the notification was opened. Null until then.',
+  dismissed_at: 'When the notification was dismissed. Null until then.',
+});
+
 /** What `include[]` of List Notifications may name (specification, endpoint 5). */
 export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
 /** Filters of List Notifications (specification, endpoint 5). */
@@ -49,8 +64,18 @@ export const NotificationSummary = Type.Object({
 });
 export type NotificationSummary = Static<typeof NotificationSummary>;
 
+describe(NotificationSummary, {
+  unseen: 'Number of notifications with the status `unseen`, as a badge shows it.',
+  unread: 'Number of notifications that were not opened, seen or not.',
+  total: 'Number of notifications that are not dismissed, as the list shows them.',
+});
+
 /** The states that all of a feed can be brought to at once. */
 export const MARK_ALL_STATUSES = ['seen', 'read', 'dismissed'] as const;
 export type MarkAllStatus = (typeof MARK_ALL_STATUSES)[number];
 
 export const MarkAllBody = Body({ status: OneOf(MARK_ALL_STATUSES) });
+describe(MarkAllBody, {
+  status:
+    'The status to bring the notifications to; those that have reached it or a later one stay as they are.',
+});

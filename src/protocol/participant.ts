@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor } from './actor.ts';
-import { Body, Id, Name, Nullable, OneOf } from './schema.ts';
+import { Body, describe, Id, Name, Nullable, OneOf } from './schema.ts';
 
 export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;
 export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -22,6 +22,19 @@ export const Participant = Type.Object({
 });
 export type Participant = Static<typeof Participant>;
 
+describe(Participant, {
+  type: '`user` is a teammate, `agent` an automated agent, `customer` the outside person of a case, and `system` posts automated messages.',
+  role: '`owner` manages everything, `admin` adds and removes members and renames, `member` writes, and `viewer` reads.',
+  membership:
+    '`active`, `left` by itself, `removed` by somebody else, or `hidden`: still a member, with the conversation hidden from its own list.',
+  notifications: '`muted` suppresses notifications of this conversation; mentions still notify.',
+  actor:
+    'The user or agent. Null for system participants, and in the answers of Send Message, Set Legal Hold and Reject Reply Draft.',
+  agent_trigger_policy:
+    'When an agent answers: `mention` if it is mentioned, `keyword` if a message contains one of its keywords, `always` for every message of a person. Null for participants that are no agents.',
+  agent_trigger_keywords: 'The keywords of an agent; empty for other participants.',
+});
+
 /** Most participants in one request, and most trigger keywords of an agent. */
 export const PARTICIPANT_LIMITS = { inARequest: 100, keywords: 50, keywordCharacters: 64 } as const;
 
@@ -35,6 +48,10 @@ export const UserInput = Body({
   actor_id: Id,
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
 });
+describe(UserInput, {
+  actor_id: 'Id of the user.',
+  role: 'Role in the conversation. Default `member`.',
+});
 
 /** Its policy is `mention` unless given; `keyword` demands keywords (conversations/roster.ts). */
 const AgentInput = Body({
@@ -44,6 +61,13 @@ const AgentInput = Body({
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),
 });
+describe(AgentInput, {
+  actor_id: 'Id of the agent: `agt_…`, or that of its actor.',
+  role: 'Role in the conversation. Default `member`.',
+  agent_trigger_policy: 'When the agent answers. Default `mention`.',
+  agent_trigger_keywords:
+    'Words that start the agent, case ignored. Required when `agent_trigger_policy` is `keyword`.',
+});
 
 /** The outside person of a case: one that the account knows by `actor_id`, or a new one by `name` and `email`. */
 const CustomerInput = Body({
@@ -52,6 +76,13 @@ const CustomerInput = Body({
   name: Type.Optional(Name),
   email: Type.Optional(Type.String({ format: 'email' })),
   role: Type.Optional(OneOf(['member', 'viewer'])),
+});
+describe(CustomerInput, {
+  actor_id:
+    'Id of a customer that the account knows already. Required unless `name` is given, and exclusive with `name` and `email`.',
+  name: 'Name of a new customer. Required unless `actor_id` is given.',
+  email: 'Email address of a new customer. Only with `name`.',
+  role: '`viewer` only reads. Default `member`.',
 });
 
 /** Body of Add Participant, and an item of a new conversation's `participants` (design.md section 8). */
@@ -75,3 +106,12 @@ export const UpdateParticipantBody = Body({
   agent_trigger_keywords: Type.Optional(Keywords),
 });
 export type UpdateParticipantBody = Static<typeof UpdateParticipantBody>;
+
+describe(UpdateParticipantBody, {
+  role: 'The new role in the conversation. Only owners and admins change roles.',
+  notifications:
+    "Whether the participant's notifications are muted. Only the participant itself changes this.",
+  agent_trigger_policy: 'When the agent answers. Only for agents.',
+  agent_trigger_keywords:
+    'The words that start the agent; they replace the present ones. Only for agents, and required when the policy becomes `keyword`.',
+});

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Timestamp } from './schema.ts';
+import { describe, Timestamp } from './schema.ts';
 
 /** Opens one socket without a key or token in the URL (realtime.md section 1; design.md section 8). */
 export const RealtimeTicket = Type.Object({
@@ -9,3 +9,8 @@ export const RealtimeTicket = Type.Object({
   expires_at: Timestamp,
 });
 export type RealtimeTicket = Static<typeof RealtimeTicket>;
+
+describe(RealtimeTicket, {
+  ticket: 'The ticket, shown this once. It goes into `?ticket=` of the address of one socket.',
+  expires_at: 'When the ticket can no longer be used.',
+});

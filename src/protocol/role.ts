@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PERMISSIONS } from './permissions.ts';
-import { Body, Name, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Name, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const ROLE_TYPES = ['admin', 'user', 'scanner', 'sales_rep', 'agent'] as const;
 export type RoleType = (typeof ROLE_TYPES)[number];
@@ -21,8 +21,20 @@ export const Role = Type.Object({
 });
 export type Role = Static<typeof Role>;
 
+describe(Role, {
+  name: 'Name of the role, unique within the account.',
+  type: '`admin` has every permission; `user` is a role of people and keys, and the type of every role made over the API; `agent` is for agents; `scanner` and `sales_rep` are for stations and representatives.',
+  owner: 'Always null.',
+  permissions: 'What the role grants, each as `{permission}:{action}`. Null unless expanded.',
+});
+
 /** What admins alone hold is not among the permissions that can be given. */
 export const CreateRoleBody = Body({
   name: Name,
   permissions: Type.Array(OneOf(PERMISSIONS), { maxItems: PERMISSIONS.length, uniqueItems: true }),
+});
+describe(CreateRoleBody, {
+  name: 'Name of the role, unique within the account.',
+  permissions:
+    'What the role grants, each once, and no more than the caller has. Admins alone hold the permissions for API keys.',
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, Id, Timestamp } from './schema.ts';
+import { Body, describe, Id, Timestamp } from './schema.ts';
 
 /** How long a refresh token can be used, in days; each use gives a new one (design.md section 7, tokens). */
 export const REFRESH_TOKEN_DAYS = 30;
@@ -13,6 +13,18 @@ export const Token = Type.Object({
 });
 export type Token = Static<typeof Token>;
 
+describe(Token, {
+  access_token: 'Goes into `Authorization: Bearer`.',
+  refresh_token: 'Gets the next pair of tokens, once. Use after that revokes the whole family.',
+  expires_at: 'When the access token expires.',
+});
+
 export const CreateTokenBody = Body({ user_id: Id });
+describe(CreateTokenBody, {
+  user_id: 'Id of the user for whom the tokens are.',
+});
 
 export const RefreshTokenBody = Body({ refresh_token: Type.String() });
+describe(RefreshTokenBody, {
+  refresh_token: 'The refresh token; it can be used once.',
+});

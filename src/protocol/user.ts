@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Role } from './role.ts';
-import { Body, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const USER_STATUSES = ['active', 'deactivated'] as const;
 
@@ -20,8 +20,20 @@ export const User = Type.Object({
 });
 export type User = Static<typeof User>;
 
+describe(User, {
+  name: 'Name of the person.',
+  email: 'Email address, unique within the account.',
+  status: 'A `deactivated` user can no longer sign in.',
+  role: 'The role that bounds what the user may do. Null unless expanded.',
+});
+
 export const CreateUserBody = Body({
   name: Name,
   email: Type.String({ format: 'email' }),
   role_id: Id,
+});
+describe(CreateUserBody, {
+  name: 'Name of the person.',
+  email: 'Email address, unique within the account; a taken one answers `resource_exists`.',
+  role_id: 'The role of the user; it must grant no more than the caller has.',
 });
