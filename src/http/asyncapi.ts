@@ -3,7 +3,7 @@ import { COMMANDS, commandSchema, type Op, PongFrame } from '../protocol/command
 import { ErrorEnvelope } from '../protocol/error-envelope.ts';
 import { EVENT_DATA } from '../protocol/event-data.ts';
 import { EVENTS, type EventName } from '../protocol/events.ts';
-import { Nullable, Timestamp } from '../protocol/schema.ts';
+import { describe, Nullable, Timestamp } from '../protocol/schema.ts';
 import { SERVER_FRAMES, type ServerFrameType } from '../protocol/server-frames.ts';
 import { CURRENT_VERSION, VERSIONS } from '../protocol/versions.ts';
 import { SchemaComponents, type SchemaObject } from './openapi-schemas.ts';
@@ -28,7 +28,7 @@ export function asyncApiDocument(): object {
     action: 'receive',
     ...ON_CHANNEL,
     summary: 'The answer to `ping`, with its `t`.',
-    messages: [frames.add('pong_answer', PongFrame, 'Still there.')],
+    messages: [frames.add('pong_answer', PongFrame, 'The client is still there.')],
   };
   operations.say = {
     action: 'send',
@@ -147,6 +147,11 @@ function answerTo(op: Op, frames: Frames): object {
     ok: Type.Literal(true),
     result: Type.Object(result),
   });
+  describe(reply, {
+    id: 'The `id` of the request.',
+    ok: 'The request was carried out.',
+    result: 'What the request asked for.',
+  });
   return frames.add(`${op}_reply`, reply, `What \`${op}\` is answered with.`);
 }
 
@@ -156,6 +161,11 @@ function refusal(frames: Frames): object {
     id: Nullable(Type.String()),
     ok: Type.Literal(false),
     error: ErrorEnvelope.properties.error,
+  });
+  describe(frame, {
+    id: 'The `id` of the request. Null where the request had none that could be read.',
+    ok: 'The request was refused.',
+    error: 'Why, as the error object of REST.',
   });
   return frames.add('refusal', frame, 'The request was refused; `error` is that of REST.');
 }
@@ -174,6 +184,13 @@ function eventFrame(event: EventName, frames: Frames): object {
     sequence: Type.Optional(Type.Integer({ minimum: 1 })),
     at: Timestamp,
     data,
+  });
+  describe(frame, {
+    event: `Kind of event: always \`${event}\`.`,
+    conversation_id: 'Id of the conversation that the event is about.',
+    sequence: 'Position in the timeline of the conversation. Present for messages of the timeline.',
+    at: 'When it happened.',
+    data: summary,
   });
   return frames.add(event, frame, summary);
 }

@@ -42,17 +42,14 @@ export class SchemaComponents {
   readonly #texts = new Map<string, string>();
   readonly #mentioned = new Set<string>();
 
-  /**
-   * `schema` with what has a name replaced by references. A description is that of the place, and stands beside
-   * the reference.
-   */
+  /** `schema` with what has a name replaced by references. */
   convert(schema: SchemaObject): SchemaObject {
-    if (isMention(schema)) return { ...this.#mention(schema.title!), ...descriptionOf(schema) };
+    if (isMention(schema)) return withDescription(this.#mention(schema.title!), schema);
     const converted = this.#convertParts(schema);
     const name = this.#nameFor(converted);
     if (name === undefined) return converted;
     const { description: _, ...named } = converted;
-    return { ...this.#register(name, named), ...descriptionOf(schema) };
+    return withDescription(this.#register(name, named), schema);
   }
 
   /** All of them, sorted by name; what was only mentioned is any object. */
@@ -120,8 +117,9 @@ function isMention(schema: SchemaObject): boolean {
   return type === 'object' && title !== undefined && Object.keys(others).length === 0;
 }
 
-function descriptionOf({ description }: SchemaObject): SchemaObject {
-  return description === undefined ? {} : { description };
+/** A description belongs to the place. AsyncAPI lets none stand beside a reference, so the reference becomes a part. */
+function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
+  return description === undefined ? reference : { description, allOf: [reference] };
 }
 
 /** typebox writes a map from text as a pattern that everything matches. */

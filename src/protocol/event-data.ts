@@ -7,10 +7,14 @@ import type { EventName } from './events.ts';
 import { MESSAGE_RESULTS } from './message-outcome.ts';
 import { Notification } from './notification.ts';
 import { Participant } from './participant.ts';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { describe, described, Nullable, OneOf, Timestamp } from './schema.ts';
 
 const Id = Type.String();
-const Attempt = Type.Integer({ minimum: 1 });
+const MessageId = described(Id, 'Id of the message that is being written.');
+const Attempt = Type.Integer({
+  minimum: 1,
+  description: 'Number of the attempt at the text; pieces of an older one are to be ignored.',
+});
 /** UTF-16 units. */
 const Length = Type.Integer({ minimum: 0 });
 
@@ -21,22 +25,36 @@ export const StreamSeal = Type.Object(
 );
 export type StreamSeal = Static<typeof StreamSeal>;
 
+describe(StreamSeal, {
+  attempt: 'Number of the attempt that became the text.',
+  length: 'Length of the text in UTF-16 units.',
+  sha256: 'SHA-256 of the text in UTF-8, to compare with the text that was put together piece by piece.',
+});
+const Stream = Type.Optional(
+  described(StreamSeal, 'What the text that was streamed must come to. Present where it was streamed.'),
+);
+
 const UpdatedMessage = Type.Object(
-  { ...ChatMessage.properties, stream: Type.Optional(StreamSeal) },
+  { ...ChatMessage.properties, stream: Stream },
   { title: 'updated_message' },
 );
+
+const Outcome = Type.Object({
+  result: OneOf(MESSAGE_RESULTS),
+  reason: Nullable(Type.String()),
+  at: Timestamp,
+});
+describe(Outcome, {
+  result: 'How it ended.',
+  reason: 'Why, where there is more to say than the result does. Null otherwise.',
+  at: 'When it ended.',
+});
 
 const UnsentMessage = Type.Object(
   {
     ...ChatMessage.properties,
-    outcome: Nullable(
-      Type.Object({
-        result: OneOf(MESSAGE_RESULTS),
-        reason: Nullable(Type.String()),
-        at: Timestamp,
-      }),
-    ),
-    stream: Type.Optional(StreamSeal),
+    outcome: described(Nullable(Outcome), 'How the message ended. Null while that is open.'),
+    stream: Stream,
   },
   { title: 'unsent_message' },
 );
@@ -48,22 +66,27 @@ const LostConversation = Type.Object(
   { id: Id, object: Type.Literal('conversation') },
   { title: 'lost_conversation' },
 );
+describe(LostConversation, { id: 'Id of the conversation.' });
 
 export const MessageDelta = Type.Object({
-  message_id: Id,
+  message_id: MessageId,
   attempt: Attempt,
-  offset: Length,
-  text: Type.String(),
+  offset: described(Length, 'Where the piece begins, in UTF-16 units from the start of the text.'),
+  text: described(Type.String(), 'The piece.'),
 });
 export type MessageDelta = Static<typeof MessageDelta>;
 export const MessageReset = Type.Object({
-  message_id: Id,
+  message_id: MessageId,
   attempt: Attempt,
-  keep: Length,
-  reason: Type.String(),
+  keep: described(Length, 'How much of the text stays, in UTF-16 units; what is behind it is dropped.'),
+  reason: described(Type.String(), 'Why the writer begins anew.'),
 });
 export type MessageReset = Static<typeof MessageReset>;
-export const MessageSnapshot = Type.Object({ message_id: Id, attempt: Attempt, body: Type.String() });
+export const MessageSnapshot = Type.Object({
+  message_id: MessageId,
+  attempt: Attempt,
+  body: described(Type.String(), 'The text so far, which replaces what the reader has.'),
+});
 export type MessageSnapshot = Static<typeof MessageSnapshot>;
 
 /** What is in `data` of every event, and what it says (realtime.md section 3). */

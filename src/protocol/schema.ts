@@ -53,7 +53,7 @@ export function describe<P extends Record<string, TSchema>>(
   const properties: Record<string, TSchema> = schema.properties;
   for (const [name, property] of Object.entries(properties)) {
     const text = (texts as Readonly<Record<string, string | undefined>>)[name] ?? commonText(name, property);
-    if (text !== undefined) properties[name] = withDescription(property, text);
+    if (text !== undefined) properties[name] = described(property, text);
   }
 }
 
@@ -65,13 +65,11 @@ function commonText(name: string, property: TSchema): string | undefined {
   return `${name === 'object' ? 'Type of the resource' : 'Kind of the object'}: always \`${property.const}\`.`;
 }
 
-/** A copy, with the marks that typebox keeps in hidden fields. */
-function withDescription(property: TSchema, description: string): TSchema {
-  return Object.defineProperties(
-    {},
-    {
-      ...Object.getOwnPropertyDescriptors(property),
-      description: { value: description, enumerable: true },
-    },
-  ) as TSchema;
+/** A copy with this description, and with the marks that typebox keeps in hidden fields. */
+export function described<S extends TSchema>(schema: S, description: string): S {
+  const properties = Object.getOwnPropertyDescriptors(schema);
+  return Object.defineProperties({} as S, {
+    ...properties,
+    description: { value: description, enumerable: true },
+  });
 }

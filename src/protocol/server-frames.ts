@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Actor } from './actor.ts';
-import { Nullable, OneOf, Timestamp } from './schema.ts';
+import { described, Nullable, OneOf, Timestamp } from './schema.ts';
 
 /** Why a subscription was not, or is no longer, live (realtime.md section 4). */
 export const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
@@ -8,46 +8,65 @@ export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
 const Id = Type.String();
 const Sequence = Type.Integer({ minimum: 0 });
+const ConversationId = described(Id, 'Id of the conversation.');
+const Cursor = Type.String({ description: 'Where to `resume` from. Keep the newest one.' });
+const Time = Type.Number({ description: 'The clock of the server, in milliseconds since 1970.' });
 
 /** Every frame a server sends besides `event` (events.ts), by its `type`; realtime.md says when. */
 export const SERVER_FRAMES = {
   /** First on every socket. */
   hello: frame('hello', {
-    connection_id: Id,
-    server_time: Timestamp,
-    heartbeat_ms: Type.Integer(),
-    max_frame_bytes: Type.Integer(),
+    connection_id: described(Id, 'Names the connection in logs.'),
+    server_time: described(Timestamp, 'The clock of the server.'),
+    heartbeat_ms: Type.Integer({ description: 'Milliseconds between two pings.' }),
+    max_frame_bytes: Type.Integer({ description: 'Largest frame that the server takes, in bytes.' }),
   }),
   /** The caller is known; `expires_at` is null for keys. */
   ready: frame('ready', {
-    actor: Actor,
-    account_id: Id,
-    cursor: Type.String(),
-    expires_at: Nullable(Timestamp),
+    actor: described(Actor, 'The actor as which the socket acts.'),
+    account_id: described(Id, 'Id of the account that the socket is for.'),
+    cursor: Cursor,
+    expires_at: described(
+      Nullable(Timestamp),
+      'When the credential expires. Null for keys that do not expire.',
+    ),
   }),
   /** Everything up to `sequence` has been sent. */
-  caught_up: frame('caught_up', { conversation_id: Id, sequence: Sequence }),
+  caught_up: frame('caught_up', {
+    conversation_id: ConversationId,
+    sequence: described(Sequence, 'Everything up to this number has been sent.'),
+  }),
   /** Not subscribed: load it over REST, then subscribe (`head_sequence` unless revoked). */
   resync: frame('resync', {
-    conversation_id: Id,
-    reason: OneOf(RESYNC_REASONS),
-    head_sequence: Type.Optional(Sequence),
+    conversation_id: ConversationId,
+    reason: OneOf(RESYNC_REASONS, {
+      description:
+        'Why: more is missing than a socket replays, the cursor is too old, or the right to read it is gone.',
+    }),
+    head_sequence: Type.Optional(
+      described(Sequence, 'The highest `sequence` of the conversation. Absent when `reason` is `revoked`.'),
+    ),
   }),
-  resumed: frame('resumed', { cursor: Type.String() }),
+  resumed: frame('resumed', { cursor: Cursor }),
   /** The heartbeat; `t` is milliseconds since 1970, `heads` the conversations' that moved since the last one. */
   ping: frame('ping', {
-    t: Type.Number(),
-    cursor: Type.String(),
-    heads: Type.Record(Type.String(), Sequence),
+    t: Time,
+    cursor: Cursor,
+    heads: Type.Record(Type.String(), Sequence, {
+      description:
+        'Map from the id of each conversation that moved since the last ping to its highest `sequence`.',
+    }),
   }),
   /** In place of a reply to the op `ping`; `t` is the server's clock, milliseconds since 1970. */
-  pong: frame('pong', { id: Type.String(), t: Type.Number() }),
+  pong: frame('pong', { id: described(Id, 'The `id` of the request.'), t: Time }),
   goaway: frame('goaway', {
-    reconnect_in_ms: Type.Integer(),
-    deadline_ms: Type.Integer(),
-    reason: Type.String(),
+    reconnect_in_ms: Type.Integer({ description: 'Milliseconds after which to connect again.' }),
+    deadline_ms: Type.Integer({ description: 'Milliseconds after which this socket is closed.' }),
+    reason: Type.String({ description: 'Why, for logs.' }),
   }),
-  auth_expiring: frame('auth_expiring', { expires_at: Timestamp }),
+  auth_expiring: frame('auth_expiring', {
+    expires_at: described(Timestamp, 'When the credential expires.'),
+  }),
 } as const;
 
 export type ServerFrameType = keyof typeof SERVER_FRAMES;
@@ -66,5 +85,6 @@ export type ReplyFrame = Static<typeof ReplyFrame>;
 
 /** `type` comes first, in the schema as on the wire. */
 function frame<const T extends string, P extends Record<string, TSchema>>(type: T, properties: P) {
-  return Type.Object({ type: Type.Literal(type), ...properties });
+  const description = `Kind of frame: always \`${type}\`.`;
+  return Type.Object({ type: Type.Literal(type, { description }), ...properties });
 }
