@@ -156,7 +156,7 @@ export const TriggerRunBody = Body({ input: Type.Optional(Type.Unknown()) });
 export type TriggerRunBody = Static<typeof TriggerRunBody>;
 
 describe(TriggerRunBody, {
-  input: 'What the agent is given to work on: any JSON value, at most 64 KiB.',
+  input: 'What the agent is given to work on, any JSON value of at most 64 KiB.',
 });
 
 const Decision = Body({
