@@ -425,12 +425,10 @@ t.test('the wait for a chain that is rate-limited', async (t) => {
     const cooldowns = new Cooldowns();
     const abort = new AbortController();
     const turn = new ModelChain([model], { cooldowns }).complete(PROMPT, listen().listener, abort.signal);
-    const startedAt = performance.now();
     const rejected = t.rejects(turn, { message: 'cancelled' });
     await until(() => cooldowns.left(model) > 0, { what: 'the model has asked for a pause' });
     abort.abort(new Error('cancelled'));
     await rejected;
-    t.ok(performance.now() - startedAt < 8_000);
     t.equal(asked.length, 1);
   });
 

@@ -357,7 +357,7 @@ async function inState(run: RunRow, ...states: RunRow['status'][]): Promise<RunR
         .executeTakeFirstOrThrow();
       return states.includes(row.status) ? row : undefined;
     },
-    { what: `the run to be ${states}`, timeoutMs: 15_000 },
+    { what: `the run to be ${states}` },
   );
 }
 

@@ -108,7 +108,6 @@ async function recovered(loads: readonly Load[]): Promise<void> {
   const before = loads.map((load) => load.acknowledged.length);
   await until(() => loads.every((load, index) => load.acknowledged.length > before[index]! + 20), {
     what: 'both nodes to acknowledge again',
-    timeoutMs: 15_000,
   });
 }
 
@@ -139,7 +138,6 @@ async function checkAll(
     const expected = stored.filter((sequence) => sequence >= from);
     await until(() => listener.created().length >= expected.length, {
       what: `a late reader to get ${expected.length} messages, it has ${listener.created().length}`,
-      timeoutMs: 15_000,
     });
     if (JSON.stringify(listener.sequences()) !== JSON.stringify(expected)) {
       problems.push(`a reader from ${from} on differs from Postgres`);
@@ -154,7 +152,6 @@ async function checkEffects({ databaseUrl }: Cluster): Promise<string[]> {
   try {
     await until(async () => (await client.query('SELECT FROM outbox LIMIT 1')).rowCount === 0, {
       what: 'an empty outbox',
-      timeoutMs: 30_000,
     });
     const { rows } = await client.query(`
       SELECT count(*)::int AS wrong FROM (

@@ -98,7 +98,6 @@ export async function hostileFrames(
 const ATTACKERS = 8;
 /** Survivable frames on one socket, one behind the other, before the one that ends it. */
 const BURST = 100;
-const ANSWER_MS = 10_000;
 
 class Attacker {
   readonly counts: Record<string, number> = {};
@@ -137,7 +136,7 @@ class Attacker {
     raw.frame(TEXT, '{"type":"unsubscribe","id":"last","conversation_id":"cnv_x"}');
     const done = () => raw.texts.some((text) => text.startsWith('{"type":"reply","id":"last"'));
     const sent = [...new Set(survivable.map(({ feature }) => feature))].join(', ');
-    await until(() => done() || raw.ended, { what: `answers to ${sent}`, timeoutMs: ANSWER_MS });
+    await until(() => done() || raw.ended, { what: `answers to ${sent}` });
     if (!done()) throw new Error(`the socket was ended by one of ${sent}`);
     const expected = survivable.filter(({ answered }) => answered).length;
     const answers = raw.texts.filter((text) => ANSWER.test(text)).length - 1;
@@ -145,7 +144,7 @@ class Attacker {
     const strange = raw.texts.find((text) => !ANSWER.test(text) && !OWN.test(text));
     if (strange !== undefined) this.problems.push(`an attacker got ${strange}`);
     fatal.write(raw);
-    await until(() => raw.ended, { what: `the end after ${fatal.feature}`, timeoutMs: ANSWER_MS });
+    await until(() => raw.ended, { what: `the end after ${fatal.feature}` });
     this.ended += 1;
   }
 }
@@ -180,7 +179,6 @@ async function neighbourProblems(
   const stored = (await node.page(node.demo.conversations.group)).map(({ sequence }) => sequence);
   await until(() => neighbours.every((neighbour) => neighbour.created().length >= stored.length), {
     what: 'the neighbours to get everything',
-    timeoutMs: ANSWER_MS,
   });
   const problems = neighbours.flatMap((neighbour) => [
     ...deliveryProblems(neighbour.sequences(), stored),

@@ -166,14 +166,12 @@ class Round {
   async hasSent(part: number): Promise<void> {
     await until(async () => (await this.#countIn(['sent'])) >= part * this.#ids.length, {
       what: `${part} of the messages to be sent`,
-      timeoutMs: 20_000,
     });
   }
 
   async finish(): Promise<void> {
     await until(async () => (await this.#countIn(['scheduled'])) === 0, {
       what: 'every message to be dealt with',
-      timeoutMs: 30_000,
     });
   }
 
@@ -210,7 +208,7 @@ class Round {
         const { status, body } = await node.send(cluster.conversationId, fields, tokenOf(node));
         return status === 201 ? String(body.id) : undefined;
       },
-      { what: 'a schedule to be accepted', timeoutMs: 20_000 },
+      { what: 'a schedule to be accepted' },
     );
   }
 
@@ -238,12 +236,11 @@ function tokenOf(node: TestNode): string {
 async function leftovers(postgres: pg.Pool): Promise<string[]> {
   await until(async () => (await count(postgres, 'SELECT FROM outbox')) === 0, {
     what: 'an empty outbox',
-    timeoutMs: 30_000,
   });
   // One that a killed node had in its hands is taken from it after hours, and does nothing then.
   await until(
     async () => (await count(postgres, 'SELECT FROM graphile_worker.jobs WHERE locked_at IS NULL')) === 0,
-    { what: 'an empty queue', timeoutMs: 10_000 },
+    { what: 'an empty queue' },
   );
   const notified = await count(
     postgres,

@@ -98,7 +98,6 @@ const SENDERS = 16;
 const DRAIN_MS = 1_000;
 /** No fault lasts that long. */
 const SEND_MS = 45_000;
-const END_MS = 20_000;
 
 class Ground {
   readonly links: readonly FaultProxy[];
@@ -227,7 +226,7 @@ class Ground {
         late = late.filter((client) => !isThere(client));
         return late.length === 0;
       },
-      { what, timeoutMs: 30_000 },
+      { what },
     );
   }
 
@@ -242,7 +241,6 @@ class Ground {
     // Its link may be one that is broken at this moment, and a node does not start without Redis.
     this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
       what: 'the node to start again',
-      timeoutMs: 60_000,
     });
   }
 
@@ -302,7 +300,6 @@ async function endOf(node: TestNode, signal: 'SIGTERM' | 'SIGKILL'): Promise<voi
   node.signal(signal);
   await until(() => child.exitCode !== null || child.signalCode !== null, {
     what: `a node to end by ${signal}`,
-    timeoutMs: END_MS,
   }).catch((error: Error) => {
     throw new Error(`${error.message}; it said ${node.running.stderr.slice(-2_000)}`);
   });

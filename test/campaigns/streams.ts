@@ -42,8 +42,6 @@ const TOKENS = 60;
 /** Of the last reply: when everything is cut, and where it waits until everybody has what was written meanwhile. */
 const [CUT_AT, HELD_AT] = [15, 54];
 const TOKENS_PER_SECOND = 50;
-/** No fault lasts that long. */
-const PATIENCE_MS = 45_000;
 
 /**
  * Agents that answer on two nodes while the nodes' links to Redis and the readers' own to the nodes are cut, delayed,
@@ -210,9 +208,7 @@ class Ground {
       );
       return rows;
     };
-    await until(async () => (await wrong()).length === 0, { what: 'notifications', timeoutMs: 20_000 }).catch(
-      () => {},
-    );
+    await until(async () => (await wrong()).length === 0, { what: 'notifications' }).catch(() => {});
     return (await wrong()).map(({ id, count }) => `${id} has ${count} notifications`);
   }
 
@@ -251,7 +247,7 @@ class Ground {
         late = late.filter((reader) => !holds(reader));
         return late.length === 0;
       },
-      { what: `every reader ${what}`, timeoutMs: 20_000 },
+      { what: `every reader ${what}` },
     );
   }
 
@@ -287,11 +283,10 @@ class Ground {
         );
         return answer.status === 201;
       },
-      { what: 'a question to be taken', timeoutMs: PATIENCE_MS },
+      { what: 'a question to be taken' },
     );
     await until(() => this.#isAnswered(conversationId, client_message_id), {
       what: `a reply in ${conversationId}`,
-      timeoutMs: PATIENCE_MS,
     });
   }
 

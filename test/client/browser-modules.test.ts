@@ -25,7 +25,6 @@ t.test('in nothing but what browsers have, it brings what is sent', async (t) =>
   const said = (name: string, value?: unknown) =>
     until(() => lines.find((line) => name in line && (value === undefined || line[name] === value)), {
       what: `${name} from the page, which said ${JSON.stringify(lines)} ${errors}`,
-      timeoutMs: 10_000,
     });
 
   await said('state', 'live');

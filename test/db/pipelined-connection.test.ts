@@ -74,13 +74,13 @@ for (const gather of [1, 8]) {
       const connection = await open(t, postgres.url, { gather, queryTimeoutMs: 400 });
       await connection.query(ONE);
       await postgres.hang();
-      const askedAt = performance.now();
       const errors = await Promise.all([1, 2, 3].map(() => connection.query(ONE).catch((error) => error)));
       for (const error of errors) t.ok(error instanceof DatabaseUnavailableError, `${error}`);
-      t.ok(performance.now() - askedAt < 1_500);
-      const refusedAt = performance.now();
-      await t.rejects(connection.query(ONE), DatabaseUnavailableError);
-      t.ok(performance.now() - refusedAt < 50, 'no waiting without a connection');
+      await t.rejects(
+        connection.query(ONE),
+        DatabaseUnavailableError,
+        'refused while there is no connection',
+      );
       await postgres.resume();
       await until(() => connection.connected, { what: 'the connection is back' });
       t.same(await connection.query(ONE), [{ one: 1 }]);

@@ -207,9 +207,7 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
         arrived = true;
       });
       await b.publish(channel, makeFrame(round));
-      await until(() => arrived, { timeoutMs: 1000, what: 'the frame arrives' }).catch(() =>
-        lost.push(round),
-      );
+      await until(() => arrived, { what: 'the frame arrives' }).catch(() => lost.push(round));
       subscription.unsubscribe();
     }
     t.same(lost, []);
@@ -249,7 +247,6 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
         const resource = `step_${step}`;
         await b.publish(channels[index]!, makeFrame(step, { resource }));
         await until(() => listeners.every(({ heard }) => heard.includes(resource)), {
-          timeoutMs: 2000,
           what: `all ${listeners.length} listeners hear step ${step}`,
         });
       }
@@ -292,15 +289,15 @@ async function talliesContract(t: Test, connect: ConnectNodes): Promise<void> {
   const other = newChannel();
 
   t.test('nodes add to one count', async (t) => {
-    const [first] = await a.tally([{ key, by: 2, windowMs: 60_000 }]);
+    const [first] = await a.tally([{ key, by: 2, windowMs: 3_600_000 }]);
     t.equal(first?.total, 2);
-    t.ok(first !== undefined && first.leftMs > 50_000 && first.leftMs <= 60_000, `${first?.leftMs} ms`);
+    t.ok(first !== undefined && first.leftMs > 3_000_000 && first.leftMs <= 3_600_000, `${first?.leftMs} ms`);
     const [second, third] = await b.tally([
       { key, by: 3, windowMs: 10 },
-      { key: other, by: 1, windowMs: 60_000 },
+      { key: other, by: 1, windowMs: 3_600_000 },
     ]);
     t.equal(second?.total, 5);
-    t.ok(second !== undefined && second.leftMs > 50_000, 'the window stays the first one');
+    t.ok(second !== undefined && second.leftMs > 3_000_000, 'the window stays the first one');
     t.equal(third?.total, 1);
     t.same(await a.tally([]), []);
   });

@@ -63,7 +63,7 @@ t.test(
         );
         return rows.at(-1)?.streaming_state === 'complete' ? rows : undefined;
       },
-      { what: 'the end', timeoutMs: 15_000 },
+      { what: 'the end' },
     );
     t.equal(stored.at(-1).body, words('two', 40).join(''));
     await until(() => readers.every((reader) => reader.view() === transcript(stored)), {

@@ -33,7 +33,7 @@ for (const fault of ['killed', 'hung'] as const) {
     if (fault === 'killed') await postgres.start();
     else await postgres.resume();
     t.ok([201, 503].includes((await caught).status), 'what it met is answered too');
-    await until(async () => (await send('while')).status === 201, { what: 'service', timeoutMs: 15_000 });
+    await until(async () => (await send('while')).status === 201, { what: 'service' });
     await until(() => listener.created().length === 2, { what: 'both messages on the same socket' });
     const stored = (await node.page(conversationId)).map(({ sequence }) => sequence);
     t.same(listener.sequences(), stored.slice(-2));

@@ -72,10 +72,8 @@ t.test('those of a node that was killed are offline when its last word is too ol
   two.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
   await until(() => one.told.length === 1, { what: 'online' });
   await two.presence.close();
-  const killedAtMs = performance.now();
   await until(() => one.told.length === 2, { what: 'offline' });
   t.strictSame(one.told, ['act_ada online', 'act_ada offline']);
-  t.ok(performance.now() - killedAtMs < 3 * HOLD_MS);
   const restored = new Socket();
   one.presence.repeat(ID, restored);
   t.strictSame(restored.got(), ['act_ada offline'], 'for who may have missed it');

@@ -245,7 +245,7 @@ async function untilRefused(fixture: Fixture): Promise<void> {
     if (!client.socket.writable) break;
     await new Promise((resolve) => client.socket.write(byte, resolve));
   }
-  await until(() => client.over || client.statuses.length === 1, { what: 'an answer', timeoutMs: 15_000 });
+  await until(() => client.over || client.statuses.length === 1, { what: 'an answer' });
   client.destroy();
 }
 

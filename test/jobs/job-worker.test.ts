@@ -141,7 +141,7 @@ t.test('Postgres away: the worker goes on when it is back', async (t) => {
         what: 'Postgres',
       },
     );
-    await until(() => done.includes(note), { what: note, timeoutMs: 10_000 });
+    await until(() => done.includes(note), { what: note });
   }
 });
 

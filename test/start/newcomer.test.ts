@@ -59,7 +59,6 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   orphaned.child.kill('SIGKILL');
   await until(() => !isAlive(server) && !isAlive(itsDatabase), {
     what: 'the server ends without npm',
-    timeoutMs: 10_000,
   });
 });
 

@@ -82,7 +82,6 @@ export class Running {
       () => pattern.test(text()) || this.child.exitCode !== null || this.child.signalCode !== null,
       {
         what: `${pattern} in ${text()}`,
-        timeoutMs: 30_000,
       },
     );
     return this.#match(pattern, text);

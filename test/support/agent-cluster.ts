@@ -138,7 +138,7 @@ export async function differences(
   const stored = Map.groupBy(rows, ({ conversation_id }) => conversation_id);
   const expected = ({ conversationId }: ReplyReader) => transcript(stored.get(conversationId) ?? []);
   const differing = () => readers.filter((reader) => reader.view() !== expected(reader));
-  await until(() => differing().length === 0, { what: 'all views', timeoutMs: 30_000 }).catch(() => {});
+  await until(() => differing().length === 0, { what: 'all views' }).catch(() => {});
   return differing().map((reader) => `a reader has ${reader.view()} instead of ${expected(reader)}`);
 }
 

@@ -125,7 +125,6 @@ export async function checkCluster(
   const last = sequences.at(-1) ?? 0;
   await until(() => listeners.every((listener) => (listener.created().at(-1)?.sequence ?? 0) >= last), {
     what: `everybody to get ${last}: ${listeners.map((listener) => listener.sequences().at(-1))}`,
-    timeoutMs: 15_000,
   });
   const problems = listeners.flatMap((listener, index) =>
     deliveryProblems(listener.sequences(), sequences).map((problem) => `listener ${index}: ${problem}`),

@@ -161,7 +161,7 @@ export class Listener {
         const listener = await Listener.#try(node, conversationId, options);
         return listener.closeCode === undefined ? listener : undefined;
       },
-      { what: 'a subscription', timeoutMs: 10_000 },
+      { what: 'a subscription' },
     );
   }
 
@@ -171,7 +171,7 @@ export class Listener {
     const listener = new Listener(socket);
     const has = (...types: string[]) => listener.frames.some(({ type }) => types.includes(type));
     const closed = () => listener.closeCode !== undefined;
-    await until(() => has('ready') || closed(), { what: 'a ready socket', timeoutMs: 10_000 });
+    await until(() => has('ready') || closed(), { what: 'a ready socket' });
     if (closed()) return listener;
     socket.send(
       JSON.stringify({
@@ -184,7 +184,6 @@ export class Listener {
     const refused = () => listener.frames.some(({ type, ok }) => type === 'reply' && ok === false);
     await until(() => has('caught_up', 'resync') || refused() || closed(), {
       what: 'an answer to the subscription',
-      timeoutMs: 10_000,
     });
     if (refused()) {
       socket.terminate();

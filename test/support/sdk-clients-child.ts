@@ -9,8 +9,6 @@ import { until } from './until.ts';
 
 /** Between two that connect: not all into one backlog. */
 const APART_MS = 2;
-const LIVE_MS = 60_000;
-const COMPLETE_MS = 60_000;
 const MOST_PROBLEMS = 20;
 
 let isWatched = false;
@@ -105,7 +103,6 @@ async function open({ conversationIds, ...options }: SdkClientsOptions): Promise
   }
   await until(() => readers.every(({ client }) => client.state === 'live'), {
     what: 'every client to be live',
-    timeoutMs: LIVE_MS,
   });
 }
 
@@ -127,7 +124,6 @@ async function finish(stored: Stored): Promise<SdkReport> {
   const problems: string[] = [];
   await until(() => readers.every((reader) => reader.isComplete(stored)), {
     what: 'every client to have everything',
-    timeoutMs: COMPLETE_MS,
   }).catch((error: Error) => problems.push(error.message));
   const counts = { delivered: 0, doubled: 0, missing: 0 };
   for (const [index, reader] of readers.entries()) {

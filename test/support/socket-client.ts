@@ -139,7 +139,7 @@ export class SocketClient {
 }
 
 /** Longer than a node that is busy takes, shorter than one that is gone is waited for. */
-const HANDSHAKE_MS = 5_000;
+const HANDSHAKE_MS = 60_000;
 
 const TRANSIENT = new Set(['service_unavailable', 'rate_limit_exceeded']);
 
