@@ -51,14 +51,6 @@ export async function insertOutbox(tx: Kysely<Schema>, topic: string, payload: o
   note?.rows.push({ id, topic, payload, attempts: 0 });
 }
 
-/** An event that waits until something comes to deal with its topic: sweeps pass it by. */
-export async function parkOutbox(tx: Kysely<Schema>, topic: string, payload: object): Promise<void> {
-  await tx
-    .insertInto('outbox')
-    .values({ topic, payload: JSON.stringify(payload), due_at: 'infinity' })
-    .execute();
-}
-
 /**
  * Takes rows that their writer has not dealt with, and keeps other sweeps off them for a while. The
  * lease is a time in the row, not a lock: no transaction stays open while effects run.

@@ -106,7 +106,7 @@ export class SchemaComponents {
 }
 
 /** `discriminator` there is ajv's own: OpenAPI's is about references. */
-const FOR_THE_VALIDATOR = new Set(['discriminator', '$id']);
+const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace']);
 const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);

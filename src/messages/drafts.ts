@@ -21,7 +21,7 @@ import { lockMessage } from './store.ts';
 
 export interface NewDraft {
   readonly message: NewMessage;
-  /** The thread message that it answers; an older open draft that answers the same is superseded. */
+  /** The thread message that it answers. */
   readonly sourceThreadMessageId: string | null;
 }
 
@@ -34,7 +34,7 @@ export async function openDraft(
   { message, sourceThreadMessageId }: NewDraft,
   by: string,
 ): Promise<MessageRow> {
-  if (sourceThreadMessageId !== null) await supersede(tx, message.conversation_id, sourceThreadMessageId);
+  await supersedeOlder(tx, message, sourceThreadMessageId);
   const status = after(MESSAGE_MOVES, 'draft', 'none');
   // A draft has no client_message_id that could be known already.
   const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
@@ -125,13 +125,23 @@ export async function sendDraft(
   return row;
 }
 
-async function supersede(tx: Transaction<Schema>, conversationId: string, sourceId: string): Promise<void> {
+/**
+ * A newer draft replaces open ones that answer the same message, and an agent's draft replaces that agent's earlier
+ * ones: its newest draft answers all that the customer has written.
+ */
+async function supersedeOlder(
+  tx: Transaction<Schema>,
+  { conversation_id, kind, author_id }: NewMessage,
+  sourceId: string | null,
+): Promise<void> {
+  const agentId = kind === 'agent' ? author_id : null;
+  if (sourceId === null && agentId === null) return;
   const older = await tx
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', conversationId)
+    .where('conversation_id', '=', conversation_id)
     .where('status', '=', 'draft')
-    .where('source_thread_message_id', '=', sourceId)
+    .where((row) => row.or([row('source_thread_message_id', '=', sourceId), row('author_id', '=', agentId)]))
     .forUpdate()
     .execute();
   for (const draft of older) await conclude(tx, draft, 'supersede');

@@ -1,10 +1,12 @@
 import { hasPermission } from '../access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { requireSender } from '../conversations/access.ts';
+import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { EditMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { notMail } from './rules.ts';
 
 /**
  * Whether the caller may edit this message so (design.md section 7: edit in the wrong state): authors what they
@@ -27,7 +29,7 @@ export function checkEdit(
   }
   requireFinished(row);
   requireApprovedEditor(principal, row);
-  checkFields(row, body);
+  checkFields(facts, row, body);
 }
 
 /** What customers read a person has approved, unless the agent's role is trusted with it, as with Send Message (design.md section 8). */
@@ -72,26 +74,29 @@ export function requireFinished({ streaming_state }: MessageRow): void {
   throw new ApiError('resource_conflict', 'the message is still being written');
 }
 
-function checkFields(row: MessageRow, { body, subject, cc, scheduled_at }: EditMessageBody): void {
+function checkFields(
+  facts: ConversationFacts,
+  row: MessageRow,
+  { body, subject, cc, scheduled_at }: EditMessageBody,
+): void {
   const hasOtherContent = row.has_attachments || row.resource_id !== null;
   if (body === '' && !hasOtherContent) {
     throw new ApiError('missing_field', 'body is required', { param: 'body' });
   }
-  checkMailField(row, 'subject', subject, subject !== '');
-  checkMailField(row, 'cc', cc, cc?.length !== 0);
+  const isMail = row.visibility === 'external' && isBridged(facts);
+  if (subject && !isMail) throw notMail('subject');
+  if (cc?.length && !isMail) throw notMail('cc');
+  requireUnsent(row, 'subject', subject);
+  requireUnsent(row, 'cc', cc);
   if (scheduled_at === undefined || row.status === 'scheduled') return;
   if (row.status === 'draft') throw invalid('scheduled_at', 'a draft is sent when it is approved');
   throw new ApiError('resource_conflict', 'the message is sent', { param: 'scheduled_at' });
 }
 
-/** As with Send Message: a subject and recipients in copy belong to replies to customers, until they are sent. */
-function checkMailField(row: MessageRow, param: 'subject' | 'cc', value: unknown, says: boolean): void {
-  if (value === undefined) return;
-  if (row.visibility !== 'external') {
-    if (says) throw invalid(param, 'only a reply to a customer has this');
-  } else if (row.status === 'sent') {
-    throw new ApiError('resource_conflict', 'the message is sent', { param });
-  }
+/** What a reply was sent with stays. */
+function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
+  if (value === undefined || visibility !== 'external' || status !== 'sent') return;
+  throw new ApiError('resource_conflict', 'the message is sent', { param });
 }
 
 function invalid(param: string, message: string): ApiError {

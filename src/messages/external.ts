@@ -1,17 +1,13 @@
 import type { Transaction } from 'kysely';
 import type { ConversationRow } from '../conversations/create.ts';
 import { moveLane } from '../conversations/workflow.ts';
-import { parkOutbox } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { CommittedMessage } from './outgoing.ts';
 
-/** Topic of the outbox: a message that leaves through the case's inbox too; `{ message_id, conversation_id }`. */
-export const MAIL_OUTBOUND = 'mail.outbound';
-
 /**
- * What a message between the team and a customer causes besides itself, in its transaction: where the case
- * stands (design.md section 7, workflow), and the mail. `by`: whose act it is; null for a customer's.
+ * A message between the team and a customer moves its case, in the transaction that writes it. `by` is the actor
+ * that moved it, null for a customer.
  */
 export async function followExternal(
   tx: Transaction<Schema>,
@@ -19,9 +15,7 @@ export async function followExternal(
   move: 'customer_wrote' | 'reply_sent',
   by: string | null,
 ): Promise<void> {
-  const { id: message_id, account_id, conversation_id, channel } = row;
-  await moveLane(tx, { id: conversation_id, account_id, audience }, move, by);
-  if (channel === 'email') await parkOutbox(tx, MAIL_OUTBOUND, { message_id, conversation_id });
+  await moveLane(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
 }
 
 /** Archived conversations take no messages (design.md section 7): ApiError `resource_conflict`. */

@@ -1,5 +1,6 @@
 import { hasPermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
+import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import type { AttachmentKind } from '../protocol/attachment.ts';
 import type { SendMessageBody } from '../protocol/chat-message.ts';
@@ -14,6 +15,7 @@ export function checkSend(body: SendMessageBody, facts: ConversationFacts): void
   checkContent(body);
   checkMode(body, facts);
   checkAudience(body, facts);
+  checkMail(body, facts);
   checkLink(body);
   body.attachments?.forEach(checkAttachment);
   checkMentions(body.mentions ?? [], facts);
@@ -35,10 +37,7 @@ export function checkCustomerSend(body: SendMessageBody): void {
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
-/**
- * Whether it is, or is to become, part of what the customer reads. A draft always is: its `audience` says
- * nothing more, and may be the default spelled out.
- */
+/** Whether the message is, or is to become, part of what the customer reads. A draft always is. */
 export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
   return mode === 'draft' || audience === 'customer';
 }
@@ -71,6 +70,9 @@ function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
 function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
   if (facts.audience !== 'customer') throw invalid('mode', 'drafts are for customer conversations');
   if (body.channel === undefined) throw missing('channel');
+  if (body.audience === 'internal') {
+    throw invalid('audience', 'A draft is a reply to the customer: leave audience out, or send a note.');
+  }
   if (body.scheduled_at !== undefined) {
     throw invalid('scheduled_at', 'a draft is sent when it is approved, not at a time');
   }
@@ -78,23 +80,28 @@ function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
 
 function checkImmediate(body: SendMessageBody): void {
   if (!body.client_message_id) throw missing('client_message_id');
-  if (body.channel === 'email' && body.audience !== 'customer') {
-    throw invalid('channel', 'only a reply to a customer goes out by mail');
-  }
   if (body.source_thread_message_id !== undefined) {
     throw invalid('source_thread_message_id', 'only a draft is composed from a thread message');
   }
 }
 
 function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
-  if (goesToCustomer(body)) {
-    if (facts.audience !== 'customer') throw invalid('audience', 'the conversation has no customer');
-    return;
+  if (goesToCustomer(body) && facts.audience !== 'customer') {
+    throw invalid('audience', 'the conversation has no customer');
   }
-  if (body.subject !== undefined) throw invalid('subject', 'only a reply to a customer has a subject');
-  if (body.cc !== undefined && body.cc.length > 0) {
-    throw invalid('cc', 'only a reply to a customer has recipients in copy');
-  }
+}
+
+/** Only a reply to a customer can leave as e-mail, only through the inbox of its case, and only e-mail has these fields. */
+function checkMail(body: SendMessageBody, facts: ConversationFacts): void {
+  const canBeMail = goesToCustomer(body) && isBridged(facts);
+  if (body.channel === 'email' && !canBeMail) throw notMail('channel');
+  const isMail = canBeMail && body.channel !== 'message';
+  if (body.subject && !isMail) throw notMail('subject');
+  if (body.cc?.length && !isMail) throw notMail('cc');
+}
+
+export function notMail(param: 'channel' | 'subject' | 'cc'): ApiError {
+  return invalid(param, 'This is for e-mail replies to the customer of a case that has an inbox.');
 }
 
 function checkLink(body: SendMessageBody): void {
@@ -105,17 +112,30 @@ function checkLink(body: SendMessageBody): void {
 
 type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
-/** What each kind cannot be without (specification, Attachment object). */
-const REQUIRED_OF = {
-  file: ['s3_key'],
-  image: ['s3_key'],
-  link: ['url'],
-  resource: ['resource_type', 'resource_id'],
-} as const satisfies Record<AttachmentKind, readonly (keyof AttachmentInput)[]>;
+/** The fields of each kind (specification, Attachment object); those of the other kinds are refused. */
+const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
+const FIELDS_OF = {
+  file: UPLOADED,
+  image: UPLOADED,
+  link: { required: ['url'], optional: [] },
+  resource: { required: ['resource_type', 'resource_id'], optional: [] },
+} as const satisfies Record<
+  AttachmentKind,
+  Record<'required' | 'optional', readonly (keyof AttachmentInput)[]>
+>;
 
 function checkAttachment(attachment: AttachmentInput, index: number): void {
-  for (const field of REQUIRED_OF[attachment.kind]) {
+  const { required, optional } = FIELDS_OF[attachment.kind];
+  for (const field of required) {
     if (!attachment[field]) throw missing(`attachments[${index}].${field}`);
+  }
+  const known: readonly string[] = ['kind', ...required, ...optional];
+  const foreign = Object.keys(attachment).find((field) => !known.includes(field));
+  if (foreign !== undefined) {
+    throw invalid(
+      `attachments[${index}].${foreign}`,
+      `An attachment of kind ${attachment.kind} has no such field.`,
+    );
   }
   if (attachment.kind === 'link' && !isWebAddress(attachment.url!)) {
     throw new ApiError('invalid_format', 'not an http or https URL', { param: `attachments[${index}].url` });

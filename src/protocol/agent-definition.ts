@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
 import { Role } from './role.ts';
-import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Id, Label, Name, Nullable, OneOf, Text, Timestamp } from './schema.ts';
 import { TRIGGER_EVENTS } from './trigger-event.ts';
 
 export const DEFINITION_TYPES = ['system', 'custom'] as const;
@@ -133,9 +133,8 @@ describe(AgentDefinition, {
   config: 'Instructions, models, triggers and tools. Null unless expanded.',
 });
 
-const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
-const Description = Nullable(Type.String({ maxLength: AGENT_LIMITS.descriptionCharacters }));
-const CategoryCode = Text(AGENT_LIMITS.categoryCharacters);
+const Description = Nullable(Text(AGENT_LIMITS.descriptionCharacters));
+const CategoryCode = Label(AGENT_LIMITS.categoryCharacters);
 const RoleId = Nullable(Id);
 
 const TriggerConfigInput = Body({
@@ -172,7 +171,7 @@ describe(ToolInput, {
 });
 
 const AgentConfigInput = Body({
-  system_prompt: Type.Optional(Nullable(Type.String({ maxLength: AGENT_LIMITS.promptCharacters }))),
+  system_prompt: Type.Optional(Nullable(Text(AGENT_LIMITS.promptCharacters))),
   tier: Type.Optional(Nullable(OneOf(TIERS))),
   temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
   trigger_config: Type.Optional(TriggerConfigInput),

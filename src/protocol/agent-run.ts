@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ACTION_STATUSES, RUN_STATUSES } from './agent-run-states.ts';
 import { TOOL_CATEGORIES } from './available-tool.ts';
-import { Body, describe, Id, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Id, Nullable, OneOf, Text, Timestamp } from './schema.ts';
 
 export const RUN_TRIGGERS = ['scheduled', 'event', 'manual', 'chat'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
@@ -162,7 +162,7 @@ describe(TriggerRunBody, {
 const Decision = Body({
   action_id: Id,
   approve: Type.Boolean(),
-  reason: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
+  reason: Type.Optional(Nullable(Text(1_000))),
 });
 describe(Decision, {
   action_id: 'Id of the call that is decided.',

@@ -3,7 +3,7 @@ import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
-import { Body, describe, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Body, describe, Nullable, OneOf, Text, Timestamp } from './schema.ts';
 
 export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
@@ -108,7 +108,6 @@ export const MESSAGE_INCLUDES = [
 ] as const;
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 
-const Text = (maxLength: number) => Type.String({ maxLength });
 const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
 
 const AttachmentInput = Body({

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor } from './actor.ts';
-import { Body, describe, Id, Name, Nullable, OneOf } from './schema.ts';
+import { Body, describe, Id, Label, Name, Nullable, OneOf } from './schema.ts';
 
 export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;
 export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -38,7 +38,7 @@ describe(Participant, {
 /** Most participants in one request, and most trigger keywords of an agent. */
 export const PARTICIPANT_LIMITS = { inARequest: 100, keywords: 50, keywordCharacters: 64 } as const;
 
-const Keywords = Type.Array(Type.String({ minLength: 1, maxLength: PARTICIPANT_LIMITS.keywordCharacters }), {
+const Keywords = Type.Array(Label(PARTICIPANT_LIMITS.keywordCharacters), {
   maxItems: PARTICIPANT_LIMITS.keywords,
 });
 

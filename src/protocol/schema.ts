@@ -14,8 +14,21 @@ export function OneOf<const V extends readonly string[]>(values: V, options: Rec
 /** ISO 8601 with offset; what Parley writes itself is UTC with microseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
-/** What people call something: not blank, on one screen line. */
-export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
+/**
+ * Free text, kept as it was written; white space alone counts as "" (docs/decisions.md#blank-is-empty). Validation
+ * replaces it in the value.
+ */
+export function Text(maxLength: number) {
+  return Type.String({ maxLength, whitespace: 'blank' });
+}
+
+/** Text that identifies or names something: white space around it is no part of it, and something must be left. */
+export function Label(maxLength: number) {
+  return Type.String({ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' });
+}
+
+/** What people call something, on one screen line. */
+export const Name = Label(200);
 
 /** The id of something in a body or query. To callers ids are opaque. */
 export const Id = Type.String({ maxLength: 64 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Timestamp } from './schema.ts';
+import { Body, describe, Label, Timestamp } from './schema.ts';
 
 /** Largest files, by where they are kept (design.md section 7, sizes). */
 export const UPLOAD_LIMITS = {
@@ -20,7 +20,7 @@ export const FILE_URL_S = 15 * 60;
 /** Body of Create Upload URL (design.md section 8). `maxBytes`: of the place where files are kept. */
 export function UploadRequest(maxBytes: number) {
   const schema = Body({
-    filename: Type.String({ minLength: 1, maxLength: UPLOAD_LIMITS.filenameCharacters }),
+    filename: Label(UPLOAD_LIMITS.filenameCharacters),
     content_type: Type.String({ format: 'media-type', maxLength: UPLOAD_LIMITS.contentTypeCharacters }),
     size_bytes: Type.Integer({ minimum: 1, maximum: maxBytes }),
   });

@@ -9,7 +9,7 @@ export type Validator<T> = (value: unknown) => T;
 
 /**
  * For request bodies and socket frames. An optional field that is null is removed from `value`, at any
- * depth, where the schema does not take null: it counts as absent. Throws ApiError `missing_field`,
+ * depth, where the schema does not take null: it counts as absent. White space is removed as the schema says. Throws ApiError `missing_field`,
  * `invalid_format` or `validation_failed`, with a `param` such as `attachments[0].url`.
  *
  * Always the same problem of several: an object's missing fields come first, then its unknown ones, then
@@ -93,6 +93,20 @@ addFormats.default(ajv);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);
 ajv.addFormat('media-type', isMediaType);
+// The forms of text in schema.ts. Lengths are those of what is kept.
+ajv.addKeyword({
+  keyword: 'whitespace',
+  type: 'string',
+  schemaType: 'string',
+  modifying: true,
+  before: 'maxLength',
+  errors: false,
+  compile: (form: 'blank' | 'trimmed') => (text: string, place) => {
+    const kept = form === 'trimmed' || !/\S/.test(text) ? text.trim() : text;
+    if (kept !== text && place !== undefined) place.parentData[place.parentDataProperty] = kept;
+    return true;
+  },
+});
 
 const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
   ['integer', (text) => (INTEGER.test(text) ? Number(text) : text)],

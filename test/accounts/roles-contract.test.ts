@@ -53,6 +53,9 @@ t.test('a role: the resource, every field and no other', async (t) => {
   t.strictSame(await onlyOf<Role>('/v1/roles?q=night'), plain);
   t.strictSame(await onlyOf<Role>('/v1/roles?q=NIGHT&include[]=permissions'), { ...plain, permissions });
 
+  const twin = await app.call('POST', '/v1/roles', { body: { name: ' Night shift\n', permissions } });
+  t.equal(refusalOf(twin), '409 resource_exists name', 'white space around a name is no part of it');
+
   const idle = await create('/v1/roles?include[]=permissions', { name: 'Idle', permissions: [] });
   t.match(idle.body, { name: 'Idle', permissions: [] });
   const admin = await onlyOf<Role>('/v1/roles?q=admin&include[]=permissions');

@@ -220,6 +220,7 @@ t.test('bodies that are refused', async (t) => {
       `422 validation_failed ${field}`,
     ]),
     [{ name: ' \t' }, '422 validation_failed name'],
+    [{ category_code: '  ' }, '422 validation_failed category_code'],
     [{ name: 'n'.repeat(201) }, '422 validation_failed name'],
     [{ category_code: 'c'.repeat(65) }, '422 validation_failed category_code'],
     [{ description: 'd'.repeat(2_001) }, '422 validation_failed description'],

@@ -4,7 +4,7 @@ import { parseQuery } from '../../src/http/query.ts';
 import { SendMessageBody } from '../../src/protocol/chat-message.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { isDateTime, isEmail } from '../../src/protocol/formats.ts';
-import { Body, Nullable, OneOf } from '../../src/protocol/schema.ts';
+import { Body, Label, Nullable, OneOf, Text } from '../../src/protocol/schema.ts';
 import { compile, compileQuery, parseObject } from '../../src/protocol/validation.ts';
 
 const NOTE = Body({
@@ -104,6 +104,34 @@ t.test('bodies: code and param of what is wrong', async (t) => {
     'validation_failed body',
   );
   t.ok(readMessage({ body: '😀'.repeat(40_000) }), 'characters, not UTF-16 units');
+});
+
+t.test('bodies: white space', async (t) => {
+  const read = compile(
+    Body({
+      text: Text(3),
+      label: Label(3),
+      cleared: Type.Optional(Nullable(Label(3))),
+      labels: Type.Optional(Type.Array(Label(3))),
+    }),
+  );
+  const spaced = { text: ' a ', label: '\n abc ', cleared: ' b', labels: ['c '] };
+  t.same(read(spaced), { text: ' a ', label: 'abc', cleared: 'b', labels: ['c'] });
+  t.same(read({ text: ' \t\u00a0\u3000\n', label: 'a', cleared: null }), {
+    text: '',
+    label: 'a',
+    cleared: null,
+  });
+  for (const label of ['', ' ', '\u2003']) {
+    t.equal(
+      refusalOf(() => read({ text: '', label })),
+      'validation_failed label',
+    );
+  }
+  t.equal(
+    refusalOf(() => read({ text: 'abcd', label: 'a' })),
+    'validation_failed text',
+  );
 });
 
 t.test('bodies: what is let through', async (t) => {
