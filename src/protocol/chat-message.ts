@@ -154,18 +154,18 @@ export const SendMessageBody = Body({
 export type SendMessageBody = Static<typeof SendMessageBody>;
 
 describe(SendMessageBody, {
-  body: 'The text. Required unless the message has an attachment or a resource link; an empty text counts as absent.',
+  body: 'The text. Required unless the message has an attachment or a resource link; an empty or blank text counts as absent.',
   mode: '`send` delivers the message now, or at `scheduled_at`. `draft` proposes a customer reply that a person approves or rejects; it requires `channel`. Default `send`.',
   channel:
     'Channel of a customer reply: `message` in the conversation, `email` through the bridged inbox. Required when `mode` is `draft`; `email` requires a case with a bridged inbox.',
   source_thread_message_id:
-    'The internal message that a draft is composed from. A newer draft for the same message supersedes the open one. Only with `mode` `draft`.',
+    'The internal message that a draft is composed from. A newer draft for the same message supersedes the open one, and a newer draft of an agent its own. Only with `mode` `draft`.',
   client_message_id:
     "The sender's own key for this message: sending it again with the same key returns the first message. Required when `mode` is `send`; ignored for drafts.",
   audience:
-    '`customer` sends a reply that the customer sees, under the persona Customer Service; `internal` is for the team alone. Default `internal`. A draft is always for the customer.',
-  subject: 'Email subject of a customer reply. Only with `audience` `customer` or `mode` `draft`.',
-  cc: 'Further email recipients of a customer reply. Only with `audience` `customer` or `mode` `draft`.',
+    '`customer` sends a reply that the customer sees, under the persona Customer Service; `internal` is for the team alone. Default `internal`. A draft is always for the customer: `internal` is refused there.',
+  subject: 'Email subject of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
+  cc: 'Further email recipients of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
   scheduled_at:
     'A time in the future at which to send the message; until then its status is `scheduled`. Not with `mode` `draft`.',
   reply_to_message_id: 'The message of the same conversation that this one replies to.',
