@@ -9,10 +9,21 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   tail: follow,
 };
 
+const USAGE = `usage: node src/main.ts <command>
+
+  start   Run the gateway (the default); it is configured by the environment, see README.md
+  admin   Make, list and end accounts, keys, users and tokens: admin --help
+  tail    Show a conversation of the demo account as it goes on: tail cnv_…
+`;
+
 async function main(): Promise<never> {
   // Who reads our output may go away (`npm start | head`): no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const [name = 'start', ...args] = process.argv.slice(2);
+  if (name === '--help' || name === '-h') {
+    process.stdout.write(USAGE);
+    process.exit(0);
+  }
   const command = COMMANDS[name];
   if (command === undefined) {
     complain(new Error(`no command "${name}"; there are ${Object.keys(COMMANDS).join(', ')}`));
@@ -51,13 +62,17 @@ async function start(args: readonly string[]): Promise<number> {
 
 /** One administrative command; its result is JSON on standard output. */
 async function admin(args: readonly string[]): Promise<number> {
-  const { adminUsage, runAdmin, UsageError } = await import('./admin.ts');
-  if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(adminUsage());
-    return 0;
-  }
-  const config = loadConfig();
+  const { parseCommand, usageOf, UsageError, wantsHelp } = await import('./admin/command-line.ts');
+  const { COMMANDS } = await import('./admin/commands.ts');
   try {
+    if (wantsHelp(args)) {
+      process.stdout.write(usageOf(COMMANDS, 'npm run -s admin --', args));
+      return 0;
+    }
+    // A wrong command line needs no configuration, no database, and none of what these load.
+    parseCommand(COMMANDS, args);
+    const config = loadConfig();
+    const { runAdmin } = await import('./admin/run.ts');
     const result = await runAdmin(args, config, quietLog(config));
     process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
     return 0;

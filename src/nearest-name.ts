@@ -8,8 +8,8 @@ export function nearestName(text: string, names: readonly string[]): string | un
   let nearest: string | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const name of names) {
-    const edits = editsBetween(upper, name);
-    const allowed = name.length >= LONG_NAME ? MOST_EDITS : sameLetters(upper, name) ? 1 : 0;
+    const edits = editsBetween(upper, name.toUpperCase());
+    const allowed = name.length >= LONG_NAME ? MOST_EDITS : sameLetters(upper, name.toUpperCase()) ? 1 : 0;
     if (edits > allowed || edits >= fewest) continue;
     nearest = name;
     fewest = edits;

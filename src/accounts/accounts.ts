@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
+import type { Queries } from '../db/statement.ts';
 import type { Plan, Subscription } from '../protocol/account.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
@@ -51,6 +52,26 @@ export async function findAccount(db: Kysely<Schema>, id: string): Promise<Accou
   return account;
 }
 
+/** Every account of the deployment, newest first; for the operator. */
+export function listAccounts(
+  database: Queries,
+  { search, fetch }: { readonly search: string | null; readonly fetch: number },
+): Promise<AccountRow[]> {
+  const pattern = search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+  return database.query<AccountRow>(LIST_ACCOUNTS, [pattern, fetch]);
+}
+
+/** Users and keys that may act now. */
+export async function countMembers(
+  database: Queries,
+  accountId: string,
+): Promise<{ readonly active_users: number; readonly active_keys: number }> {
+  const [counts] = await database.query<{ active_users: number; active_keys: number }>(COUNT_MEMBERS, [
+    accountId,
+  ]);
+  return counts!;
+}
+
 /** What is left out stays. Tells the nodes, which hold the subscription in cached rights. Throws `resource_not_found`. */
 export async function updateAccount(
   tx: Transaction<Schema>,
@@ -98,3 +119,18 @@ const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
 function noSuchAccount(id: string): ApiError {
   return new ApiError('resource_not_found', `There is no account ${id}.`, { param: 'id' });
 }
+
+const LIST_ACCOUNTS = {
+  name: 'list-accounts',
+  text: `SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`,
+};
+
+const COUNT_MEMBERS = {
+  name: 'count-members',
+  text: `
+    SELECT
+      (SELECT count(*) FROM users u JOIN actors a ON a.id = u.id
+        WHERE u.account_id = $1 AND a.deactivated_at IS NULL) AS active_users,
+      (SELECT count(*) FROM api_keys k WHERE k.account_id = $1 AND k.revoked_at IS NULL
+        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`,
+};

@@ -61,6 +61,13 @@ export async function findUser(database: Queries, accountId: string, id: string)
   return row;
 }
 
+/** Of whatever account, for the operator. Throws `resource_not_found` (param id). */
+export async function findAnyUser(database: Queries, id: string): Promise<UserProfile> {
+  const [row] = await database.query<UserProfile>(READ_USER, [id, null]);
+  if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
+  return row;
+}
+
 /**
  * Whatever the user acts with ends at once; what it wrote stays. Deactivating twice is deactivating once. Of whatever
  * account, for the operator. Throws `resource_not_found` (param id).
@@ -75,8 +82,7 @@ export async function deactivateUser(tx: Transaction<Schema>, id: string): Promi
     .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
     .where('deactivated_at', 'is', null)
     .execute();
-  const [row] = await within(tx).query<UserProfile>(READ_USER, [id, null]);
-  if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
+  const row = await findAnyUser(within(tx), id);
   await tellRightsChanged(tx, [id]);
   return row;
 }

@@ -6,6 +6,7 @@ import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/
 import type { Logger } from '../log.ts';
 import type { Database } from './database.ts';
 import { buildIndexes } from './indexes.ts';
+import { MIGRATIONS_DIR } from './migrated.ts';
 import { jobLogger } from './queue.ts';
 import type { Schema } from './schema.ts';
 
@@ -52,5 +53,3 @@ async function refuseNewer(db: Kysely<Schema>, known: readonly string[]): Promis
       'run the version that migrated it, or restore the backup from before that upgrade',
   );
 }
-
-const MIGRATIONS_DIR = path.join(import.meta.dirname, '..', '..', 'migrations');

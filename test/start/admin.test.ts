@@ -1,16 +1,21 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { Tokens } from '../../src/access/tokens.ts';
 import { isValidApiKey } from '../../src/accounts/keys.ts';
-import { runAdmin, UsageError } from '../../src/admin.ts';
+import { refreshTokenPair } from '../../src/accounts/token-pairs.ts';
+import { UsageError, usageOf } from '../../src/admin/command-line.ts';
+import { COMMANDS } from '../../src/admin/commands.ts';
+import { runAdmin } from '../../src/admin/run.ts';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
 import { createLog } from '../../src/log.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { PLANS, SUBSCRIPTIONS } from '../../src/protocol/account.ts';
+import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import { seedCluster } from '../support/seed-cluster.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { freshDirectory, runParley } from './parley.ts';
+import { freshDirectory, PARLEY, runParley, runProgram } from './parley.ts';
 
 const log = createLog('silent');
 
@@ -113,16 +118,144 @@ t.test('what takes a right away leaves word for the nodes in the same transactio
   }
 });
 
+t.test('what there is can be listed and shown', async (t) => {
+  const { admin } = await open(t);
+  const harbor = await admin('account', 'create', '--name', 'Harbor', '--plan', 'pro');
+  const id = String(harbor.id);
+  const other = await admin('account', 'create', '--name', '100%');
+  const key = await admin('key', 'create', '--account', id, '--name', 'CI');
+  const old = await admin('key', 'create', '--account', id, '--name', 'Old');
+  await admin('key', 'revoke', '--id', String(old.id));
+  const user = async (name: string) => {
+    const words = ['--name', name, '--email', `${name}@example.com`, '--role', 'member'];
+    return admin('user', 'create', '--account', id, ...words);
+  };
+  const ann = await user('ann');
+  const bob = await user('bob');
+  await admin('user', 'deactivate', '--id', String(bob.id));
+
+  const accounts = await admin('account', 'list');
+  t.match(accounts, { object: 'list', has_more: false });
+  t.strictSame(idsOf(accounts), [other.id, id], 'newest first');
+  t.strictSame(idsOf(await admin('account', 'list', '--search', '0%')), [other.id], 'a text, not a pattern');
+  const first = await admin('account', 'list', '--limit', '1');
+  t.strictSame([idsOf(first), first.has_more], [[other.id], true]);
+  t.match(await admin('account', 'show', '--id', id), {
+    object: 'account',
+    name: 'Harbor',
+    plan: 'pro',
+    active_users: 1,
+    active_keys: 1,
+    roles: Array.from({ length: 4 }, () => ({ id: /^rol_/, name: String })),
+  });
+
+  const keys = await admin('key', 'list', '--account', id);
+  t.strictSame(idsOf(keys), [old.id, key.id]);
+  t.match(keys.data, [
+    { object: 'api_key', status: 'revoked' },
+    { name: 'CI', status: 'active', role_id: /^rol_/ },
+  ]);
+  t.notMatch(JSON.stringify(keys), /"hash"|"key"/, 'without what opens the account');
+  t.strictSame(idsOf(await admin('key', 'list', '--account', id, '--search', 'ci')), [key.id]);
+
+  t.strictSame(idsOf(await admin('user', 'list', '--account', id)), [bob.id, ann.id]);
+  t.match(await admin('user', 'show', '--id', String(bob.id)), {
+    object: 'user',
+    name: 'bob',
+    deactivated: true,
+  });
+  const roles = await admin('role', 'list', '--account', id);
+  t.match(roles.data, [{}, { name: 'viewer', permissions: ['messaging:read'] }, {}, {}]);
+  t.strictSame(idsOf(await admin('user', 'list', '--account', String(other.id))), [], "no other account's");
+
+  function idsOf({ data }: Record<string, unknown>) {
+    return (data as { id: string }[]).map(({ id }) => id);
+  }
+});
+
+t.test('tokens of a user, which the nodes accept', async (t) => {
+  const { admin, database } = await open(t);
+  const { id } = await admin('account', 'create', '--name', 'Harbor');
+  const words = ['--account', String(id), '--name', 'Ann', '--email', 'ann@example.com', '--role', 'member'];
+  const ann = await admin('user', 'create', ...words);
+  const pair = await admin('token', 'create', '--user', String(ann.id));
+  t.match(pair, { object: 'token', user_id: ann.id, account_id: id, expires_at: String });
+  const tokens = await Tokens.open({ database });
+  t.match(await tokens.verifyAccess(String(pair.access_token)), { accountId: id, actorId: ann.id });
+  const next = await refreshTokenPair(database, tokens, String(pair.refresh_token), async (_, pair) => pair);
+  t.match(await tokens.verifyAccess(next.access_token), { actorId: ann.id });
+
+  await admin('user', 'deactivate', '--id', String(ann.id));
+  t.match(await refusal(admin('token', 'create', '--user', String(ann.id))), { message: /is deactivated/ });
+  t.match(await refusal(admin('token', 'create', '--user', 'act_none')), { condition: 'resource_not_found' });
+});
+
+t.test('migrate brings an empty database to the schema of this version, twice as well as once', async (t) => {
+  const { url } = await startPostgres(t);
+  const config = readConfig({ DATABASE_URL: url });
+  const first = await runAdmin(['migrate'], config, log);
+  t.match(first, { object: 'database', server_version: /^\d+/, migration: /^\d{4}_\w+$/ });
+  t.strictSame(await runAdmin(['migrate'], config, log), first);
+  t.match(await runAdmin(['account', 'list'], config, log), { data: [] });
+});
+
+t.test('help names every command and every option with a line of its own', async (t) => {
+  const all = await runParley(['admin', '--help'], { PORT: 'not read for help' });
+  t.match(all, { code: 0, stderr: '' });
+  for (const [name, { help, options }] of Object.entries(COMMANDS)) {
+    t.match(help, /^[A-Z].{10,110}[^.]$/, `${name} has a description`);
+    t.match(all.stdout, new RegExp(`^  ${name} +${help.replace(/[()]/g, '.')}$`, 'm'));
+    const usage = usageOf(COMMANDS, 'parley', [...name.split(' '), '--help']);
+    t.match(usage, `usage: parley ${name}`);
+    for (const [option, { help }] of Object.entries(options))
+      t.match(usage, new RegExp(`^  --${option} +${help.slice(0, 12)}`, 'm'));
+  }
+  t.match(usageOf(COMMANDS, 'parley', ['key', '-h']), /key create[\s\S]*key list[\s\S]*key revoke/);
+  t.notMatch(usageOf(COMMANDS, 'parley', ['key', '-h']), 'user create', 'the commands of that word alone');
+  t.match(await runParley(['--help'], {}), { code: 0, stdout: /start[\s\S]*admin[\s\S]*tail/ });
+  t.strictSame(
+    [COMMANDS['account create']?.options.plan?.value, COMMANDS['account set']?.options.subscription?.value],
+    [PLANS.join('|'), SUBSCRIPTIONS.join('|')],
+    'every value of the API',
+  );
+});
+
+t.test('a command loads what it needs and no more', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const loaded = async (...args: string[]) => {
+    const spy = `import { registerHooks } from 'node:module';
+      const seen = [];
+      registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
+      process.on('exit', () => process.stderr.write(seen.join('\\n')));`;
+    const [node, ...rest] = PARLEY;
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(spy)}`];
+    return runProgram(node, [...flags, ...rest, 'admin', ...args], { DATABASE_URL: url });
+  };
+  const wrong = await loaded('key', 'destroy');
+  t.notMatch(wrong.stderr, /node_modules\/(pg|kysely)\/|src\/db\//, 'a wrong command line needs no database');
+  const list = await loaded('account', 'list');
+  t.equal(list.code, 0, list.stderr);
+  t.match(list.stderr, /node_modules\/pg\//);
+  t.notMatch(
+    list.stderr,
+    /node_modules\/(graphile-worker|ioredis|uWebSockets|ai|@ai-sdk|@aws-sdk|prom-client)\//,
+  );
+});
+
 t.test('a wrong command line is told in one line, before anything is opened', async (t) => {
   const config = readConfig({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['', /no command; there are account create, account set/],
     ['account', /no command "account"/],
     ['account destroy', /no command "account destroy"/],
+    ['acount list', /no command "acount list"; did you mean "account list"\?/],
+    ['key list --acount a', /key list has no --acount; did you mean --account\?/],
+    ['account list --limit 0', /--limit must be a whole number from 1 to 10000/],
+    ['migrate now', /no command "migrate now"/],
     ['account create', /account create needs --name/],
     ['account create --name=', /--name must be some text/],
     ['account create --name N --plan gold', /--plan must be one of free, pro/],
-    ['account create --name N --color red', /--color/],
+    ['account create --name N --color red', /account create has no --color; it has --name, --plan/],
     ['key create --account a --name N --expires tomorrow', /--expires must be a future time such as/],
     ['key create --account a --name N --expires 2001-01-01T00:00:00Z', /--expires must be a future time/],
     ['key revoke key_1', /key_1/],

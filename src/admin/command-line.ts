@@ -1,0 +1,125 @@
+/** What a command line may say: commands of two words, or one, with named options that all take a value. */
+
+import { parseArgs } from 'node:util';
+import { nearestName } from '../nearest-name.ts';
+
+/** The command line is wrong: nothing was done. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export interface Option {
+  /** One line for people: what it stands for. */
+  readonly help: string;
+  /** As the usage shows its value. */
+  readonly value: string;
+  readonly required?: true;
+  /** What the value must look like; the refusal says so. */
+  readonly check?: { readonly accepts: string; readonly test: (text: string) => boolean };
+}
+
+export interface Command<Context> {
+  /** One line for people: what it does. */
+  readonly help: string;
+  readonly options: Readonly<Record<string, Option>>;
+  /** Resolves with what is printed. What is required is there, and every value has passed its check. */
+  readonly run: (context: Context, options: Options) => Promise<object>;
+}
+
+export type Options = Readonly<Record<string, string>>;
+export type Commands<Context> = Readonly<Record<string, Command<Context>>>;
+
+export function wantsHelp(args: readonly string[]): boolean {
+  return args.some((arg) => arg === '--help' || arg === '-h');
+}
+
+/** Throws UsageError. */
+export function parseCommand<Context>(
+  commands: Commands<Context>,
+  args: readonly string[],
+): { readonly command: Command<Context>; readonly options: Options } {
+  const words = wordsOf(args);
+  const name = words.slice(0, 2).join(' ');
+  const command = commands[name];
+  if (command === undefined) throw new UsageError(unknownCommand(Object.keys(commands), name));
+  const options = parseOptions(args.slice(words.length), name, command);
+  for (const [option, { required, value, check }] of Object.entries(command.options)) {
+    const text = options[option];
+    if (text === undefined) {
+      if (required) throw new UsageError(`${name} needs --${option} ${value}`);
+    } else if (text.trim() === '' || check?.test(text) === false) {
+      throw new UsageError(`--${option} must be ${check?.accepts ?? 'some text'}`);
+    }
+  }
+  return { command, options };
+}
+
+/** Every command that `args` begins with, a line each; of a single one its options too. */
+export function usageOf<Context>(
+  commands: Commands<Context>,
+  program: string,
+  args: readonly string[],
+): string {
+  const wanted = wordsOf(args).join(' ');
+  const matching = Object.entries(commands).filter(([name]) => `${name} `.startsWith(`${wanted} `));
+  const [first, ...others] = matching;
+  if (first === undefined || others.length > 0) {
+    const shown = matching.length > 0 ? matching : Object.entries(commands);
+    const lines = columns(shown.map(([name, { help }]) => [name, help]));
+    return `usage: ${program} <command> [--option value …]\n\n${lines}\n\nOptions of a command: ${program} <command> --help\n`;
+  }
+  const [name, { help, options }] = first;
+  const words = Object.entries(options).map(([option, { value, required }]) =>
+    required ? ` --${option} ${value}` : ` [--${option} ${value}]`,
+  );
+  const lines = columns(Object.entries(options).map(([option, { help }]) => [`--${option}`, help]));
+  return `usage: ${program} ${name}${words.join('')}\n\n${help}\n${lines === '' ? '' : `\n${lines}\n`}`;
+}
+
+export function oneOf(help: string, values: readonly string[]): Option {
+  return {
+    help,
+    value: values.join('|'),
+    check: { accepts: `one of ${values.join(', ')}`, test: (text) => values.includes(text) },
+  };
+}
+
+/** The words in front of the options: the command, or the beginning of one. */
+function wordsOf(args: readonly string[]): readonly string[] {
+  const end = args.findIndex((arg) => arg.startsWith('-'));
+  return (end === -1 ? args : args.slice(0, end)).slice(0, 2);
+}
+
+function unknownCommand(names: readonly string[], name: string): string {
+  const nearest = nearestName(name, names);
+  const meant = nearest === undefined ? `there are ${names.join(', ')}` : `did you mean "${nearest}"?`;
+  return `${name === '' ? 'no command' : `no command "${name}"`}; ${meant}`;
+}
+
+function parseOptions<Context>(
+  args: readonly string[],
+  name: string,
+  { options }: Command<Context>,
+): Options {
+  const config = Object.fromEntries(
+    Object.keys(options).map((option) => [option, { type: 'string' as const }]),
+  );
+  try {
+    return parseArgs({ args: [...args], options: config, strict: true }).values as Options;
+  } catch (error) {
+    const known = Object.keys(options).map((option) => `--${option}`);
+    const { message, code } = error as NodeJS.ErrnoException;
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(message.split('\n')[0]);
+    const [, unknown = ''] = /'(--?[^']*)'/.exec(message) ?? [];
+    const nearest = nearestName(unknown, known);
+    const has = known.length > 0 ? `has ${known.join(', ')}` : 'has no options';
+    throw new UsageError(
+      `${name} has no ${unknown}; ${nearest === undefined ? `it ${has}` : `did you mean ${nearest}?`}`,
+    );
+  }
+}
+
+function columns(rows: readonly (readonly [left: string, right: string])[]): string {
+  const width = Math.max(0, ...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}

@@ -1,0 +1,272 @@
+/** The operator's commands. What a command does is loaded when it runs: each call is a process of its own. */
+
+import type { Transaction } from 'kysely';
+import type { AccountList } from '../accounts/account-list.ts';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Plan, Subscription } from '../protocol/account.ts';
+import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
+
+export interface AdminContext {
+  /** Migrated. */
+  readonly database: Database;
+  readonly config: Pick<Config, 'tokenSecret'>;
+}
+
+const ACCOUNT: Option = { help: 'id of the account', value: 'acc_…', required: true };
+const NAME: Option = { help: 'name that people see', value: 'N', required: true };
+const USER: Option = { help: 'id of the user', value: 'act_…', required: true };
+const SEARCH: Option = {
+  help: 'only those with this text in their name (or e-mail address), case ignored',
+  value: 'TEXT',
+};
+const MOST_ROWS = 10_000;
+const LIMIT: Option = {
+  help: 'how many at most, newest first; 100 if left out',
+  value: 'N',
+  check: {
+    accepts: `a whole number from 1 to ${MOST_ROWS}`,
+    test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_ROWS,
+  },
+};
+// As in protocol/account.ts, which takes a tenth of a second to load; the types see to it that they are the same.
+const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
+const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
+  'active',
+  'inactive',
+] satisfies Subscription[]);
+const ROLE: Option = {
+  help: 'role of the account, by its name or id',
+  value: 'admin|member|viewer|rol_…',
+  required: true,
+};
+const EMAIL: Option = {
+  help: 'e-mail address, unique within the account',
+  value: 'E',
+  required: true,
+  check: { accepts: 'an e-mail address', test: (text) => /^[^\s@]+@[^\s@]+$/.test(text) },
+};
+const EXPIRES: Option = {
+  help: 'when the key ends; never if left out',
+  value: 'T',
+  check: {
+    accepts: 'a future time such as 2030-01-31T00:00:00Z',
+    test: (text) => /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && Date.parse(text) > Date.now(),
+  },
+};
+
+export const COMMANDS: Commands<AdminContext> = {
+  'account create': {
+    help: 'Make an account with its four default roles',
+    options: { name: NAME, plan: PLAN },
+    run: inTransaction(async (tx, { name = '', plan }) => {
+      const { createAccount } = await import('../accounts/accounts.ts');
+      const { account, roles } = await createAccount(tx, { name, ...(plan && { plan: plan as Plan }) });
+      const shown = Object.values(roles).map(({ id, name, type }) => ({ id, name, type }));
+      return { object: 'account', ...account, roles: shown };
+    }),
+  },
+  'account set': {
+    help: 'Change the plan or the subscription of an account',
+    options: {
+      id: ACCOUNT,
+      plan: { ...PLAN, help: 'another plan' },
+      subscription: SUBSCRIPTION,
+    },
+    run: inTransaction(async (tx, { id = '', plan, subscription }) => {
+      if (!plan && !subscription) throw new UsageError('account set needs --plan or --subscription');
+      const { updateAccount } = await import('../accounts/accounts.ts');
+      const account = await updateAccount(tx, id, {
+        ...(plan && { plan: plan as Plan }),
+        ...(subscription && { subscription: subscription as Subscription }),
+      });
+      return { object: 'account', ...account };
+    }),
+  },
+  'account list': {
+    help: 'List the accounts of this deployment',
+    options: { search: SEARCH, limit: LIMIT },
+    async run({ database }, { search, limit }) {
+      const { listAccounts } = await import('../accounts/accounts.ts');
+      return listOf('account', limit, (fetch) => listAccounts(database, { search: search ?? null, fetch }));
+    },
+  },
+  'account show': {
+    help: 'Show an account with its roles and the number of its users and keys',
+    options: { id: ACCOUNT },
+    async run({ database }, { id = '' }) {
+      const { countMembers, findAccount } = await import('../accounts/accounts.ts');
+      const { ROLES } = await import('../accounts/roles.ts');
+      const account = await findAccount(database.kysely, id);
+      const roles = await readPage(ROLES, database, id, undefined, MOST_ROWS);
+      return {
+        object: 'account',
+        ...account,
+        roles: roles.map(({ id, name, type }) => ({ id, name, type })),
+        ...(await countMembers(database, id)),
+      };
+    },
+  },
+  'key create': {
+    help: 'Make an API key; its secret is printed this once',
+    options: {
+      account: ACCOUNT,
+      name: NAME,
+      role: { help: 'role of the key, by its name or id; admin if left out', value: ROLE.value },
+      expires: EXPIRES,
+    },
+    run: inTransaction(async (tx, { account = '', name = '', role = 'admin', expires }) => {
+      const { findAccount } = await import('../accounts/accounts.ts');
+      const { createApiKey } = await import('../accounts/keys.ts');
+      const { findRole } = await import('../accounts/roles.ts');
+      const { id: accountId } = await findAccount(tx, account);
+      const { id: roleId } = await findRole(tx, accountId, role);
+      const { key, apiKey } = await createApiKey(tx, {
+        accountId,
+        name,
+        roleId,
+        ...(expires && { expiresAt: expires }),
+      });
+      const { hash: _, ...shown } = apiKey;
+      return { object: 'api_key', ...shown, role_id: roleId, key };
+    }),
+  },
+  'key list': {
+    help: 'List the API keys of an account, those that have ended among them, without their secrets',
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { API_KEYS } = await import('../accounts/keys.ts');
+      return accountList('api_key', API_KEYS, database, account, { search, limit });
+    },
+  },
+  'key revoke': {
+    help: 'End an API key at once and for good',
+    options: { id: { help: 'id of the key, see "key list"', value: 'key_…', required: true } },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { revokeApiKey } = await import('../accounts/keys.ts');
+      const { hash: _, ...shown } = await revokeApiKey(tx, id);
+      return { object: 'api_key', ...shown };
+    }),
+  },
+  'role list': {
+    help: 'List the roles of an account with their permissions',
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { ROLES } = await import('../accounts/roles.ts');
+      return accountList('role', ROLES, database, account, { search, limit });
+    },
+  },
+  'user create': {
+    help: 'Make a user of an account',
+    options: { account: ACCOUNT, name: NAME, email: EMAIL, role: ROLE },
+    run: inTransaction(async (tx, { account = '', name = '', email = '', role = '' }) => {
+      const { findAccount } = await import('../accounts/accounts.ts');
+      const { findRole } = await import('../accounts/roles.ts');
+      const { createUser } = await import('../accounts/users.ts');
+      const { id: accountId } = await findAccount(tx, account);
+      const { id: roleId } = await findRole(tx, accountId, role);
+      const { user } = await createUser(tx, { accountId, name, email, roleId });
+      return { object: 'user', ...user, name, role_id: roleId };
+    }),
+  },
+  'user list': {
+    help: 'List the users of an account',
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { USERS } = await import('../accounts/users.ts');
+      return accountList('user', USERS, database, account, { search, limit });
+    },
+  },
+  'user show': {
+    help: 'Show a user, deactivated or not',
+    options: { id: USER },
+    async run({ database }, { id = '' }) {
+      const { findAnyUser } = await import('../accounts/users.ts');
+      return { object: 'user', ...(await findAnyUser(database, id)) };
+    },
+  },
+  'user deactivate': {
+    help: 'End whatever a user acts with; what the user wrote stays',
+    options: { id: USER },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { deactivateUser } = await import('../accounts/users.ts');
+      return { object: 'user', ...(await deactivateUser(tx, id)) };
+    }),
+  },
+  'token create': {
+    help: 'Issue an access and a refresh token for a user (set PARLEY_TOKEN_SECRET as on the nodes)',
+    options: { user: USER },
+    async run({ database, config }, { user = '' }) {
+      const { Tokens } = await import('../access/tokens.ts');
+      const { issueTokenPair } = await import('../accounts/token-pairs.ts');
+      const { findAnyUser } = await import('../accounts/users.ts');
+      const { id, account_id, role_id, deactivated } = await findAnyUser(database, user);
+      if (deactivated) throw new Error(`the user ${id} is deactivated: no token would be accepted`);
+      if (role_id === null) throw new Error(`the user ${id} has no role: no token would be accepted`);
+      const tokens = await Tokens.open({ database, secret: config.tokenSecret });
+      const pair = await issueTokenPair(database.kysely, tokens, { accountId: account_id, actorId: id });
+      return { ...pair, user_id: id, account_id };
+    },
+  },
+  migrate: {
+    help: 'Bring the database to the schema of this version, as a start does; nothing else',
+    options: {},
+    run: async ({ database }) => ({ object: 'database', ...(await schemaOf(database)) }),
+  },
+};
+
+function inTransaction(
+  run: (tx: Transaction<Schema>, options: Options) => Promise<object>,
+): Command<AdminContext>['run'] {
+  return ({ database }, options) => database.transaction((tx) => run(tx, options));
+}
+
+interface ListOptions {
+  readonly search?: string | undefined;
+  readonly limit?: string | undefined;
+}
+
+async function accountList<Row extends object>(
+  object: string,
+  list: AccountList<Row>,
+  database: Database,
+  account: string,
+  { search, limit }: ListOptions,
+): Promise<object> {
+  const { findAccount } = await import('../accounts/accounts.ts');
+  const { id } = await findAccount(database.kysely, account);
+  return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
+}
+
+function readPage<Row extends object>(
+  list: AccountList<Row>,
+  database: Database,
+  accountId: string,
+  search: string | undefined,
+  fetch: number,
+): Promise<Row[]> {
+  return list.readPage(database, accountId, {
+    direction: 'next',
+    after: null,
+    fetch,
+    search: search ?? null,
+  });
+}
+
+/** One more than is shown is read: it says whether there are more. */
+async function listOf(
+  object: string,
+  limit = '100',
+  read: (fetch: number) => Promise<object[]>,
+): Promise<object> {
+  const rows = await read(Number(limit) + 1);
+  const data = rows.slice(0, Number(limit)).map((row) => ({ object, ...row }));
+  return { object: 'list', data, has_more: rows.length > data.length };
+}
+
+async function schemaOf(database: Database): Promise<object> {
+  const { appliedMigrations } = await import('../db/migrated.ts');
+  const names = await appliedMigrations(database);
+  return { server_version: database.serverVersion, migration: names.at(-1) ?? null };
+}

@@ -1,0 +1,44 @@
+import type { Config } from '../config.ts';
+import { type Database, openDatabase } from '../db/database.ts';
+import { isMigrated } from '../db/migrated.ts';
+import { Disposer } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import { parseCommand } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
+
+/**
+ * Carries out one command (`['account', 'create', '--name', 'N']`) and returns what it prints. Works on DATABASE_URL,
+ * on the embedded Postgres of a Parley that runs on the same data directory, or starts that Postgres for as long as it
+ * takes. Rejects with UsageError, or with an Error of one line; a command that rejects has changed nothing.
+ */
+export async function runAdmin(args: readonly string[], config: Config, log: Logger): Promise<object> {
+  const { command, options } = parseCommand(COMMANDS, args);
+  const disposer = new Disposer();
+  try {
+    const database = await connect(config, log, disposer);
+    return await command.run({ database, config }, options);
+  } finally {
+    await disposer.close();
+  }
+}
+
+async function connect(config: Config, log: Logger, disposer: Disposer): Promise<Database> {
+  const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
+  const database = disposer.add('database', await openDatabase({ url, log, maxConnections: 1 }), (it) =>
+    it.close(),
+  );
+  // A new deployment may make its first account before its first start.
+  if (await isMigrated(database)) return database;
+  const { migrate } = await import('../db/migrate.ts');
+  await migrate(database, log);
+  return database;
+}
+
+async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
+  const { findRunningPostgres } = await import('../db/running-postgres.ts');
+  const running = await findRunningPostgres(dataDir);
+  if (running !== undefined) return running;
+  const { startEmbeddedPostgres } = await import('../db/embedded-postgres.ts');
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
+}
