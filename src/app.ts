@@ -42,6 +42,7 @@ import { openDatabase } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 import { migrate } from './db/migrate.ts';
 import { acquireNodeLock } from './db/node-lock.ts';
+import { sharedSecret } from './db/shared-secret.ts';
 import { demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
 import type { Engine } from './engine/engine.ts';
 import { MemoryEngine } from './engine/memory-engine.ts';
@@ -49,7 +50,7 @@ import { RedisEngine } from './engine/redis-engine.ts';
 import { Cursors } from './gateway/cursors.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Repair } from './gateway/repair.ts';
-import { realtimeRoutes } from './gateway/routes.ts';
+import { realtimeRoutes, upgradeRoutes } from './gateway/routes.ts';
 import { Tickets } from './gateway/tickets.ts';
 import { healthRoutes, metricsRoutes } from './health.ts';
 import { clientRoutes } from './http/client-modules.ts';
@@ -282,6 +283,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     publicRoutes: {
       ...docsRoutes({ routes, docsUrl }),
       ...clientRoutes(),
+      ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files)),
       ...healthRoutes({ database, engine, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
@@ -293,6 +295,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       addressLimiter: rateLimits.addresses,
     }),
     idempotency,
+    cursorSecret: await sharedSecret(database, 'cursor_secret'),
     metrics,
     log,
     docsUrl,

@@ -45,14 +45,13 @@ export class Idempotency {
 
   /**
    * `key` is the Idempotency-Key as sent, `fingerprint` what fingerprintOf() made of the request.
-   * Rejects with ApiError: `parameter_invalid` (an empty or too long key), `idempotency_key_reused`
+   * Rejects with ApiError: `parameter_invalid` (an empty or too long key, or one beyond printable ASCII), `idempotency_key_reused`
    * (another request had it), `idempotency_in_progress`, `service_unavailable` (Postgres is away).
    */
   async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
-    if (key === '' || key.length > MAX_KEY_LENGTH) {
-      throw new ApiError('parameter_invalid', `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} characters.`, {
-        param: 'Idempotency-Key',
-      });
+    if (key.length > MAX_KEY_LENGTH || !PRINTABLE.test(key)) {
+      const message = `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`;
+      throw new ApiError('parameter_invalid', message, { param: 'Idempotency-Key' });
     }
     const hash = hashOf(scope, key);
     try {
@@ -168,6 +167,8 @@ interface KeyRow {
 }
 
 const MAX_KEY_LENGTH = 255;
+/** Other bytes are read differently along the way, or cut off, so that two keys could become one. */
+const PRINTABLE = /^[\x20-\x7e]+$/;
 const CLAIM_ATTEMPTS = 3;
 const PURGE_BATCH = 10_000;
 const MAX_DEPTH = 500;
@@ -211,6 +212,7 @@ const PURGE: Statement = {
 
 function inProgress(): ApiError {
   return new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is being processed.', {
+    param: 'Idempotency-Key',
     retryAfterS: 1,
   });
 }

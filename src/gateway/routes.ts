@@ -1,4 +1,6 @@
+import type { PublicRoutes } from '../http/public-routes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { ApiError } from '../protocol/errors.ts';
 import { RealtimeTicket } from '../protocol/realtime-ticket.ts';
 import { Body } from '../protocol/schema.ts';
 import type { Tickets } from './tickets.ts';
@@ -24,4 +26,13 @@ export function realtimeRoutes(tickets: Tickets): Route[] {
       },
     }),
   ];
+}
+
+/** What a plain request finds where sockets are opened. */
+export function upgradeRoutes(): PublicRoutes {
+  return {
+    '/v1/realtime': () => {
+      throw new ApiError('upgrade_required', 'This endpoint opens a WebSocket. Send an upgrade request.');
+    },
+  };
 }

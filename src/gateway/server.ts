@@ -1,12 +1,9 @@
-import {
-  App,
-  type HttpRequest,
-  type HttpResponse,
-  type us_listen_socket,
-  us_listen_socket_close,
-  type us_socket_context_t,
-  us_socket_local_port,
-  type WebSocket,
+import type {
+  HttpRequest,
+  HttpResponse,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocket,
 } from 'uWebSockets.js';
 import { connect, type Socket } from 'node:net';
 import type { Authenticator } from '../access/authenticate.ts';
@@ -16,6 +13,7 @@ import type { RateLimits } from '../access/rate-limit.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import type { HttpServer } from '../http/server.ts';
+import { App, us_listen_socket_close, us_socket_local_port } from '../http/uws.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';

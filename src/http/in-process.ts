@@ -76,6 +76,7 @@ export class InProcess {
       idempotency: http.idempotency,
       origins: http.origins,
       failures: http.failures,
+      cursors: http.cursors,
       log: http.log,
       find: (path) => only(route, http.find(path)),
       toApiError: (exchange, thrown) => http.toApiError(exchange, thrown),

@@ -47,6 +47,7 @@ const ALWAYS: readonly ErrorCondition[] = [
   'expired_token',
   'invalid_credentials',
   'invalid_format',
+  'head_too_large',
   'parameter_invalid',
   'parameter_unknown',
   'resource_not_found',

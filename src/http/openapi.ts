@@ -81,8 +81,11 @@ const PARAMETERS = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes it safe to send the request again: for 24 hours the first answer is given again.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    description:
+      'Makes it safe to send the request again: for 24 hours the first answer is given again. Printable ASCII only. ' +
+      'Bytes of 0x80 and above at the end of the value are dropped before it is read, so keys that differ in them ' +
+      'alone are one key.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
     example: '8f14e45f-ceea-467f-a8d4-3c1f2b9a7e10',
   },
 };

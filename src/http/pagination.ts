@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { type TSchema, Type } from 'typebox';
 import { ApiError } from '../protocol/errors.ts';
 import { isDateTime } from '../protocol/formats.ts';
-import { type List, PAGE_LIMIT } from '../protocol/lists.ts';
+import { type List, PAGE_LIMIT, type PageInfo } from '../protocol/lists.ts';
 import { Body } from '../protocol/schema.ts';
 import { isCleanText } from '../protocol/validation.ts';
+import { badCursor, type CursorSeal } from './cursor-seal.ts';
 
 /**
  * Keyset pages (design.md section 7, pages): a cursor is the key of the row at a page's edge, so rows
@@ -92,30 +93,94 @@ export function toList<Row, Item>(
   url: string,
   keyOf: (row: Row) => Key,
   present: (row: Row) => Item,
-): List<Item> {
+): Page<Item> {
   const goesOn = rows.length > page.limit;
   const shown = rows.slice(0, page.limit);
   const isForward = page.direction === 'next';
   if (!isForward) shown.reverse();
 
-  // A page that a cursor led to has the row it came from behind it.
-  const cameFrom = page.after !== null;
-  const hasNext = isForward ? goesOn : cameFrom;
-  const hasPrevious = isForward ? cameFrom : goesOn;
   const pageUrl = (direction: PageRequest['direction'], edge: Row | undefined) =>
     // An empty page has no edge: what is beside it is the end of the list on that side.
     withCursor(url, encodeCursor(direction, edge === undefined ? [] : keyOf(edge), page.filtersHash));
-  return {
-    object: 'list',
-    page_info: {
-      next_page_url: hasNext ? pageUrl('next', shown.at(-1)) : null,
-      previous_page_url: hasPrevious ? pageUrl('previous', shown[0]) : null,
+  const infoOf = (start: number, end: number): PageInfo => {
+    const ahead = goesOn || end - start < shown.length;
+    // A page that a cursor led to has the row it came from behind it.
+    const behind = page.after !== null;
+    const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
+    return {
+      next_page_url: hasNext ? pageUrl('next', shown[end - 1]) : null,
+      previous_page_url: hasPrevious ? pageUrl('previous', shown[start]) : null,
       has_next_page: hasNext,
       has_prev_page: hasPrevious,
-    },
-    data: shown.map(present),
+    };
   };
+  return new Page(shown.map(present), page.direction, infoOf);
 }
+
+/** One page of a list. Its JSON ends where the rows asked for do, or at MOST_PAGE_BYTES. */
+export class Page<Item> implements List<Item> {
+  readonly object = 'list';
+  readonly page_info: PageInfo;
+  readonly data: readonly Item[];
+  readonly #direction: PageRequest['direction'];
+  readonly #infoOf: (start: number, end: number) => PageInfo;
+
+  /** `infoOf` returns what stands beside the items from `start` up to, not including, `end`. */
+  constructor(
+    data: readonly Item[],
+    direction: PageRequest['direction'],
+    infoOf: (start: number, end: number) => PageInfo,
+  ) {
+    this.page_info = infoOf(0, data.length);
+    this.data = data;
+    this.#direction = direction;
+    this.#infoOf = infoOf;
+  }
+
+  /**
+   * The JSON, with its cursors sealed. The items that are too many are those farthest from where the page
+   * starts, so that the next page in the same direction begins with them. One item is always there.
+   */
+  toText(seal: CursorSeal): string {
+    const isForward = this.#direction === 'next';
+    const texts: string[] = [];
+    let bytes = 0;
+    for (const item of isForward ? this.data : this.data.toReversed()) {
+      const text = JSON.stringify(item);
+      bytes += Buffer.byteLength(text);
+      if (bytes > MOST_PAGE_BYTES && texts.length > 0) break;
+      texts.push(text);
+    }
+    if (!isForward) texts.reverse();
+    const start = isForward ? 0 : this.data.length - texts.length;
+    const isWhole = texts.length === this.data.length;
+    const info = isWhole ? this.page_info : this.#infoOf(start, start + texts.length);
+    const { next_page_url, previous_page_url } = info;
+    const pageInfo = {
+      ...info,
+      next_page_url: sealed(next_page_url, seal),
+      previous_page_url: sealed(previous_page_url, seal),
+    };
+    return `{"object":"list","page_info":${JSON.stringify(pageInfo)},"data":[${texts.join(',')}]}`;
+  }
+}
+
+/** Replaces the sealed cursor of a list's query by what `readPage` reads. Throws ApiError `parameter_invalid` (param cursor). */
+export function openCursor(query: unknown, seal: CursorSeal): void {
+  const parameters = query as { cursor?: unknown; readonly page?: unknown };
+  if (typeof parameters.cursor !== 'string' || parameters.page !== undefined) return;
+  parameters.cursor = seal.open(parameters.cursor);
+}
+
+/** `withCursor` has put the cursor at the end. */
+function sealed(url: string | null, seal: CursorSeal): string | null {
+  if (url === null) return null;
+  const start = url.lastIndexOf('=') + 1;
+  return url.slice(0, start) + seal.seal(url.slice(start));
+}
+
+/** What one answer may hold in memory for a client that does not read; a row is 240 kB at most. */
+const MOST_PAGE_BYTES = 1024 * 1024;
 
 const PAGE_PARAMETERS = {
   cursor: Type.Optional(Type.String()),
@@ -196,11 +261,6 @@ const KEY_CHECKS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
   text: (value) => typeof value === 'string' && isCleanText(value),
   integer: (value) => Number.isSafeInteger(value),
 };
-
-function badCursor(): ApiError {
-  const message = 'The cursor is broken, or belongs to other filters.';
-  return new ApiError('parameter_invalid', message, { param: 'cursor' });
-}
 
 /** Short, and the same whatever the order of the fields. */
 function hashOf(filters: readonly unknown[]): string {

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import type { Authenticator } from '../access/authenticate.ts';
 import type { Idempotency } from '../access/idempotency.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ApiError } from '../protocol/errors.ts';
+import { CursorSeal } from './cursor-seal.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import type { Exchange, RequestHandler } from './exchange.ts';
 import { Failures } from './failure.ts';
@@ -22,6 +24,8 @@ export interface HttpOptions {
   /** By address, before authentication. Leave it out where nothing is limited: reading an address has its price. */
   readonly addressLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
+  /** What cursors of lists are signed with, the same on every node; without, they are good for this process alone. */
+  readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
   readonly log: Logger;
   readonly docsUrl: string;
@@ -41,6 +45,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly limiter: Limiter | undefined;
   readonly addressLimiter: Limiter | undefined;
   readonly idempotency: HttpOptions['idempotency'];
+  readonly cursors: CursorSeal;
   readonly log: Logger;
 
   readonly #router = new Router<Endpoint>();
@@ -54,6 +59,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.limiter = options.limiter;
     this.addressLimiter = options.addressLimiter;
     this.idempotency = options.idempotency;
+    this.cursors = new CursorSeal(options.cursorSecret ?? randomBytes(32).toString('base64url'));
     this.log = options.log;
     this.#publicTable = new PublicTable(options.publicRoutes ?? {});
     this.#metrics = options.metrics;
@@ -92,6 +98,10 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
     if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
     if (status === 401) exchange.setHeader('WWW-Authenticate', 'Bearer');
+    if (status === 426) {
+      exchange.setHeader('Upgrade', 'websocket');
+      exchange.setHeader('Connection', 'Upgrade');
+    }
     this.answer(exchange, status, this.failures.toBody(error), label);
   }
 

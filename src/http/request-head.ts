@@ -1,3 +1,5 @@
+import { ApiError } from '../protocol/errors.ts';
+
 /**
  * What the pipeline needs of a request's first lines, copied while uWebSockets.js still has them. A header
  * that was not sent is undefined.
@@ -38,30 +40,33 @@ export interface IncomingRequest {
 }
 
 /**
- * Copies the head, or says in one sentence why the request must not be served at all. The library's
- * parser lets through what proxies read differently (libraries.md, uWebSockets.js): two lengths, two hosts,
- * any Transfer-Encoding. Whoever gets a reason answers 400 and cuts the connection before a byte more is
- * parsed, so that what hides behind such a request never runs (RFC 9112, 3.2 and 6.3).
+ * Copies the head, or returns why the request must not be served at all: it is answered with that, and its
+ * connection is cut before a byte more is parsed, so that what hides behind such a request never runs (RFC 9112,
+ * 3.2 and 6.3). The library's parser lets through what proxies read differently: two lengths, two hosts, any
+ * Transfer-Encoding.
  */
-export function readHead(request: IncomingRequest): RequestHead | string {
+export function readHead(request: IncomingRequest): RequestHead | ApiError {
   headers.reset();
   request.forEach(headers.read);
-  if (headers.problem !== undefined) return headers.problem;
+  if (headers.problem !== undefined) return unreadable(headers.problem);
 
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery() ?? '';
-  if (!isMethod(method)) return 'The method is not one.';
+  if (method.length + path.length + query.length + headers.bytes > MOST_HEAD_BYTES) return headTooLarge();
+  if (!isMethod(method)) return unreadable('The method is not one.');
   if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
-    return 'The request target has characters that must be percent-encoded.';
+    return unreadable('The request target has characters that must be percent-encoded.');
   }
-  if (!isHost(headers.host)) return 'The Host header is not valid.';
+  if (!isHost(headers.host)) return unreadable('The Host header is not valid.');
 
   const { contentLength: announced } = headers;
-  if (announced !== undefined && !LENGTH.test(announced)) return 'The Content-Length header is not a number.';
+  if (announced !== undefined && !LENGTH.test(announced)) {
+    return unreadable('The Content-Length header is not a number.');
+  }
   const contentLength = announced === undefined ? 0 : Number(announced);
   const mayHaveBody = !BODILESS.has(method);
-  if (contentLength > 0 && !mayHaveBody) return `A ${method} request must not have a body.`;
+  if (contentLength > 0 && !mayHaveBody) return unreadable(`A ${method} request must not have a body.`);
 
   return {
     method,
@@ -81,6 +86,17 @@ export function readHead(request: IncomingRequest): RequestHead | string {
     closes: headers.closes || (mayHaveBody && announced === undefined),
   };
 }
+
+function unreadable(message: string): ApiError {
+  return new ApiError('invalid_format', message);
+}
+
+function headTooLarge(): ApiError {
+  return new ApiError('head_too_large', `Request line and headers are larger than ${MOST_HEAD_BYTES} bytes.`);
+}
+
+/** Cookies of other applications on the same host and a token fit well. */
+export const MOST_HEAD_BYTES = 16 * 1024;
 
 /** Methods whose body has no meaning (RFC 9110, 9.3): one that is sent is somebody else's request. */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
@@ -122,6 +138,8 @@ class HeaderReader {
   contentType: string | undefined;
   contentLength: string | undefined;
   closes = false;
+  /** With the four that stand between and behind names and values. */
+  bytes = 0;
   problem: string | undefined;
 
   reset(): void {
@@ -136,10 +154,12 @@ class HeaderReader {
     this.contentType = undefined;
     this.contentLength = undefined;
     this.closes = false;
+    this.bytes = 0;
     this.problem = undefined;
   }
 
   readonly read = (name: string, value: string): void => {
+    this.bytes += name.length + value.length + 4;
     switch (name) {
       case 'host':
         this.host = this.#once(name, this.host, value);

@@ -7,10 +7,12 @@ import type { Logger } from '../log.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { parseObject } from '../protocol/validation.ts';
 import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.ts';
+import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
 import type { Failures } from './failure.ts';
 import type { AllowedOrigins } from './origins.ts';
+import { openCursor, Page } from './pagination.ts';
 import { Answer, type Call, type Remember, type Reply, type Route } from './route.ts';
 import type { Match } from './router.ts';
 
@@ -24,6 +26,7 @@ export interface RunHost {
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
   readonly origins: AllowedOrigins;
   readonly failures: Failures;
+  readonly cursors: CursorSeal;
   readonly log: Logger;
   /** Undefined where there is nothing at this path. */
   find(path: string): Match<Endpoint> | undefined;
@@ -166,6 +169,7 @@ export class RequestRun implements BodyReceiver {
 
   #readQuery(): void {
     this.#query = this.#endpoint!.readQuery(this.#exchange.head.query);
+    openCursor(this.#query, this.#http.cursors);
     this.#exchange.whenBody(this);
   }
 
@@ -238,6 +242,7 @@ export class RequestRun implements BodyReceiver {
     const isAnswer = reply instanceof Answer;
     const status = isAnswer ? reply.status : this.#endpoint!.route.status;
     const value = isAnswer ? reply.value : reply;
+    if (value instanceof Page) return { status, body: value.toText(this.#http.cursors) };
     return { status, body: Buffer.isBuffer(value) ? value : JSON.stringify(value) };
   }
 

@@ -1,16 +1,9 @@
-import {
-  App,
-  type HttpRequest,
-  type HttpResponse,
-  SSLApp,
-  type TemplatedApp,
-  us_listen_socket_close,
-  us_socket_local_port,
-} from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../protocol/errors.ts';
 import { Exchange, type ExchangeHost, type ExchangeLimits, type RequestHandler } from './exchange.ts';
 import { type RequestHead, readHead } from './request-head.ts';
+import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './uws.ts';
 
 export interface HttpServerOptions {
   readonly handler: RequestHandler;
@@ -106,10 +99,10 @@ export class HttpServer implements ExchangeHost {
     this.#pending += 1;
     this.#requests += 1;
     const id = this.#idPrefix + this.#requests.toString(36);
-    if (typeof head !== 'string') return new Exchange(this, response, head, id);
+    if (!(head instanceof ApiError)) return new Exchange(this, response, head, id);
 
     const exchange = new Exchange(this, response, UNREADABLE, id);
-    this.#handler.cut(exchange, new ApiError('invalid_format', head));
+    this.#handler.cut(exchange, head);
     return undefined;
   }
 
@@ -145,7 +138,7 @@ const TICK_MS = 100;
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. The types know neither it nor this call. */
 const LISTEN_EXCLUSIVE_PORT = 1;
-type ListenSocket = Parameters<typeof us_listen_socket_close>[0];
+type ListenSocket = us_listen_socket;
 type ListenExclusively = (
   host: string,
   port: number,

@@ -68,6 +68,18 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     message: 'Must be one of: held, released.',
     param: 'legal_hold',
   },
+  head_too_large: {
+    when: 'The request line and the headers are larger than 16 KiB together.',
+    remedy: 'Send fewer or shorter headers and parameters. The connection is closed.',
+    message: 'Request line and headers are larger than 16384 bytes.',
+    param: null,
+  },
+  upgrade_required: {
+    when: 'GET /v1/realtime was called without asking for a WebSocket.',
+    remedy: 'Open a WebSocket there; a proxy in front must pass the Upgrade and Connection headers on.',
+    message: 'This endpoint opens a WebSocket. Send an upgrade request.',
+    param: null,
+  },
   payload_too_large: {
     when: 'The request body is larger than 256 KiB.',
     remedy: 'Send less at once; files go through an upload URL.',

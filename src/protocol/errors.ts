@@ -18,6 +18,18 @@ export const ERRORS = {
     status: 413,
     code: 'validation_failed',
   },
+  head_too_large: {
+    type: 'invalid_request_error',
+    transient: false,
+    status: 431,
+    code: 'invalid_format',
+  },
+  upgrade_required: {
+    type: 'invalid_request_error',
+    transient: false,
+    status: 426,
+    code: 'invalid_format',
+  },
   missing_field: { type: 'invalid_request_error', transient: false, status: 400 },
   invalid_format: { type: 'invalid_request_error', transient: false, status: 400 },
   method_not_allowed: { type: 'invalid_request_error', transient: false, status: 405 },

@@ -82,6 +82,7 @@ t.test('idempotency', async (t) => {
     const claim = await claimOf(key);
     t.match(await refused(() => idempotency.begin(SCOPE, key, PRINT)), {
       condition: 'idempotency_in_progress',
+      param: 'Idempotency-Key',
       retryAfterS: 1,
     });
     await claim.release();
@@ -174,7 +175,7 @@ t.test('idempotency', async (t) => {
   });
 
   t.test('keys of no or too many characters', async (t) => {
-    for (const key of ['', 'x'.repeat(256)]) {
+    for (const key of ['', 'x'.repeat(256), 'clé', 'a\tb', 'a\u007f']) {
       t.match(await refused(() => idempotency.begin(SCOPE, key, PRINT)), {
         condition: 'parameter_invalid',
         param: 'Idempotency-Key',

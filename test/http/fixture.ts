@@ -3,6 +3,7 @@ import type { Principal } from '../../src/access/principal.ts';
 import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import type { ExchangeLimits } from '../../src/http/exchange.ts';
+import { defineList, PageQuery, readPage, toList } from '../../src/http/pagination.ts';
 import { createHttp, type HttpOptions } from '../../src/http/pipeline.ts';
 import { Answer, defineRoute, type Route } from '../../src/http/route.ts';
 import { HttpServer } from '../../src/http/server.ts';
@@ -93,6 +94,10 @@ export function principal(changes: Partial<Principal> = {}): Principal {
 /** The bytes of the answer of /v1/big. */
 export const BIG = JSON.stringify({ text: 'x'.repeat(8 * 1024 * 1024) });
 
+/** Of the hundred rows of /v1/rows: 60 kB of JSON, of 20,000 bytes. */
+export const ROW_TEXT = '\u0001'.repeat(10_000);
+const ROWS = defineList('rows', ['integer']);
+
 const CALLERS: Readonly<Record<string, Principal>> = {
   known: principal(),
   looked_up: principal(),
@@ -163,6 +168,25 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
     }),
     defineRoute({ ...get, path: '/v1/things/special', handle: () => ({ special: true }) }),
     defineRoute({ ...get, path: '/v1/newer', since: '1.2.harbor-preview.1', handle: () => ({}) }),
+    defineRoute({
+      ...get,
+      path: '/v1/rows',
+      query: PageQuery({}),
+      handle({ query, url }) {
+        const page = readPage(ROWS, query, {});
+        const { direction, after, fetch } = page;
+        const numbers = Array.from({ length: 100 }, (_, i) => (direction === 'next' ? i : 99 - i));
+        const start = after === null ? 0 : numbers.indexOf(Number(after[0])) + 1;
+        const rows = numbers.slice(start, start + fetch);
+        return toList(
+          rows,
+          page,
+          url,
+          (n) => [n],
+          (n) => ({ n, text: ROW_TEXT }),
+        );
+      },
+    }),
     defineRoute({ ...get, path: '/v1/big', handle: () => Buffer.from(BIG) }),
     defineRoute({
       ...post,

@@ -6,6 +6,7 @@ import type { List } from '../../src/protocol/lists.ts';
 import { compileQuery } from '../../src/protocol/validation.ts';
 import { Random } from '../support/random.ts';
 import { FEED, Feed, PATH, type Row } from './feed.ts';
+import { HEADERS, serve } from './fixture.ts';
 
 t.test('what is there at the start is shown once, in order, while rows come and go', async (t) => {
   for (let seed = 1; seed <= 60; seed++) {
@@ -159,6 +160,71 @@ t.test('page, search and limit', async (t) => {
     refusalOf(() => compileQuery(PageQuery({}))(parseQuery('q=x'))),
     'parameter_unknown q',
   );
+});
+
+t.test('a page ends at 1 MiB, and the next one goes on behind it', async (t) => {
+  const { url } = await serve(t);
+  const read = async (path: string) => {
+    const response = await fetch(url + path, { headers: HEADERS });
+    const text = await response.text();
+    t.ok(Buffer.byteLength(text) < 1.1 * 1024 * 1024, `${path}: ${text.length}`);
+    return JSON.parse(text) as List<{ readonly n: number }>;
+  };
+  const all = Array.from({ length: 100 }, (_, n) => n);
+  let page = await read('/v1/rows?limit=100');
+  const down = page.data.map(({ n }) => n);
+  t.ok(down.length > 5 && down.length < 20, `${down.length} rows`);
+  while (page.page_info.next_page_url !== null) {
+    page = await read(page.page_info.next_page_url);
+    down.push(...page.data.map(({ n }) => n));
+    t.equal(page.page_info.has_prev_page, true);
+  }
+  t.same(down, all);
+  const up = page.data.map(({ n }) => n).reverse();
+  while (page.page_info.previous_page_url !== null) {
+    page = await read(page.page_info.previous_page_url);
+    up.push(...page.data.map(({ n }) => n).reverse());
+  }
+  t.same(up, all.toReversed(), 'and back');
+});
+
+t.test('a cursor is signed', async (t) => {
+  const { url } = await serve(t, { cursorSecret: 'one' });
+  const read = async (base: string, cursor: string) => {
+    const response = await fetch(`${base}/v1/rows?limit=2&cursor=${cursor}`, { headers: HEADERS });
+    const { error, data } = (await response.json()) as {
+      error?: { code: string; param: string };
+      data?: { n: number }[];
+    };
+    return error === undefined ? data!.map(({ n }) => n) : `${error.code} ${error.param}`;
+  };
+  const first = await fetch(`${url}/v1/rows?limit=2`, { headers: HEADERS });
+  const { page_info } = (await first.json()) as List<unknown>;
+  const cursor = page_info.next_page_url!.split('cursor=')[1]!;
+  t.same(await read(url, cursor), [2, 3]);
+
+  const content = Buffer.from(cursor.slice(0, -16), 'base64url').toString();
+  const forge = (text: string) => Buffer.from(text).toString('base64url');
+  const [direction, filters] = JSON.parse(content);
+  const refused = [
+    cursor.slice(0, -16),
+    cursor.slice(0, -1),
+    cursor.slice(1),
+    cursor.slice(-16),
+    `${cursor}A`,
+    forge(JSON.stringify([direction, filters])),
+    forge(JSON.stringify([direction, filters, 50])),
+    forge(JSON.stringify([direction, filters, 50])) + cursor.slice(-16),
+  ];
+  for (const [at, character] of [...cursor].entries()) {
+    refused.push(`${cursor.slice(0, at)}${character === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`);
+  }
+  for (const text of refused) t.equal(await read(url, text), 'parameter_invalid cursor', text);
+
+  const sibling = await serve(t, { cursorSecret: 'one' });
+  t.same(await read(sibling.url, cursor), [2, 3], 'another node takes it');
+  const stranger = await serve(t, { cursorSecret: 'two' });
+  t.equal(await read(stranger.url, cursor), 'parameter_invalid cursor');
 });
 
 function onlyFirst(shown: readonly string[], initial: readonly string[]): string[] {
