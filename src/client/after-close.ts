@@ -1,10 +1,13 @@
 import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/close-codes.ts';
+import type { ErrorObject } from '../protocol/errors.ts';
 
 /** How a connection ended. */
 export interface ConnectionEnd {
   /** 1006 where nobody said goodbye. */
   readonly code: number;
   readonly reason: string;
+  /** Why the server did not accept the caller, where it said so. */
+  readonly error?: ErrorObject;
 }
 
 export interface AfterClose {

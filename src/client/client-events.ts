@@ -1,5 +1,7 @@
-import type { EVENTS, EventFrame } from '../protocol/events.ts';
+import type { EventOf } from '../protocol/event-data.ts';
+import type { EVENTS } from '../protocol/events.ts';
 import type { ConnectionEnd } from './after-close.ts';
+import type { ClientError } from './client-error.ts';
 
 /**
  * `connecting`: on the way · `catching_up`: connected, and something that was missed is still to come ·
@@ -12,8 +14,13 @@ export type FeedEvent = {
   [E in keyof typeof EVENTS]: (typeof EVENTS)[E]['stream'] extends 'actor' ? E : never;
 }[keyof typeof EVENTS];
 
-export type ClientEvents = { readonly [E in FeedEvent]: EventFrame } & {
-  readonly state: ClientState;
+/** What the listeners of each event are called with; those of the feed with the event's data and its whole frame. */
+export type ClientEvents = {
+  readonly [E in FeedEvent]: readonly [data: EventOf<E>['data'], frame: EventOf<E>];
+} & {
+  readonly state: readonly [state: ClientState];
+  /** Something keeps the client from connecting or a request from being answered. */
+  readonly error: readonly [error: ClientError];
   /** It will not connect again: the reason is one that trying again does not change. */
-  readonly end: ConnectionEnd;
+  readonly end: readonly [end: ConnectionEnd];
 };

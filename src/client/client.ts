@@ -1,13 +1,19 @@
 import type { ChatMessage, SendMessageBody } from '../protocol/chat-message.ts';
-import type { CommandResult, Op } from '../protocol/commands.ts';
+import type { CommandFields, CommandResult } from '../protocol/commands.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
 import { EVENTS, type EventFrame } from '../protocol/events.ts';
 import type { ServerFrame } from '../protocol/server-frames.ts';
+import type { CallOptions } from './call-scope.ts';
+import { ClientClosed } from './client-closed.ts';
+import { type ClientError, clientError } from './client-error.ts';
 import type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
-import type { Answer, Connection, Incoming } from './connection.ts';
+import type { Connection, Incoming } from './connection.ts';
 import { type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
 import { Follower } from './follower.ts';
 import { Link, type LinkOptions } from './link.ts';
+import { Listeners } from './listeners.ts';
+import { type PageEvents, watchPage } from './page-events.ts';
+import { type RequestOp, Requests } from './requests.ts';
 import { Rest, type RestOptions } from './rest.ts';
 import { Seen } from './seen.ts';
 import { SharedFeed } from './shared-feed.ts';
@@ -26,21 +32,16 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-/** A request over the socket that was refused, or (`error` null) whose connection ended first. */
-export class RequestFailed extends Error {
-  readonly error: ErrorObject | null;
-
-  constructor(error: ErrorObject | null) {
-    super(error?.message ?? 'the connection ended before the answer');
-    this.name = 'RequestFailed';
-    this.error = error;
-  }
+export interface ClientOptions extends LinkOptions, RestOptions {
+  readonly page: PageEvents | undefined;
 }
 
 /** One caller's live view of its conversations, over as many connections as it takes. */
 export class Client {
   readonly #link: Link;
   readonly #rest: Rest;
+  readonly #requests: Requests;
+  readonly #closing = new AbortController();
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers that are behind their feed. */
@@ -48,16 +49,29 @@ export class Client {
   /** What each connection has agreed to send: whatever else it still sends was for a feed before. */
   readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new Seen();
-  readonly #listeners = new Map<string, Set<(value: never) => void>>();
+  readonly #listeners = new Listeners<ClientEvents>();
   /** Everything that changed before it has been handed over. */
   #cursor: string | undefined;
   #resuming = false;
   #isClosed = false;
   #state: ClientState = 'connecting';
 
-  constructor(options: LinkOptions & RestOptions) {
-    this.#timing = options.timing;
-    this.#rest = new Rest(options);
+  constructor(options: ClientOptions) {
+    const { timing, page, credential } = options;
+    const { signal: closing } = this.#closing;
+    const failed = (error: ClientError) => this.#listeners.emit('error', error);
+    credential.onFailed = (error) => failed(clientError('token_source', true, error));
+    this.#timing = timing;
+    this.#rest = new Rest(options, { closing, failed });
+    this.#requests = new Requests({
+      timing,
+      closing,
+      current: () => this.#link.current,
+      isCaughtUp: (conversationId) => {
+        const feed = this.#feeds.get(conversationId);
+        return feed === undefined || !this.#unsettled.has(feed);
+      },
+    });
     this.#link = new Link(options, {
       attached: (connection, cursor) => this.#attach(connection, cursor),
       received: (connection, frame) => this.#received(connection, frame),
@@ -66,21 +80,28 @@ export class Client {
         for (const feed of this.#feeds.values()) feed.goStale();
       },
       changed: () => this.#changed(),
-      finished: (end) => this.#emit('end', end),
+      failed,
+      finished: (end) => {
+        this.#requests.end();
+        this.#listeners.emit('end', end);
+      },
     });
     this.#link.open();
+    if (page === undefined) return;
+    const unwatch = watchPage(page, () => {
+      this.#link.wake();
+      this.#rest.wake();
+    });
+    closing.addEventListener('abort', unwatch);
   }
 
   get state(): ClientState {
     return this.#state;
   }
 
-  /** Returns what takes the listener away again. */
-  on<E extends keyof ClientEvents>(event: E, listener: (value: ClientEvents[E]) => void): () => void {
-    const listeners = this.#listeners.get(event) ?? new Set();
-    this.#listeners.set(event, listeners);
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+  /** Returns the function that removes the listener. */
+  on<E extends keyof ClientEvents>(event: E, listener: (...args: ClientEvents[E]) => void): () => void {
+    return this.#listeners.add(event, listener);
   }
 
   /**
@@ -114,27 +135,34 @@ export class Client {
     };
   }
 
-  /** Any op of the protocol, such as typing. Rejects with RequestFailed. */
-  request<O extends Op>(op: O, fields: object): Promise<CommandResult<O>> {
-    const { current } = this.#link;
-    return new Promise((resolve, reject) => {
-      const answered = (answer: Answer) => {
-        if (answer.ok) resolve(answer.result as unknown as CommandResult<O>);
-        else reject(new RequestFailed(answer.error));
-      };
-      if (current === undefined) answered({ ok: false, error: null });
-      else current.ask(op, fields, answered);
-    });
+  /**
+   * Typing, presence or a read position, over the socket. Waits for a connection where there is none, 10 s
+   * in all by default, and is repeated where the connection ends before the answer. Rejects with
+   * RequestFailed, as CallOptions say, or with ClientClosed. The presence that was declared last is declared
+   * again on every new connection.
+   */
+  request<O extends RequestOp>(
+    op: O,
+    fields: CommandFields<O>,
+    options: CallOptions = {},
+  ): Promise<CommandResult<O>> {
+    return this.#requests.request(op, fields, options);
   }
 
-  /** Over REST, tried again until it is answered, once in effect. Rejects as Rest.send does. */
-  send(conversationId: string, body: string | SendMessageBody): Promise<ChatMessage> {
-    return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body);
+  /** Over REST, tried again until it is answered, aborted or overdue; sent once. Rejects as Rest.send does. */
+  send(
+    conversationId: string,
+    body: string | SendMessageBody,
+    options: CallOptions = {},
+  ): Promise<ChatMessage> {
+    return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body, options);
   }
 
-  /** For good. */
+  /** For good. Rejects whatever is pending with ClientClosed. */
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#closing.abort(new ClientClosed());
     this.#link.close();
   }
 
@@ -174,6 +202,8 @@ export class Client {
       this.#resume(connection, known, this.#cursor, cursor);
     }
     this.#cursor ??= cursor;
+    this.#requests.attached(connection);
+    this.#rest.wake();
     this.#check();
   }
 
@@ -237,7 +267,7 @@ export class Client {
   #receiveEvent(connection: Connection, frame: EventFrame): void {
     const { conversation_id: id, event } = frame;
     if (EVENTS[event]?.stream !== 'actor') this.#sentBy(connection, id ?? '')?.receive(frame);
-    else if (isNewsOf(this.#own, frame)) this.#emit(event as FeedEvent, frame);
+    else if (isNewsOf(this.#own, frame)) this.#emitFeed(frame);
   }
 
   #receiveFrame(connection: Connection, frame: ServerFrame): void {
@@ -360,6 +390,7 @@ export class Client {
 
   #check(): void {
     if (this.#isSettled) this.#link.settled();
+    this.#requests.flush();
     this.#changed();
   }
 
@@ -367,7 +398,7 @@ export class Client {
     const state = this.#currentState();
     if (state === this.#state) return;
     this.#state = state;
-    this.#emit('state', state);
+    this.#listeners.emit('state', state);
   }
 
   #currentState(): ClientState {
@@ -381,10 +412,10 @@ export class Client {
     return phase === 'opening' ? 'connecting' : 'offline';
   }
 
-  #emit<E extends keyof ClientEvents>(event: E, value: ClientEvents[E]): void {
-    for (const listener of this.#listeners.get(event) ?? []) {
-      (listener as (value: ClientEvents[E]) => void)(value);
-    }
+  /** The frame's type follows from the event's name, which the compiler cannot connect over a union. */
+  #emitFeed({ event, data, ...frame }: EventFrame): void {
+    const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
+    this.#listeners.emit(event as FeedEvent, ...args);
   }
 }
 

@@ -1,22 +1,27 @@
 import { CURRENT_VERSION } from '../protocol/versions.ts';
+import { baseUrlOf } from './base-url.ts';
 import { Client } from './client.ts';
 import type { SocketConstructor } from './connection.ts';
-import { Credential, type TokenSource } from './credential.ts';
+import { Credential } from './credential.ts';
+import { type PageEvents, platformPage } from './page-events.ts';
+import { askSource, type Source } from './source.ts';
 import { SYSTEM_TIMING, type Timing } from './timing.ts';
 
 export interface ConnectOptions {
-  /** Where Parley is, such as `https://chat.example`; a function is asked before each connection. */
-  readonly url: string | (() => string | Promise<string>);
+  /** The server's address, such as `https://chat.example`; a function is called before each connection and request. */
+  readonly url: string | Source;
   readonly account: string;
   /** An API key or token that does not have to be replaced. Either this or `getToken`. */
   readonly token?: string;
-  /** A valid token: asked at first, before one expires, and when the server no longer takes the last one. */
-  readonly getToken?: TokenSource;
+  /** Returns a valid token: called at first, before one expires, and when the server no longer accepts the last one. */
+  readonly getToken?: Source;
   /** Value of Service-Version. */
   readonly version?: string;
   /** Default: the platform's own, as with `fetch`. */
   readonly WebSocket?: SocketConstructor;
   readonly fetch?: typeof fetch;
+  /** Default: the page's own events, in a browser. */
+  readonly page?: PageEvents;
   /** Longest wait between two tries, in milliseconds; default 15,000. */
   readonly mostWaitMs?: number;
   readonly timing?: Timing;
@@ -24,18 +29,24 @@ export interface ConnectOptions {
 
 /**
  * Connects, and stays connected until `close()` or until the server says not to come back (event `end`).
- * Throws TypeError where the credential is missing or given twice.
+ * Throws TypeError where the URL, the account or the credential cannot be one.
  */
 export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
+  const timing = rest.timing ?? SYSTEM_TIMING;
+  const base = typeof url === 'function' ? undefined : Promise.resolve(baseUrlOf(url));
+  if (typeof account !== 'string' || !/^[\x21-\x7e]+$/.test(account)) {
+    throw new TypeError('account must be the id of an account, such as acc_….');
+  }
   return new Client({
-    origin: typeof url === 'string' ? () => url : url,
+    origin: () => base ?? askSource('url_source', url as Source, baseUrlOf, timing),
     account,
     version: version ?? CURRENT_VERSION,
-    credential: new Credential({ token, getToken }),
+    credential: new Credential({ token, getToken, timing }),
     WebSocket: rest.WebSocket ?? WebSocket,
     // Browsers refuse to call it as a method of something else.
     fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
+    page: rest.page ?? platformPage(),
     mostWaitMs: rest.mostWaitMs ?? 15_000,
-    timing: rest.timing ?? SYSTEM_TIMING,
+    timing,
   });
 }

@@ -56,6 +56,8 @@ export class Connection {
   #stopWatch: () => void = () => {};
   #stopPace: (() => void) | undefined;
   #ended = false;
+  /** Why the server did not accept the credential; its close frame follows. */
+  #refusal: ErrorObject | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -63,7 +65,7 @@ export class Connection {
     this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
     // Node's own says nothing further of a handshake that failed; elsewhere a close without a code follows.
-    this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'the connection failed' }));
+    this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
   }
 
@@ -99,8 +101,9 @@ export class Connection {
         // One heartbeat late is a busy network, more is a dead one.
         this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
         const { credential } = this.#options;
-        // Refused: the server closes the socket, and its code says what to do.
-        this.ask('authenticate', credential, () => {});
+        this.ask('authenticate', credential, (answer) => {
+          if (!answer.ok && answer.error !== null) this.#refusal = answer.error;
+        });
         return;
       }
       case 'reply':
@@ -138,7 +141,7 @@ export class Connection {
     this.#stopWatch();
     this.#stopWatch = this.#options.timing.after(this.#silenceMs, () => {
       this.#socket.close();
-      this.#end({ code: 1006, reason: 'nothing came any more' });
+      this.#end({ code: 1006, reason: 'The server fell silent.' });
     });
   }
 
@@ -149,7 +152,8 @@ export class Connection {
     this.#stopPace?.();
     for (const answered of this.#replies.values()) answered(LOST);
     this.#replies.clear();
-    this.#options.listener.ended(this, end);
+    const refusal = this.#refusal === undefined ? {} : { error: this.#refusal };
+    this.#options.listener.ended(this, { ...end, ...refusal });
   }
 }
 

@@ -1,6 +1,12 @@
 import type { ChatMessage } from '../protocol/chat-message.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
-import type { MessageDelta, MessageReset, MessageSnapshot, StreamSeal } from '../protocol/event-data.ts';
+import type {
+  EventOf,
+  MessageDelta,
+  MessageReset,
+  MessageSnapshot,
+  StreamSeal,
+} from '../protocol/event-data.ts';
 import type { EventFrame } from '../protocol/events.ts';
 import { Seen } from './seen.ts';
 import { isSealed, StreamText } from './stream-text.ts';
@@ -25,7 +31,7 @@ export interface ConversationHandlers {
   /** Its end, with `onUpdate` behind it. `matched` false: pieces were missing, and only that body is the text. */
   onWritten?(written: { readonly messageId: string; readonly matched: boolean }): void;
   /** Anything else of the conversation: drafts, participants, typing. Durable events come once. */
-  onEvent?(frame: EventFrame): void;
+  onEvent?(frame: EventOf): void;
   /** Everything up to this number is there. */
   onComplete?(through: number): void;
   /** Away for too long: messages still come one by one, but changes of older ones may be missing. Load anew what is shown. */
@@ -200,7 +206,7 @@ export class ConversationFeed {
     if (frame.event === 'draft.created' || frame.event === 'draft.updated') {
       this.#receiveDraft(frame.data as Message);
     }
-    this.handlers.onEvent?.(frame);
+    this.handlers.onEvent?.(frame as EventOf);
   }
 
   /** Drafts are written live too. */

@@ -1,30 +1,62 @@
-/** Who the client is: a key or token for good, or tokens that are asked for when one is needed. */
+import { askSource, type Source, type SourceFailed } from './source.ts';
+import type { Timing } from './timing.ts';
+
+export interface CredentialOptions {
+  readonly token?: string | undefined;
+  readonly getToken?: Source | undefined;
+  readonly timing: Pick<Timing, 'after'>;
+}
+
+/** A key or token that stays the same, or tokens that are requested when one is needed. */
 export class Credential {
   readonly renewable: boolean;
-  readonly #get: () => string | Promise<string>;
-  #current: Promise<string> | undefined;
+  /** Called once for each failure of `getToken`, however many callers wait for the token. */
+  onFailed: (error: SourceFailed) => void = () => {};
+  readonly #ask: () => Promise<string>;
+  #pending: Promise<string> | undefined;
+  #token: string | undefined;
 
-  constructor({ token, getToken }: { token?: string | undefined; getToken?: TokenSource | undefined }) {
-    if ((token === undefined) === (getToken === undefined)) throw new TypeError('give a token or getToken');
+  /** Throws TypeError where neither or both are given, or the token is none. */
+  constructor({ token, getToken, timing }: CredentialOptions) {
+    if ((token === undefined) === (getToken === undefined)) {
+      throw new TypeError('Give either token or getToken.');
+    }
+    if (getToken !== undefined && typeof getToken !== 'function') {
+      throw new TypeError('getToken must be a function.');
+    }
     this.renewable = getToken !== undefined;
-    this.#get = getToken ?? (() => token!);
+    this.#token = getToken === undefined ? requireToken(token) : undefined;
+    this.#ask = () => askSource('token_source', getToken!, requireToken, timing);
   }
 
-  /** Rejects with what the source throws; it is asked again the next time. */
+  /** Rejects with SourceFailed; the next call asks again. */
   current(): Promise<string> {
-    this.#current ??= Promise.resolve()
-      .then(this.#get)
-      .catch((error: unknown) => {
-        this.#current = undefined;
-        throw error;
-      });
-    return this.#current;
+    if (this.#token !== undefined) return Promise.resolve(this.#token);
+    this.#pending ??= this.#renew().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
   }
 
-  /** The one in hand is of no use any more. */
-  expired(): void {
-    this.#current = undefined;
+  /** This token is of no use any more. No-op for a credential that cannot be renewed, or where another token has replaced it. */
+  expired(token = this.#token): void {
+    if (this.renewable && token === this.#token) this.#token = undefined;
+  }
+
+  async #renew(): Promise<string> {
+    try {
+      this.#token = await this.#ask();
+      return this.#token;
+    } catch (error) {
+      this.onFailed(error as SourceFailed);
+      throw error;
+    }
   }
 }
 
-export type TokenSource = () => string | Promise<string>;
+/** What can stand in a header: fetch would throw for anything else, at every try. */
+function requireToken(token: unknown): string {
+  if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
+  const shown = typeof token === 'string' ? 'a string that is empty or has blanks' : String(token);
+  throw new TypeError(`The token must be a string without blanks, not ${shown}.`);
+}

@@ -1,5 +1,6 @@
 import type { EventFrame } from '../protocol/events.ts';
 import { ConversationFeed, type ConversationHandlers, type FeedHost } from './conversation-feed.ts';
+import { isolate } from './listeners.ts';
 import type { Page } from './rest.ts';
 
 export interface FollowerOptions {
@@ -71,15 +72,7 @@ export class Follower extends ConversationFeed {
 function isolated(handlers: ConversationHandlers): ConversationHandlers {
   const entries = Object.entries(handlers as object).filter(([, handler]) => typeof handler === 'function');
   const guarded = entries.map(([name, handler]: [string, (value: unknown) => void]) => {
-    const call = (value: unknown) => {
-      try {
-        handler.call(handlers, value);
-      } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    };
+    const call = (value: unknown) => isolate(() => handler.call(handlers, value));
     return [name, call] as const;
   });
   return Object.fromEntries(guarded) as unknown as ConversationHandlers;

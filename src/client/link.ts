@@ -1,15 +1,16 @@
-import { CURRENT_VERSION } from '../protocol/versions.ts';
 import { afterClose, type ConnectionEnd } from './after-close.ts';
 import { Backoff } from './backoff.ts';
+import { type ClientError, clientError, reasonOfEnd } from './client-error.ts';
 import { Connection, type ConnectionListener, type Incoming, type SocketConstructor } from './connection.ts';
 import type { Credential } from './credential.ts';
+import { SourceFailed } from './source.ts';
 import type { Timing } from './timing.ts';
 
 export interface LinkOptions {
-  /** http: or https:, without a path. */
-  readonly origin: () => string | Promise<string>;
+  /** http: or https:, without a trailing slash. Rejects with SourceFailed. */
+  readonly origin: () => Promise<string>;
   readonly account: string;
-  readonly version?: string | undefined;
+  readonly version: string;
   readonly credential: Credential;
   readonly WebSocket: SocketConstructor;
   /** Longest wait between two tries, in milliseconds. */
@@ -26,6 +27,8 @@ export interface LinkListener {
   cursorRefused(): void;
   /** `phase` may be another. */
   changed(): void;
+  /** Connecting failed, or the current connection was lost. Failures of the token's source are the credential's to report. */
+  failed(error: ClientError): void;
   /** It will not connect again. */
   finished(end: ConnectionEnd): void;
 }
@@ -44,6 +47,8 @@ export class Link {
   #leaving: Connection | undefined;
   /** Takes the next try back. */
   #stopWaiting: (() => void) | undefined;
+  /** The wait is ours, so it may be cut short; not one that the server asked for. */
+  #mayWake = false;
   #attempts = 0;
   /** Tries in a row to leave the current connection. */
   #failedMoves = 0;
@@ -72,12 +77,22 @@ export class Link {
   open(): void {
     const attempt = ++this.#attempts;
     this.#stopWaiting = undefined;
-    this.#connect(attempt).catch(() => {
-      // There was no credential to be had.
-      if (!this.#over && attempt === this.#attempts) this.#wait(this.#backoff.next());
+    this.#connect(attempt).catch((error: unknown) => {
+      if (this.#over || attempt !== this.#attempts) return;
+      this.#wait(this.#backoff.next(), true);
+      if (error instanceof SourceFailed && error.reason === 'url_source') {
+        this.#listener.failed(clientError('url_source', true, error));
+      }
       this.#listener.changed();
     });
     this.#listener.changed();
+  }
+
+  /** The network is back, or the page is in front: the next try is made now, unless the server asked for the wait. */
+  wake(): void {
+    if (this.#stopWaiting === undefined || !this.#mayWake || this.#over) return;
+    this.#stopWaiting();
+    this.open();
   }
 
   /** Everything is there: the connection before is of no use any more. */
@@ -100,7 +115,7 @@ export class Link {
   }
 
   async #connect(attempt: number): Promise<void> {
-    const { origin, account, version = CURRENT_VERSION, credential, WebSocket, timing } = this.#options;
+    const { origin, account, version, credential, WebSocket, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
     if (this.#over || attempt !== this.#attempts || this.#opening !== undefined) return;
     const url = `${base.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/realtime`;
@@ -112,8 +127,8 @@ export class Link {
       const connection = { url, WebSocket, credential: { token, account, version }, timing, listener };
       this.#opening = new Connection(connection);
     } catch (error) {
-      // An address that is none: trying again cannot help.
-      this.#finish({ code: 1006, reason: String(error) });
+      // The platform refuses the address, such as ws: on a page that came over https:.
+      this.#finish({ code: 1006, reason: String(error) }, 'url_rejected');
     }
   }
 
@@ -128,7 +143,7 @@ export class Link {
       return;
     }
     if (connection === this.#current) {
-      if (frame.type === 'goaway') this.#wait(frame.reconnect_in_ms);
+      if (frame.type === 'goaway') this.#wait(frame.reconnect_in_ms, false);
       if (frame.type === 'auth_expiring') this.#refresh(connection);
     }
     this.#listener.received(connection, frame);
@@ -144,27 +159,31 @@ export class Link {
     if (connection === this.#opening) this.#opening = undefined;
     if (connection === this.#current) this.#current = undefined;
     if (this.#over) return;
-    this.#goOn(end);
+    this.#goOn(end, isMove);
     // There is no other node: this one waits for us before it stops.
     if (isMove && ++this.#failedMoves % MOST_MOVES === 0) this.reopen();
     this.#listener.changed();
   }
 
-  #goOn(end: ConnectionEnd): void {
+  #goOn(end: ConnectionEnd, isMove: boolean): void {
     const { next, waitMs } = afterClose(end);
     const { credential } = this.#options;
     if (next === 'stop' || (next === 'authenticate' && !credential.renewable)) {
-      this.#finish(end);
+      this.#finish(end, reasonOfEnd(end) ?? 'protocol');
       return;
     }
+    const reason = reasonOfEnd(end);
+    // While the current connection lasts, nothing is lost.
+    if (reason !== undefined && !isMove) this.#listener.failed(clientError(reason, true, end.error ?? end));
     if (next === 'authenticate') credential.expired();
     if (next === 'start_afresh') this.#listener.cursorRefused();
     // On the way to another one already.
-    if (this.#opening === undefined) this.#wait(waitMs + this.#backoff.next());
+    if (this.#opening === undefined) this.#wait(waitMs + this.#backoff.next(), waitMs === 0);
   }
 
-  #wait(ms: number): void {
+  #wait(ms: number, mayWake: boolean): void {
     this.#stopWaiting?.();
+    this.#mayWake = mayWake;
     this.#stopWaiting = this.#options.timing.after(ms, () => this.open());
   }
 
@@ -181,15 +200,18 @@ export class Link {
     credential.current().then(
       (token) =>
         connection.ask('refresh', { token }, (answer) => {
-          if (!answer.ok && answer.error !== null) again();
+          if (answer.ok || answer.error === null) return;
+          this.#listener.failed(clientError('credential_rejected', true, answer.error));
+          again();
         }),
       again,
     );
   }
 
-  #finish(end: ConnectionEnd): void {
-    this.#listener.finished(end);
+  #finish(end: ConnectionEnd, reason: ClientError['reason']): void {
     this.close();
+    this.#listener.failed(clientError(reason, false, end.error ?? end));
+    this.#listener.finished(end);
   }
 }
 

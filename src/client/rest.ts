@@ -2,26 +2,39 @@ import type { ChatMessage, SendMessageBody } from '../protocol/chat-message.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
 import type { List } from '../protocol/lists.ts';
 import { Backoff } from './backoff.ts';
+import { type CallOptions, CallScope } from './call-scope.ts';
+import { type ClientError, clientError } from './client-error.ts';
 import type { Credential } from './credential.ts';
-import { sleep, type Timing } from './timing.ts';
+import { Pauses } from './pauses.ts';
+import { SourceFailed } from './source.ts';
+import type { Timing } from './timing.ts';
 
 export interface RestOptions {
-  /** http: or https:, without a path. */
-  readonly origin: () => string | Promise<string>;
+  /** http: or https:, without a trailing slash. Rejects with SourceFailed. */
+  readonly origin: () => Promise<string>;
   readonly account: string;
   readonly version: string;
   readonly credential: Credential;
   readonly fetch: typeof fetch;
+  /** Longest wait between two tries, in milliseconds. */
+  readonly mostWaitMs: number;
   readonly timing: Timing;
 }
 
-/** REST refused; `error` is null where the answer was none of Parley's. */
+export interface RestHost {
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+  /** A try failed and is followed by another. */
+  failed(error: ClientError): void;
+}
+
+/** The server refused a request; `error` is null where the answer was none of Parley's. */
 export class RestRefused extends Error {
   readonly status: number;
   readonly error: ErrorObject | null;
 
   constructor(status: number, error: ErrorObject | null) {
-    super(error?.message ?? `answered with status ${status}`);
+    super(error?.message ?? `The server answered with status ${status}.`);
     this.name = 'RestRefused';
     this.status = status;
     this.error = error;
@@ -31,75 +44,106 @@ export class RestRefused extends Error {
 /** The few requests that a socket needs beside it. */
 export class Rest {
   readonly #options: RestOptions;
+  readonly #host: RestHost;
+  readonly #pauses: Pauses;
 
-  constructor(options: RestOptions) {
+  constructor(options: RestOptions, host: RestHost) {
     this.#options = options;
+    this.#host = host;
+    this.#pauses = new Pauses(options.timing);
   }
 
   /**
-   * Sends a message, again and again until the server has answered, once in effect: `client_message_id` is
-   * made here unless the body has one. Rejects with RestRefused, or with what fetch throws after five tries.
+   * Sends a message: tries until the server has accepted or definitely refused it. Every try has the same
+   * `client_message_id` (made here unless the body has one), so the message is sent once. Rejects with
+   * RestRefused, as CallOptions say, or with ClientClosed.
    */
-  send(conversationId: string, body: SendMessageBody): Promise<ChatMessage> {
-    const named = { client_message_id: randomId(), ...body };
-    return this.#retry(() =>
-      this.#call<ChatMessage>('POST', `${messagesOf(conversationId)}?include[]=sender`, named),
-    );
+  send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
+    const path = `${messagesOf(conversationId)}?include[]=sender`;
+    const text = JSON.stringify({ client_message_id: randomId(), ...body });
+    return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
 
-  /** Up to 100 messages behind a number, oldest first, with what events carry of them. */
+  /** Up to 100 messages behind a number, oldest first, with what events carry of them. Tries five times. */
   async after(conversationId: string, sequence: number): Promise<Page> {
     const query = `after_sequence=${sequence}&limit=100&include[]=sender&include[]=attachments`;
-    const { data, page_info } = await this.#retry(() =>
-      this.#call<List<ChatMessage>>('GET', `${messagesOf(conversationId)}?${query}`),
-    );
+    const path = `${messagesOf(conversationId)}?${query}`;
+    const { data, page_info } = await this.#retry<List<ChatMessage>>({ path }, {}, READ_TRIES);
     return { messages: data, more: page_info.has_next_page };
   }
 
   message(id: string): Promise<ChatMessage> {
-    const query = 'include[]=sender&include[]=attachments';
-    return this.#retry(() =>
-      this.#call<ChatMessage>('GET', `/v1/messaging/messages/${encodeURIComponent(id)}?${query}`),
-    );
+    const path = `/v1/messaging/messages/${encodeURIComponent(id)}?include[]=sender&include[]=attachments`;
+    return this.#retry<ChatMessage>({ path }, {}, READ_TRIES);
   }
 
-  async #retry<T>(work: () => Promise<T>): Promise<T> {
-    const { timing } = this.#options;
-    const backoff = new Backoff(timing, MOST_WAIT_MS);
-    for (let tries = 1; ; tries++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (tries === MOST_TRIES || !this.#mayPass(error)) throw error;
-        await sleep(timing, backoff.next() + (error instanceof Delayed ? error.waitMs : 0));
+  /** The network is back: tries that wait are made now. */
+  wake(): void {
+    this.#pauses.wake();
+  }
+
+  async #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
+    const { timing, credential, mostWaitMs } = this.#options;
+    const scope = new CallScope(timing, options, this.#host.closing);
+    const { signal } = scope;
+    const backoff = new Backoff(timing, mostWaitMs);
+    let isTokenFresh = false;
+    try {
+      for (let tries = 1; ; tries++) {
+        signal.throwIfAborted();
+        try {
+          return (await this.#try(call, signal)) as T;
+        } catch (error) {
+          signal.throwIfAborted();
+          const isTokenRefused = error instanceof RestRefused && error.status === 401;
+          if (isTokenRefused ? isTokenFresh || !credential.renewable : !mayPass(error)) throw error;
+          if (tries >= mostTries) throw error;
+          this.#report(error);
+          // A token that was refused is replaced at once; its successor is refused for good.
+          isTokenFresh = isTokenRefused;
+          if (isTokenRefused) continue;
+          const leastMs = error instanceof Postponed ? error.retryAfterMs : 0;
+          await this.#pauses.wait({ leastMs, ms: backoff.next() }, signal);
+        }
       }
+    } finally {
+      scope.end();
     }
   }
 
-  /** What fetch itself throws is the network's. */
-  #mayPass(error: unknown): boolean {
-    if (!(error instanceof RestRefused)) return true;
-    if (error.status === 401) return this.#options.credential.renewable;
-    return error.error?.is_transient ?? error.status >= 500;
+  /** One request, within 30 s: a connection whose other side has vanished may stay open for minutes. */
+  async #try({ method = 'GET', path, body }: Call, parent: AbortSignal): Promise<unknown> {
+    const { origin, account, version, credential, fetch, timing } = this.#options;
+    const [base, token] = await Promise.all([origin(), credential.current()]);
+    const scope = new CallScope(timing, { timeoutMs: TRY_MS }, parent);
+    try {
+      const response = await fetch(`${base}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'service-version': version,
+          'service-account': account,
+          'content-type': 'application/json',
+        },
+        ...(body === undefined ? {} : { body }),
+        signal: scope.signal,
+      });
+      const answer = parsed(await response.text());
+      if (response.ok && answer !== null) return answer;
+      if (response.status === 401) credential.expired(token);
+      const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
+      throw new Postponed(response.status, errorIn(answer), retryAfterS > 0 ? retryAfterS * 1_000 : 0);
+    } finally {
+      scope.end();
+    }
   }
 
-  async #call<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> {
-    const { origin, account, version, credential, fetch } = this.#options;
-    const response = await fetch(`${await origin()}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${await credential.current()}`,
-        'service-version': version,
-        'service-account': account,
-        'content-type': 'application/json',
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const answer: unknown = await response.json().catch(() => null);
-    if (response.ok && answer !== null) return answer as T;
-    if (response.status === 401) credential.expired();
-    const waitMs = Number(response.headers.get('retry-after') ?? 0) * 1_000;
-    throw new Delayed(response.status, errorIn(answer), waitMs);
+  #report(error: unknown): void {
+    // The credential reports its own failures, once for all that wait for it.
+    if (error instanceof SourceFailed && error.reason === 'token_source') return;
+    const thrown = error instanceof Error ? error : new Error(String(error));
+    const shown = thrown instanceof RestRefused ? (thrown.error ?? thrown) : thrown;
+    this.#host.failed(clientError(reasonOf(error), true, shown));
   }
 }
 
@@ -108,12 +152,45 @@ export interface Page {
   readonly more: boolean;
 }
 
-class Delayed extends RestRefused {
-  readonly waitMs: number;
+interface Call {
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: string;
+}
 
-  constructor(status: number, error: ErrorObject | null, waitMs: number) {
+class Postponed extends RestRefused {
+  readonly retryAfterMs: number;
+
+  constructor(status: number, error: ErrorObject | null, retryAfterMs: number) {
     super(status, error);
-    this.waitMs = waitMs;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** What fetch itself throws is the network's. A success that is not Parley's JSON comes from something in between. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof RestRefused)) return true;
+  return (
+    error.error?.is_transient ?? (error.status < 400 || error.status >= 500 || PASSING.has(error.status))
+  );
+}
+
+function reasonOf(error: unknown): ClientError['reason'] {
+  if (error instanceof SourceFailed) return error.reason;
+  if (!(error instanceof RestRefused)) return 'network';
+  if (error.status === 401) return 'credential_rejected';
+  if (error.status < 400) return 'protocol';
+  return PASSING.has(error.status) || error.status === 503 ? 'server_busy' : 'server_error';
+}
+
+/** Request Timeout, Too Early, Too Many Requests: of proxies too, whose answers have no error object. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+
+function parsed(text: string): object | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 
@@ -132,5 +209,5 @@ function randomId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const MOST_TRIES = 5;
-const MOST_WAIT_MS = 10_000;
+const READ_TRIES = 5;
+const TRY_MS = 30_000;

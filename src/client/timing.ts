@@ -13,9 +13,3 @@ export const SYSTEM_TIMING: Timing = {
   },
   random: Math.random,
 };
-
-export function sleep(timing: Timing, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    timing.after(ms, resolve);
-  });
-}

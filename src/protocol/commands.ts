@@ -120,9 +120,10 @@ interface Command {
 export type Op = keyof typeof COMMANDS;
 
 /** What a handler gets: the frame past its validator. */
-export type CommandFrame<O extends Op> = { readonly type: O; readonly id: string } & Static<
-  TObject<(typeof COMMANDS)[O]['fields']>
->;
+export type CommandFrame<O extends Op> = { readonly type: O; readonly id: string } & CommandFields<O>;
+
+/** What a client says of an op beside `type` and `id`. */
+export type CommandFields<O extends Op> = Static<TObject<(typeof COMMANDS)[O]['fields']>>;
 
 /** What a reply says; null where the handler sends another frame itself. */
 export type CommandResult<O extends Op> = (typeof COMMANDS)[O]['result'] extends infer R

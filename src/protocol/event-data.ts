@@ -3,7 +3,7 @@ import { Presence, Read, Typing } from './activity.ts';
 import { AgentRun } from './agent-run.ts';
 import { ChatMessage } from './chat-message.ts';
 import { Conversation } from './conversation.ts';
-import type { EventName } from './events.ts';
+import type { EventFrame, EventName } from './events.ts';
 import { MESSAGE_RESULTS } from './message-outcome.ts';
 import { Notification } from './notification.ts';
 import { Participant } from './participant.ts';
@@ -127,3 +127,11 @@ export const EVENT_DATA = {
   presence: { summary: 'Somebody is there, away or gone.', data: Presence },
   read: { summary: 'Somebody has read up to a message.', data: Read },
 } as const satisfies Record<EventName, { readonly summary: string; readonly data: TSchema }>;
+
+/** Event frames with the type of their data: comparing `event` narrows it. */
+export type EventOf<E extends EventName = EventName> = {
+  readonly [N in E]: Omit<EventFrame, 'event' | 'data'> & {
+    readonly event: N;
+    readonly data: Static<(typeof EVENT_DATA)[N]['data']>;
+  };
+}[E];

@@ -1,7 +1,15 @@
 /** The SDK against the real gateway, over a network that breaks. */
 
 import t from 'tap';
-import { type Client, connect, type Message, type SubscribeOptions } from '../../src/client/index.ts';
+import {
+  type Client,
+  type ClientError,
+  type ConnectionEnd,
+  connect,
+  type Message,
+  type SubscribeOptions,
+} from '../../src/client/index.ts';
+import type { EventOf } from '../../src/protocol/event-data.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -68,7 +76,9 @@ t.test('a backlog, what changes, and what others may not see', async (t) => {
   await until(() => ends.list.length === 1, { what: 'the refusal' });
   t.match(ends.list, [{ code: 'resource_not_found' }]);
   await t.rejects(client.send('cnv_nothing', 'ahoy'), { name: 'RestRefused', status: 404 });
-  await t.rejects(client.request('subscribe', { conversation_id: 'cnv_nothing' }), { name: 'RequestFailed' });
+  await t.rejects(client.request('typing', { conversation_id: 'cnv_nothing', state: 'start' }), {
+    name: 'RequestFailed',
+  });
 });
 
 t.test('what was changed while nobody could connect', async (t) => {
@@ -94,10 +104,61 @@ t.test('what was changed while nobody could connect', async (t) => {
   t.equal(stale, 0, 'nothing has to be loaded anew');
 });
 
-t.test('a credential that is none', async (t) => {
-  const client = open(t, app.baseUrl, 'parley_nobody');
-  const { code } = await new Promise<{ code: number }>((resolve) => client.on('end', resolve));
-  t.equal(code, 4202);
+t.test('a key, an account or a version that is none: which of them it is', async (t) => {
+  for (const [overrides, reason, code, closed] of [
+    [{ token: 'parley_nobody' }, 'credential_rejected', 'invalid_credentials', 4202],
+    [{ account: demo.other_account.account_id }, 'account_rejected', 'resource_not_found', 4202],
+    [{ version: '0.9.harbor' }, 'version_rejected', 'api_version_invalid', 4401],
+  ] as const) {
+    const client = connect({
+      url: app.baseUrl,
+      account: demo.account_id,
+      token: demo.api_key,
+      ...overrides,
+    });
+    t.teardown(() => client.close());
+    const errors: ClientError[] = [];
+    client.on('error', (error) => errors.push(error));
+    const end = await new Promise<ConnectionEnd>((resolve) => client.on('end', resolve));
+    t.match(errors, [{ reason, willRetry: false, error: { code } }]);
+    t.match(end, { code: closed, error: { code } });
+  }
+});
+
+t.test('presence is declared again on a new connection, and typing waits for one', async (t) => {
+  const network = await openNetwork(t, app.baseUrl);
+  const [ada, grace] = [demo.users.ada, demo.users.grace];
+  const watcher = open(t, app.baseUrl, grace.access_token);
+  const events: EventOf[] = [];
+  watcher.subscribe(group, { onMessage() {}, onEvent: (event) => events.push(event) });
+  await until(() => watcher.state === 'live', { what: 'live' });
+
+  const client = open(t, network.url, ada.access_token);
+  client.subscribe(group, { onMessage() {} });
+  // Before there is a connection.
+  const declared = client.request('presence', { status: 'away' });
+  await client.request('typing', { conversation_id: group, state: 'start' });
+  await declared;
+  const of = (event: EventOf['event'], state: object) => () =>
+    events.some((one) => one.event === event && isMatch(one.data, { actor_id: ada.id, ...state }));
+  await until(of('presence', { status: 'away' }), { what: 'presence' });
+  await until(of('typing', { state: 'start' }), { what: 'typing' });
+
+  network.target = 'http://127.0.0.1:1';
+  network.cut();
+  await until(() => client.state === 'offline', { what: 'offline' });
+  events.length = 0;
+  const late = client.request('typing', { conversation_id: group, state: 'start' }, { timeoutMs: 60_000 });
+  network.target = app.baseUrl;
+  await late;
+  await until(of('typing', { state: 'start' }), { what: 'typing behind the break' });
+  // A newcomer learns who is there now: only from what the new connection has declared.
+  const newcomer = open(t, app.baseUrl);
+  const shown: EventOf[] = [];
+  newcomer.subscribe(group, { onMessage() {}, onEvent: (event) => shown.push(event) });
+  await until(() => shown.some((one) => one.event === 'presence' && one.data.status === 'away'), {
+    what: 'presence on the new connection',
+  });
 });
 
 function open(t: Teardown, url: string, token = demo.api_key): Client {
@@ -118,4 +179,9 @@ function record() {
     updates: { list: updates, handlers: { onUpdate: (message: Message) => updates.push(message) } },
     ends: { list: ends, handlers: { onEnd: (why: unknown) => ends.push(why) } },
   };
+}
+
+function isMatch(value: object, wanted: Readonly<Record<string, unknown>>): boolean {
+  const fields: Readonly<Record<string, unknown>> = { ...value };
+  return Object.entries(wanted).every(([name, field]) => fields[name] === field);
 }

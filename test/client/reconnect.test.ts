@@ -8,6 +8,7 @@ import {
   type ClientState,
   type ConnectionEnd,
   connect,
+  type SocketConstructor,
   type SubscribeOptions,
   type Timing,
 } from '../../src/client/index.ts';
@@ -177,18 +178,18 @@ t.test('a head that did not come is asked for', async (t) => {
 
 t.test('a token that expires is replaced on the same connection', async (t) => {
   let tokens = 0;
-  const { server } = await follow(t, {}, { token: undefined, getToken: () => `token ${++tokens}` });
+  const { server } = await follow(t, {}, { token: undefined, getToken: () => `token${++tokens}` });
   const socket = await server.socket(1);
   t.match(socket.frames[0], {
     type: 'authenticate',
-    token: 'token 1',
+    token: 'token1',
     account: 'acc_1',
     version: '1.1.harbor',
   });
   socket.say({ type: 'auth_expiring', expires_at: '' });
-  t.match(await socket.ask('refresh'), { token: 'token 2' });
+  t.match(await socket.ask('refresh'), { token: 'token2' });
   socket.close(CLOSE_CODES.token_expired.code);
-  t.match((await server.socket(2)).frames[0], { token: 'token 3' });
+  t.match((await server.socket(2)).frames[0], { token: 'token3' });
 });
 
 t.test('nobody there at first', async (t) => {
@@ -213,10 +214,18 @@ t.test('where trying again is of no use', async (t) => {
     t.equal(ends[0]?.code, code);
     t.equal(client.state, 'offline');
   }
-  const nowhere = connect({ url: 'no address', account: 'acc_1', token: 'token' });
+  class Forbidden {
+    constructor() {
+      throw new Error('mixed content');
+    }
+  }
+  const WebSocket = Forbidden as unknown as SocketConstructor;
+  const nowhere = connect({ url: 'ws://parley.test', account: 'acc_1', token: 'token', WebSocket });
+  const errors: unknown[] = [];
+  nowhere.on('error', (error) => errors.push(error));
   const end = await new Promise<ConnectionEnd>((resolve) => nowhere.on('end', resolve));
   t.equal(end.code, 1006);
-  t.throws(() => connect({ url: '', account: '' }), TypeError);
+  t.match(errors, [{ reason: 'url_rejected', willRetry: false }]);
 });
 
 t.test('what each close code asks for', async (t) => {

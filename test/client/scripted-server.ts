@@ -11,6 +11,8 @@ export class ScriptedServer {
   readonly #server: WebSocketServer;
   /** Called for each frame of a client besides `authenticate` and `pong`. */
   answer: (socket: ScriptedSocket, frame: ClientFrame) => void = (socket, frame) => socket.acknowledge(frame);
+  /** Called for each `authenticate`. */
+  welcome: (socket: ScriptedSocket, frame: ClientFrame) => void = (socket) => socket.ready();
 
   static async start(t: Teardown): Promise<ScriptedServer> {
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
@@ -51,20 +53,20 @@ export class ScriptedSocket {
   known = false;
   closed = false;
   readonly #socket: WebSocket;
+  readonly #id: string;
 
   constructor(socket: WebSocket, server: ScriptedServer) {
     this.#socket = socket;
     const connection_id = `con_${server.sockets.length + 1}`;
+    this.#id = connection_id;
     socket.on('close', () => {
       this.closed = true;
     });
     socket.on('message', (data) => {
       const frame: ClientFrame = JSON.parse(data.toString());
       this.frames.push(frame);
-      if (frame.type === 'authenticate') {
-        this.known = true;
-        this.say({ type: 'ready', actor: {}, account_id: 'acc_1', cursor: connection_id, expires_at: null });
-      } else if (frame.type !== 'pong') server.answer(this, frame);
+      if (frame.type === 'authenticate') server.welcome(this, frame);
+      else if (frame.type !== 'pong') server.answer(this, frame);
     });
     this.say({
       type: 'hello',
@@ -75,16 +77,25 @@ export class ScriptedSocket {
     });
   }
 
+  ready(): void {
+    this.known = true;
+    this.say({ type: 'ready', actor: {}, account_id: 'acc_1', cursor: this.#id, expires_at: null });
+  }
+
   say(frame: object): void {
-    this.#socket.send(JSON.stringify(frame));
+    this.sendText(JSON.stringify(frame));
+  }
+
+  sendText(text: string): void {
+    this.#socket.send(text);
   }
 
   reply(to: ClientFrame, result: object): void {
     this.say({ type: 'reply', id: to.id, ok: true, result });
   }
 
-  refuse(to: ClientFrame, code: string, isTransient = false): void {
-    const error = { code, message: code, is_transient: isTransient, param: null };
+  refuse(to: ClientFrame, code: string, isTransient = false, param: string | null = null): void {
+    const error = { code, message: code, is_transient: isTransient, param };
     this.say({ type: 'reply', id: to.id, ok: false, error });
   }
 

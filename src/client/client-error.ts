@@ -1,0 +1,85 @@
+import { CLOSE_CODES, type CloseReason } from '../protocol/close-codes.ts';
+import type { ErrorObject } from '../protocol/errors.ts';
+import type { ConnectionEnd } from './after-close.ts';
+
+/** Every `reason` of the client's `error` event, and what it means. */
+export const CLIENT_ERRORS = {
+  network: 'The server cannot be reached, or the connection was lost.',
+  server_busy: 'The server is overloaded or limits the rate, and asked the client to wait.',
+  server_error: 'The server failed to handle a request.',
+  url_source: 'The url function threw, rejected, returned no server URL or took longer than 10 s.',
+  url_rejected: 'The platform does not allow a socket to this URL.',
+  token_source: 'getToken threw, rejected, returned no token or took longer than 10 s.',
+  credential_rejected: 'The server does not accept the key or token: unknown, revoked or expired.',
+  account_rejected: 'The credential does not belong to this account, or the account has no subscription.',
+  version_rejected: 'The server does not support this version of the API.',
+  forbidden: 'The caller may not open a socket.',
+  protocol: 'Client and server do not understand each other.',
+} as const;
+
+export type ClientErrorReason = keyof typeof CLIENT_ERRORS;
+
+/** Why the client is not connected, or why a request has to be repeated. */
+export interface ClientError {
+  readonly reason: ClientErrorReason;
+  /** For logs, not for branching. */
+  readonly message: string;
+  /** The server's error object, the close code or what was thrown, where there is one. */
+  readonly error?: ErrorObject | ConnectionEnd | Error;
+  /** False: the client has given up, and `end` follows. */
+  readonly willRetry: boolean;
+}
+
+export function clientError(
+  reason: ClientErrorReason,
+  willRetry: boolean,
+  error?: ErrorObject | ConnectionEnd | Error,
+): ClientError {
+  const detail = error !== undefined && 'message' in error ? error.message : '';
+  const message = detail === '' ? CLIENT_ERRORS[reason] : `${CLIENT_ERRORS[reason]} ${detail}`;
+  return { reason, message, willRetry, ...(error === undefined ? {} : { error }) };
+}
+
+/** Undefined for an end that is part of normal operation. */
+export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason | undefined {
+  if (error?.param === 'Service-Account' || error?.code === 'payment_required') return 'account_rejected';
+  const known = BY_CODE.get(code);
+  if (known !== undefined) return known.reason;
+  return BY_BAND[Math.floor(code / 100)] ?? 'network';
+}
+
+/** A node that stops has announced it; the loss of a cursor is `onStale` of the subscriptions. */
+const BY_CLOSE: Readonly<Record<CloseReason, ClientErrorReason | undefined>> = {
+  going_away: undefined,
+  slow_consumer: 'network',
+  heartbeat_timeout: 'network',
+  rate_limited: 'server_busy',
+  overloaded: 'server_busy',
+  token_expired: 'credential_rejected',
+  authentication_timeout: 'network',
+  credentials_revoked: 'credential_rejected',
+  subject_changed: 'credential_rejected',
+  cursor_invalid: undefined,
+  protocol_error: 'protocol',
+  version_unsupported: 'version_rejected',
+  forbidden: 'forbidden',
+};
+
+/** Closed by the client itself: 1000 to start over, 3000 for a frame that is not JSON. */
+const OWN = [
+  [1000, { reason: undefined }],
+  [3000, { reason: 'protocol' }],
+] as const;
+
+const BY_CODE = new Map<number, { readonly reason: ClientErrorReason | undefined }>([
+  ...OWN,
+  ...(Object.keys(BY_CLOSE) as CloseReason[]).map(
+    (name) => [CLOSE_CODES[name].code, { reason: BY_CLOSE[name] }] as const,
+  ),
+]);
+
+const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
+  41: 'server_busy',
+  42: 'credential_rejected',
+  44: 'protocol',
+};

@@ -1,0 +1,37 @@
+import type { Timing } from './timing.ts';
+
+/** Waits between two tries, which end early when the network is back. */
+export class Pauses {
+  readonly #timing: Pick<Timing, 'after'>;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(timing: Pick<Timing, 'after'>) {
+    this.#timing = timing;
+  }
+
+  /** Waits `leastMs`, which the server asked for, whatever happens, and then up to `ms`. Rejects with the signal's reason. */
+  async wait({ leastMs, ms }: { leastMs: number; ms: number }, signal: AbortSignal): Promise<void> {
+    if (leastMs > 0) await this.#pause(leastMs, signal, false);
+    await this.#pause(ms, signal, true);
+  }
+
+  wake(): void {
+    for (const end of [...this.#waiting]) end();
+  }
+
+  #pause(ms: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const over = () => {
+        cancel();
+        this.#waiting.delete(over);
+        signal.removeEventListener('abort', over);
+        if (signal.aborted) reject(signal.reason);
+        else resolve();
+      };
+      const cancel = this.#timing.after(ms, over);
+      if (mayWake) this.#waiting.add(over);
+      signal.addEventListener('abort', over);
+      if (signal.aborted) over();
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import type { DeclaredStatus } from '../protocol/activity.ts';
+import type { CommandFields, CommandResult, Op } from '../protocol/commands.ts';
+import type { ErrorObject } from '../protocol/errors.ts';
+import { type CallOptions, CallScope } from './call-scope.ts';
+import type { Answer, Connection } from './connection.ts';
+import type { Timing } from './timing.ts';
+
+/** What an application may request over the socket; all else of the protocol is the client's own business. */
+export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies readonly Op[];
+export type RequestOp = (typeof REQUESTS)[number];
+
+/** The server refused a request over the socket, or (`error` null) the client has given up connecting. */
+export class RequestFailed extends Error {
+  readonly error: ErrorObject | null;
+
+  constructor(error: ErrorObject | null) {
+    super(error?.message ?? 'The client is not connected and will not connect again.');
+    this.name = 'RequestFailed';
+    this.error = error;
+  }
+}
+
+export interface RequestsHost {
+  readonly timing: Pick<Timing, 'after'>;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+  current(): Connection | undefined;
+  /** False while the current connection is still catching up with a conversation that the client follows. */
+  isCaughtUp(conversationId: string): boolean;
+}
+
+interface Pending {
+  readonly op: RequestOp;
+  readonly fields: { readonly conversation_id?: string };
+  readonly settle: (answer: Answer) => void;
+  /** The last connection that it was sent on. */
+  sentOn: Connection | undefined;
+}
+
+/**
+ * Requests of the application's over whichever connection there is. One that is made without a connection,
+ * or whose connection ends before the answer, is sent on the next one: all of them may be repeated. The
+ * presence that was declared last is declared again on each new connection, which knows nothing of it.
+ */
+export class Requests {
+  readonly #host: RequestsHost;
+  readonly #pending = new Set<Pending>();
+  #presence: DeclaredStatus | undefined;
+  #isOver = false;
+
+  constructor(host: RequestsHost) {
+    this.#host = host;
+  }
+
+  /** Rejects with RequestFailed, or as CallOptions say; `timeoutMs` is 10,000 by default. */
+  async request<O extends RequestOp>(
+    op: O,
+    fields: CommandFields<O>,
+    options: CallOptions,
+  ): Promise<CommandResult<O>> {
+    if (!REQUESTS.includes(op)) {
+      throw new TypeError(`There is no request ${JSON.stringify(op)}: use ${REQUESTS.join(', ')}.`);
+    }
+    const { timing, closing } = this.#host;
+    const scope = new CallScope(timing, { timeoutMs: TIMEOUT_MS, ...options }, closing);
+    try {
+      const result = await this.#ask(op, fields, scope.signal);
+      if (op === 'presence') this.#presence = (fields as CommandFields<'presence'>).status;
+      return result as unknown as CommandResult<O>;
+    } finally {
+      scope.end();
+    }
+  }
+
+  attached(connection: Connection): void {
+    if (this.#presence !== undefined) connection.ask('presence', { status: this.#presence }, () => {});
+    this.flush();
+  }
+
+  /** Sends what can be sent on the current connection and was not yet. */
+  flush(): void {
+    const current = this.#host.current();
+    if (current === undefined) return;
+    for (const pending of this.#pending) {
+      if (pending.sentOn !== current && this.#isDue(pending)) this.#send(pending, current);
+    }
+  }
+
+  /** The server takes typing only for a conversation that the socket is subscribed to. */
+  #isDue({ op, fields }: Pending): boolean {
+    return op !== 'typing' || this.#host.isCaughtUp(fields.conversation_id ?? '');
+  }
+
+  /** There will be no further connection. */
+  end(): void {
+    this.#isOver = true;
+    for (const { settle } of [...this.#pending]) settle(REFUSED);
+  }
+
+  #ask(op: RequestOp, fields: object, signal: AbortSignal): Promise<object> {
+    return new Promise((resolve, reject) => {
+      const over = (finish: () => void) => {
+        this.#pending.delete(pending);
+        signal.removeEventListener('abort', aborted);
+        finish();
+      };
+      const aborted = () => over(() => reject(signal.reason));
+      const settle = (answer: Answer) =>
+        over(() => (answer.ok ? resolve(answer.result) : reject(new RequestFailed(answer.error))));
+      const pending: Pending = { op, fields, settle, sentOn: undefined };
+      if (signal.aborted) return aborted();
+      if (this.#isOver) return settle(REFUSED);
+      signal.addEventListener('abort', aborted);
+      this.#pending.add(pending);
+      this.flush();
+    });
+  }
+
+  #send(pending: Pending, connection: Connection): void {
+    pending.sentOn = connection;
+    connection.ask(pending.op, pending.fields, (answer) => {
+      if (!this.#pending.has(pending) || pending.sentOn !== connection) return;
+      if (answer.ok || answer.error !== null) pending.settle(answer);
+      else this.flush();
+    });
+  }
+}
+
+const REFUSED: Answer = { ok: false, error: null };
+
+/** What a person types or reads is of no interest much later. */
+const TIMEOUT_MS = 10_000;

@@ -1,0 +1,43 @@
+/** What the compiler knows of the SDK: tsc checks this file, and each line of `Checks` fails to compile when it is false. */
+
+import t from 'tap';
+import type { Client, ClientEvents, ConversationHandlers, RequestOp } from '../../src/client/index.ts';
+import type { AgentRun } from '../../src/protocol/agent-run.ts';
+import type { CommandFields, CommandResult } from '../../src/protocol/commands.ts';
+import type { EventOf } from '../../src/protocol/event-data.ts';
+import type { Notification } from '../../src/protocol/notification.ts';
+
+type Expect<T extends true> = T;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Accepts<Wanted, Given> = Given extends Wanted ? true : false;
+
+type Data<E extends keyof ClientEvents> = ClientEvents[E][0];
+type HandledEvent = Parameters<NonNullable<ConversationHandlers['onEvent']>>[0];
+
+export type Checks = [
+  Expect<Equal<Data<'notification.created'>, Notification>>,
+  Expect<Equal<Data<'agent_run.updated'>, AgentRun>>,
+  Expect<Equal<Data<'state'>, Client['state']>>,
+  // Events of conversations come to their subscriptions.
+  Expect<Equal<Extract<keyof ClientEvents, 'typing' | 'message.created'>, never>>,
+  Expect<Equal<RequestOp, 'typing' | 'mark_read' | 'presence'>>,
+  Expect<Accepts<CommandFields<'typing'>, { conversation_id: string; state: 'start' }>>,
+  Expect<Equal<Accepts<CommandFields<'typing'>, { conversation_id: string; state: 'started' }>, false>>,
+  Expect<Equal<Accepts<CommandFields<'typing'>, { state: 'start' }>, false>>,
+  Expect<Equal<Accepts<CommandFields<'presence'>, { status: 'offline' }>, false>>,
+  Expect<Equal<CommandResult<'mark_read'>['unread'], number>>,
+  Expect<Equal<Extract<HandledEvent, { event: 'typing' }>['data']['state'], 'start' | 'stop'>>,
+  Expect<Equal<EventOf<'read'>['data']['sequence'], number>>,
+];
+
+/** As an application writes it. */
+export function asWritten(client: Client): void {
+  client.on('notification.created', (data, frame) => [data.title, frame.at, frame.data.id]);
+  client.request('typing', { conversation_id: 'cnv_1', state: 'stop' }).catch(() => undefined);
+  client.subscribe('cnv_1', {
+    onMessage: () => undefined,
+    onEvent: (frame) => (frame.event === 'presence' ? frame.data.status : undefined),
+  });
+}
+
+t.pass('it compiles');
