@@ -65,7 +65,13 @@ const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
 const MOST_LINES = 500;
 
 t.test('the checkout keeps to design.md section 4', async (t) => {
-  const files = readTree(resolve(import.meta.dirname, '..'), ['src', 'bench', 'examples', 'migrations', 'test']);
+  const files = readTree(resolve(import.meta.dirname, '..'), [
+    'src',
+    'bench',
+    'examples',
+    'migrations',
+    'test',
+  ]);
   t.ok(files.has('src/main.ts'), 'there is something to look at');
   t.strictSame(violations(files), []);
 });

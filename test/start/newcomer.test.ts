@@ -32,6 +32,12 @@ t.test('in a directory that its owner alone may enter', async (t) => {
     await tail.says(new RegExp(`^${sequence} Demo: Hello$`, 'm'));
   }
 
+  t.comment('the example of README');
+  const example = paste(t, 'npx node examples/watch.ts', directory);
+  await example.says(/^1 Hello\n2 Hello\n3 ahoy$/m);
+  signalGroup(example.child, 'SIGTERM');
+  await example.ended;
+
   t.comment('kill -9 of the server: npm ends, the next start goes on with what was there');
   const database = postgresIn(directory);
   process.kill(serverOf(npm), 'SIGKILL');
@@ -43,7 +49,7 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   t.strictSame({ api_key, account_id, conversations }, pick(demo), 'ids and key stayed');
   t.not(users.ada.access_token, demo.users.ada.access_token);
   await runProgram('sh', ['-c', lines.curl], {}, directory);
-  await tail.says(/^3 Demo: Hello$/m);
+  await tail.says(/^4 Demo: Hello$/m);
   t.equal(tail.stdout.match(/^\d+ Demo: Hello$/gm)?.length, 3, 'each message once, over both connections');
   signalGroup(tail.child, 'SIGTERM');
   await tail.ended;
