@@ -60,6 +60,7 @@ function valueFor(schema: SchemaObject, place: Place): unknown {
   const [type, isNullable] = typeOf(schema);
   if (isNullable && (type === 'array' || type === 'object' || isUsuallyNull(place))) return null;
   if (schema.enum !== undefined) return memberOf(schema.enum, place);
+  if (schema.properties !== undefined) return objectOf(schema, place);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) return choiceOf(choices, place);
   if (schema.allOf !== undefined) {

@@ -1,4 +1,6 @@
 import type { ErrorCondition } from '../protocol/errors.ts';
+import { OPERATION_GUIDE } from '../protocol/operation-guide.ts';
+import { parameterText } from '../protocol/parameter-guide.ts';
 import { bodyExampleOf, exampleOf, pathExampleOf } from './openapi-examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './openapi-refusals.ts';
 import type { SchemaComponents, SchemaObject } from './openapi-schemas.ts';
@@ -35,9 +37,10 @@ export function reference(section: string, name: string): { readonly $ref: strin
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** Who may call it, and what is particular about it: what neither headers nor schemas say. */
+/** What it does, then who may call it and since when. */
 function describe(route: Route): string {
-  const { secret, since, mayExist } = route;
+  const { name, secret, since, mayExist } = route;
+  const text = OPERATION_GUIDE[name];
   const sentences = [
     ...(route.open === true
       ? ['No credential is asked for: the body says who is calling.']
@@ -46,7 +49,7 @@ function describe(route: Route): string {
     ...(mayExist === true ? ['What is there already is answered with 200.'] : []),
     `Since version \`${since}\`.`,
   ];
-  return sentences.join(' ');
+  return [...(text === undefined ? [] : [text]), sentences.join(' ')].join('\n\n');
 }
 
 function callersOf({ permission, customers, agents }: Route): string[] {
@@ -68,7 +71,7 @@ function pathParameters({ path }: Route): object[] {
   }));
 }
 
-function queryParameters({ query }: Route, schemas: SchemaComponents): object[] {
+function queryParameters({ name: operation, query }: Route, schemas: SchemaComponents): object[] {
   if (query === undefined) return [];
   const { properties = {}, required = [] } = query as SchemaObject;
   return Object.entries(properties)
@@ -77,27 +80,18 @@ function queryParameters({ query }: Route, schemas: SchemaComponents): object[] 
       name,
       in: 'query',
       ...(required.includes(name) ? { required: true } : {}),
-      description: QUERY_TEXTS[name] ?? `Filters by ${name.replace('[]', '').replaceAll('_', ' ')}.`,
+      description: schema.description ?? parameterText(operation, name),
       // `include[]=sender&include[]=author`
       ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
       schema: schemas.convert(schema),
     }));
 }
 
-const QUERY_TEXTS: Readonly<Record<string, string | undefined>> = {
-  cursor: 'Taken as it is from a `next_page_url` or `previous_page_url`; absent for the first page.',
-  limit: 'Most resources on a page.',
-  q: 'Free text to search for, case ignored.',
-  search: 'Another name of `q`.',
-  'include[]': 'Sub-objects to expand; the others are null.',
-  after_sequence: 'Only messages behind this number, oldest first.',
-  before_sequence: 'Only messages before this number, newest first.',
-};
-
 function requestBodyOf({ body, response }: Route, schemas: SchemaComponents): object {
   if (body === undefined) return {};
   const schema = schemas.convert(body as SchemaObject);
-  const isRequired = (schema.required ?? []).length > 0;
+  // Without one, an empty body counts as {}.
+  const isRequired = (schema.required ?? []).length > 0 || schema.allOf !== undefined;
   const { const: made } = (response as SchemaObject).properties?.object ?? {};
   const example = bodyExampleOf(schema, schemas.find, String(made));
   return { requestBody: { required: isRequired, content: { 'application/json': { schema, example } } } };

@@ -27,6 +27,8 @@ export interface SchemaObject {
   readonly anyOf?: readonly SchemaObject[];
   readonly oneOf?: readonly SchemaObject[];
   readonly allOf?: readonly SchemaObject[];
+  /** What fields demand of each other (schema.ts); it becomes `allOf`. */
+  readonly conditions?: readonly SchemaObject[];
 }
 
 const PREFIX = '#/components/schemas/';
@@ -93,6 +95,10 @@ export class SchemaComponents {
     const converted: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
       if (FOR_THE_VALIDATOR.has(keyword)) continue;
+      if (keyword === 'conditions') {
+        converted.allOf = value;
+        continue;
+      }
       if (MAPS.has(keyword)) {
         converted[keyword] = mapValues(value as Record<string, SchemaObject>, (part) => this.convert(part));
       } else if (LISTS.has(keyword)) {

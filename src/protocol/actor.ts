@@ -21,7 +21,7 @@ describe(Actor, {
   name: 'Display name. Null where the actor has none.',
   handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
   avatar_url: 'Address of the profile photo. Null unless `type` is `user` and there is one.',
-  role: 'Always null.',
+  role: 'Reserved, and always null.',
 });
 
 export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;

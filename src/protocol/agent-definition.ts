@@ -1,7 +1,20 @@
 import { type Static, Type } from 'typebox';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
 import { Role } from './role.ts';
-import { Body, describe, Id, Label, Name, Nullable, OneOf, Text, Timestamp } from './schema.ts';
+import {
+  type Alternative,
+  Body,
+  demand,
+  describe,
+  Id,
+  Label,
+  Name,
+  Nullable,
+  OneOf,
+  Text,
+  Timestamp,
+  where,
+} from './schema.ts';
 import { TRIGGER_EVENTS } from './trigger-event.ts';
 
 export const DEFINITION_TYPES = ['system', 'custom'] as const;
@@ -228,6 +241,12 @@ describe(CreateAgentBody, {
   role_id:
     'The role whose permissions bound every call of the agent; it must grant no more than the caller has. An agent without a role cannot run.',
 });
+demand(CreateAgentBody, [
+  where('trigger_type', 'manual'),
+  where('trigger_type', 'chat'),
+  startedBy('scheduled', 'cron_schedule'),
+  startedBy('event', 'event_filters'),
+]);
 
 /** What is left out stays; `description`, `role_id` and the config's plain fields are cleared with null. */
 export const UpdateAgentBody = Body({
@@ -249,3 +268,8 @@ describe(UpdateAgentBody, {
   role_id:
     'The role whose permissions bound every call of the agent; null takes the role away, and its runs fail.',
 });
+
+function startedBy(triggerType: TriggerType, field: keyof TriggerConfigInput): Alternative {
+  const config = { required: ['trigger_config'], properties: { trigger_config: { required: [field] } } };
+  return { properties: { trigger_type: { const: triggerType }, config } };
+}

@@ -139,11 +139,11 @@ describe(AgentRun, {
     'What started the run: a `scheduled` time, an `event`, a `manual` request, or a message in a `chat`, where the answer is posted back.',
   status:
     'Where the run stands. `awaiting_approval` and `awaiting_input` wait for people; `completed`, `failed` and `cancelled` are final.',
-  definition: 'Always null.',
+  definition: 'Reserved, and always null.',
   input: 'What the run was started with, any JSON value.',
   output: 'What came of the run, any JSON value. Null unless `status` is `completed`.',
   error_message: 'Why the run failed. Null unless it did.',
-  triggered_by: 'Always null.',
+  triggered_by: 'Reserved, and always null.',
   started_at: 'When the run began. Null while it is `pending`.',
   completed_at: 'When the run ended. Null until then.',
   duration_ms: 'Milliseconds from start to end. Null until the run has ended.',

@@ -3,7 +3,7 @@ import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
-import { Body, describe, Nullable, OneOf, Text, Timestamp } from './schema.ts';
+import { Body, demand, describe, Nullable, OneOf, Text, Timestamp, where } from './schema.ts';
 
 export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
@@ -130,6 +130,12 @@ describe(AttachmentInput, {
   resource_type: 'Kind of the resource that `resource_id` names. Required for `resource`.',
   resource_id: 'Id of the resource. Required for `resource`.',
 });
+demand(AttachmentInput, [
+  where('kind', 'file', 's3_key'),
+  where('kind', 'image', 's3_key'),
+  where('kind', 'link', 'url'),
+  where('kind', 'resource', 'resource_type', 'resource_id'),
+]);
 
 /**
  * Body of Send Message (specification, endpoint 1). What one field demands of another (body or
@@ -175,6 +181,19 @@ describe(SendMessageBody, {
   mentions:
     'Actor ids of participants who are mentioned. They are notified even where they have muted the conversation.',
 });
+demand(
+  SendMessageBody,
+  [
+    { required: ['body'], properties: { body: { minLength: 1 } } },
+    { required: ['attachments'], properties: { attachments: { minItems: 1 } } },
+    { required: ['link_resource_type', 'link_resource_id'] },
+  ],
+  [where('mode', 'draft', 'mode', 'channel'), where('mode', 'send', 'client_message_id')],
+  [
+    { required: ['link_resource_type', 'link_resource_id'] },
+    { not: { anyOf: [{ required: ['link_resource_type'] }, { required: ['link_resource_id'] }] } },
+  ],
+);
 
 /**
  * Body of Update Message (design.md section 8): what is absent stays, "" and [] clear. Which of these a

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor } from './actor.ts';
-import { Body, describe, Id, Label, Name, Nullable, OneOf } from './schema.ts';
+import { Body, demand, describe, Id, Label, Name, Nullable, OneOf, where } from './schema.ts';
 
 export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;
 export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -68,6 +68,11 @@ describe(AgentInput, {
   agent_trigger_keywords:
     'Words that start the agent, case ignored. Required when `agent_trigger_policy` is `keyword`.',
 });
+demand(AgentInput, [
+  where('agent_trigger_policy', 'keyword', 'agent_trigger_policy', 'agent_trigger_keywords'),
+  where('agent_trigger_policy', 'mention'),
+  where('agent_trigger_policy', 'always'),
+]);
 
 /** The outside person of a case: one that the account knows by `actor_id`, or a new one by `name` and `email`. */
 const CustomerInput = Body({
@@ -84,6 +89,7 @@ describe(CustomerInput, {
   email: 'Email address of a new customer. Only with `name`.',
   role: '`viewer` only reads. Default `member`.',
 });
+demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }]);
 
 /** Body of Add Participant, and an item of a new conversation's `participants` (design.md section 8). */
 export type ParticipantInput =

@@ -24,7 +24,7 @@ export type Role = Static<typeof Role>;
 describe(Role, {
   name: 'Name of the role, unique within the account.',
   type: '`admin` has every permission; `user` is a role of people and keys, and the type of every role made over the API; `agent` is for agents; `scanner` and `sales_rep` are for stations and representatives.',
-  owner: 'Always null.',
+  owner: 'Reserved, and always null.',
   permissions: 'What the role grants, each as `{permission}:{action}`. Null unless expanded.',
 });
 

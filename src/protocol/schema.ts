@@ -46,6 +46,26 @@ export function Body<P extends Record<string, TSchema>>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** One way in which fields may stand together, as JSON Schema. */
+export interface Alternative {
+  readonly properties?: Readonly<Record<string, object>>;
+  readonly required?: readonly string[];
+  readonly not?: object;
+}
+
+/**
+ * Says what the fields of a body demand of each other: of each list of alternatives one has to hold. Documents
+ * publish it; the server checks it in code, where a refusal can name the field.
+ */
+export function demand(schema: object, ...choices: readonly (readonly Alternative[])[]): void {
+  Object.assign(schema, { conditions: choices.map((alternatives) => ({ anyOf: alternatives })) });
+}
+
+/** An alternative: the field has this value, or is absent where its default is this value, and these others are there. */
+export function where(field: string, value: string, ...required: readonly string[]): Alternative {
+  return { properties: { [field]: { const: value } }, required };
+}
+
 /** Fields that mean the same in every object; a text of their own is optional. */
 type CommonField = 'id' | 'object' | 'type' | 'created_at' | 'updated_at';
 

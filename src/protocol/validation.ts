@@ -86,6 +86,8 @@ const ajv = new Ajv({
   strictTypes: false,
   strictTuples: false,
   allowUnionTypes: true,
+  // For documents (schema.ts).
+  keywords: ['conditions'],
   // Needed to tell an integer's wrong type from a number's.
   verbose: true,
 });
@@ -113,7 +115,8 @@ const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
   ['number', (text) => (NUMBER.test(text) ? Number(text) : text)],
   ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : text)],
 ]);
-const INTEGER = /^-?\d{1,15}$/;
+/** However long: what is no longer exact is beyond every maximum. */
+const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
 function parseJson(text: string): unknown {

@@ -90,6 +90,52 @@ t.test('every operation says how it is called and how it refuses', async (t) => 
   t.match(document, { openapi: '3.1.0', info: { title: 'Parley', version: '1.1.harbor' } });
 });
 
+t.test('nothing in it is without a description', async (t) => {
+  const described = (text: string | undefined, what: string) => t.match(text, THREE_WORDS, what);
+  const { schemas, parameters } = document.components;
+  const mute = Object.entries(schemas).flatMap(([name, schema]) => muteFields(schema, name));
+  for (const { operation } of operations) {
+    const { operationId, description, parameters: own, requestBody } = operation;
+    t.match(description, /^.+\.\n\n/s, `${operationId}: what it does comes before who may call it`);
+    for (const parameter of own) {
+      if (parameter.$ref === undefined) described(parameter.description, `${operationId} ${parameter.name}`);
+    }
+    if (requestBody !== undefined) {
+      mute.push(...muteFields(requestBody.content['application/json'].schema, operationId));
+    }
+  }
+  t.strictSame(mute, [], 'fields');
+  for (const [name, { description }] of Object.entries(parameters)) described(description, name);
+});
+
+t.test('what fields demand of each other stands in the document', async (t) => {
+  const send = document.paths['/v1/messaging/conversations/{id}/messages']!.post!.requestBody!;
+  t.equal(send.required, true);
+  const check = compile(send.content['application/json'].schema as ReturnType<typeof Body>);
+  const accepts = (body: object) => t.doesNotThrow(() => check(body), JSON.stringify(body));
+  const refuses = (body: object) => t.throws(() => check(body), JSON.stringify(body));
+  refuses({});
+  refuses({ body: 'ahoy' });
+  refuses({ client_message_id: '1' });
+  refuses({ body: '', client_message_id: '1' });
+  refuses({ body: 'ahoy', mode: 'draft' });
+  refuses({ client_message_id: '1', link_resource_type: 'entity' });
+  refuses({ client_message_id: '1', attachments: [{ kind: 'link' }] });
+  accepts({ body: 'ahoy', client_message_id: '1' });
+  accepts({ body: 'ahoy', mode: 'draft', channel: 'message' });
+  accepts({ client_message_id: '1', link_resource_type: 'entity', link_resource_id: 'ent_1' });
+  accepts({ client_message_id: '1', attachments: [{ kind: 'link', url: 'https://example.com' }] });
+});
+
+t.test('the highest number of a parameter is accepted', async (t) => {
+  const path = `/v1/messaging/conversations/${app.demo.conversations.group}/messages`;
+  const listed = document.paths['/v1/messaging/conversations/{id}/messages']!.get!.parameters;
+  for (const name of ['after_sequence', 'before_sequence']) {
+    const maximum = listed.find((parameter) => parameter.name === name)?.schema?.maximum;
+    t.equal((await app.call('GET', `${path}?${name}=${maximum}`)).status, 200, `${name}=${maximum}`);
+  }
+});
+
 t.test('examples are what their schemas accept', async (t) => {
   const contract = new Contract(JSON.parse(source));
   for (const { path, method, operation } of operations) {
@@ -302,7 +348,9 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, SchemaObject>>;
-    readonly parameters: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+    readonly parameters: Readonly<
+      Record<string, { readonly description: string; readonly schema: SchemaObject }>
+    >;
     readonly examples: Readonly<Record<string, { readonly value: object }>>;
   };
 }
@@ -310,13 +358,19 @@ interface OpenApi {
 interface OperationObject {
   readonly operationId: string;
   readonly description: string;
-  readonly parameters: readonly { readonly name?: string; readonly $ref?: string }[];
+  readonly parameters: readonly {
+    readonly name?: string;
+    readonly $ref?: string;
+    readonly description?: string;
+    readonly schema?: SchemaObject;
+  }[];
   readonly security?: readonly object[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;
 }
 
 interface Content {
+  readonly required?: boolean;
   readonly content: {
     readonly 'application/json': {
       readonly schema: SchemaObject;
@@ -324,6 +378,21 @@ interface Content {
       readonly examples?: object;
     };
   };
+}
+
+const THREE_WORDS = /\w+\W+\w+\W+\w+/;
+
+/** Fields of a schema, at any depth, that have no description. Schemas without a type are conditions. */
+function muteFields(schema: SchemaObject, at: string): string[] {
+  const { properties = {}, items, additionalProperties: values, anyOf = [], oneOf = [] } = schema;
+  const inner = [items, values, ...anyOf, ...oneOf].filter((part) => typeof part === 'object');
+  return [
+    ...Object.entries(properties).flatMap(([name, property]) => [
+      ...(THREE_WORDS.test(property.description ?? '') ? [] : [`${at}.${name}`]),
+      ...muteFields(property, `${at}.${name}`),
+    ]),
+    ...inner.filter(({ type }) => type !== undefined).flatMap((part) => muteFields(part, at)),
+  ];
 }
 
 /** Without any of the headers that the API asks for. */

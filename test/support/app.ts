@@ -95,7 +95,7 @@ export async function startTestApp(
       });
       const { status, headers: answered } = response;
       const text = await response.text();
-      contract.check({ method, path, status, headers: answered, text });
+      contract.check({ method, path, status, headers: answered, text, sent: body });
       return { status, headers: answered, text, body: JSON.parse(text) as Body };
     },
     async tokenOf(actorId, { accountId = demo.account_id, issuedAtMs = Date.now() } = {}) {

@@ -11,6 +11,8 @@ export interface WireAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** The JSON body of the request; undefined where it had none. */
+  readonly sent?: unknown;
 }
 
 /**
@@ -62,7 +64,7 @@ export class Contract {
     throw new Error(`against the contract: ${method} ${path} answered ${status}: ${problem}\n${text}`);
   }
 
-  #problemOf({ method, path, status, headers, text }: WireAnswer): string | undefined {
+  #problemOf({ method, path, status, headers, text, sent }: WireAnswer): string | undefined {
     if (!headers.get('Request-Id')) return 'no Request-Id';
     const pathname = path.split('?')[0]!;
     const operation = this.#find(method === 'HEAD' ? 'GET' : method, pathname);
@@ -78,19 +80,28 @@ export class Contract {
     const { schema, examples } = response.content['application/json'];
     const check = this.#checkFor(schema);
     if (!check(body)) return this.#ajv.errorsText(check.errors, { dataVar: 'body' });
-    return status < 400 ? undefined : errorProblem(status, body, Object.keys(examples ?? {}));
+    if (status >= 400) return errorProblem(status, body, Object.keys(examples ?? {}));
+    return sent === undefined ? undefined : this.#requestProblem(operation, sent);
+  }
+
+  /** What the server has accepted, the document must accept as well. A null counts as absent. */
+  #requestProblem({ requestBody }: Operation, sent: unknown): string | undefined {
+    if (requestBody === undefined) return undefined;
+    const check = this.#checkFor(requestBody.content['application/json'].schema, (schema) => schema);
+    if (check(sent) || check(withoutNulls(sent))) return undefined;
+    return `the request is not as documented: ${this.#ajv.errorsText(check.errors, { dataVar: 'body' })}`;
   }
 
   #find(method: string, path: string): Operation | undefined {
     return this.#operations.find((operation) => operation.method === method && operation.pattern.test(path));
   }
 
-  #checkFor(schema: Schema): ValidateFunction {
+  #checkFor(schema: Schema, close = closed): ValidateFunction {
     const text = JSON.stringify(schema);
     let check = this.#checks.get(text);
     if (check === undefined) {
       const absolute = JSON.parse(text.replaceAll('"#/components/', `"${ROOT}#/components/`));
-      check = this.#ajv.compile(closed(absolute));
+      check = this.#ajv.compile(close(absolute));
       this.#checks.set(text, check);
     }
     return check;
@@ -106,6 +117,7 @@ interface OpenApi {
 
 interface DocumentedOperation {
   readonly operationId: string;
+  readonly requestBody?: DocumentedResponse;
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
@@ -147,6 +159,10 @@ function closedMap(schemas: Schema): Schema {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, closed(schema as Schema)]),
   );
+}
+
+function withoutNulls(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, field: unknown) => (field === null ? undefined : field));
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -1,0 +1,103 @@
+/**
+ * What each operation does, by its name: its rules, and the errors that are not obvious from its schemas. The
+ * permission and the version stand in the route itself. A new route needs a text here (test/http/openapi.test.ts).
+ */
+export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
+  send_message:
+    'Delivers a message at once, queues it with `scheduled_at`, or proposes it as a customer-reply draft with `mode` `draft`. Sending again with the same `client_message_id` returns the first message. An archived conversation answers `resource_conflict`; viewers and former members get `insufficient_permissions` or `resource_not_found`.',
+  list_messages:
+    'Lists the timeline, newest first; with `after_sequence` oldest first, which is how a client catches up. With another `status` it lists drafts or scheduled messages, which are not in the timeline. `before_sequence` and `after_sequence` together bound a range.',
+  get_message: 'Returns one message, whatever its status. A deleted message is returned as its tombstone.',
+  update_message:
+    'Edits the text of a sent message, a draft or a scheduled message. What is absent stays. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
+  delete_message:
+    'Deletes a message. Its tombstone keeps its `sequence` in the timeline, without body and attachments, and the links to its files stop working. Deleting it again returns the tombstone.',
+  get_message_outcome:
+    'Says what became of a draft or a scheduled message: sent, canceled, failed, rejected or superseded, when, and why.',
+  reject_reply_draft:
+    'Discards an open customer-reply draft without sending it; its status becomes `rejected`. A message that is not an open draft answers `resource_conflict`.',
+  approve_reply_draft:
+    'Sends an open customer-reply draft to the customer. `if_version` and `if_last_sequence` make the approval conditional on what the approver has read: anything newer answers `resource_conflict`, as does a draft that was decided already.',
+  cancel_scheduled_message:
+    'Takes a scheduled message back before it is due; its status becomes `canceled`. A message that was sent or has failed answers `resource_conflict`.',
+  create_conversation:
+    'Starts a direct message, a group or a customer case. A user who creates it becomes its owner. A second direct message of the same two users returns the first one with 200.',
+  list_conversations:
+    "Lists the conversations that the caller may read. `status` filters by the caller's own view; without it, hidden conversations are listed as well.",
+  get_conversation: 'Returns one conversation with the view and the unread count of the caller.',
+  update_conversation:
+    'Renames, assigns, moves, anchors or archives a conversation. What is absent stays. Lanes are for customer cases alone, and a lane that the case cannot be moved to answers `resource_conflict`.',
+  list_conversation_audit:
+    'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
+  set_legal_hold:
+    'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
+  add_participant:
+    'Adds a user, an agent or a customer. A former member joins again under the same participant. An active member answers `resource_exists`, and a direct message `resource_conflict`.',
+  update_participant:
+    "Changes a participant's role or an agent's trigger; a participant mutes the conversation for itself. What is absent stays.",
+  remove_participant:
+    "Removes a participant, whose `membership` becomes `removed`. Removing one's own participant leaves the conversation: `membership` becomes `left`.",
+  mark_conversation_read:
+    "Moves the caller's read position forward, never back, and returns the conversation with its new `unread`.",
+  hide_conversation: "Hides the conversation from the caller's own list. The caller stays a member.",
+  unhide_conversation: "Shows a hidden conversation in the caller's own list again.",
+  create_customer_token:
+    'Makes an access token with which the customer of a case reads and answers it, for example from a widget. The token opens what is the customer’s own and nothing else.',
+  list_notifications:
+    "Lists the caller's own notifications, newest first. Without `status` every notification that is not dismissed is listed.",
+  get_notification_summary: "Counts the caller's own notifications, as a badge shows them.",
+  mark_all_notifications:
+    "Brings all of the caller's notifications to `seen`, `read` or `dismissed`. A notification that has reached the status, or a later one, stays as it is.",
+  see_notification: 'Marks one notification as seen. One that was seen, read or dismissed stays as it is.',
+  read_notification:
+    'Marks one notification as read, which counts as seen too. A dismissed one stays as it is.',
+  dismiss_notification: 'Dismisses one notification, which takes it out of the list for good.',
+  create_upload_url:
+    'Returns an address to send the bytes of one file to with `PUT`. Send exactly the `headers` of the answer, then name its `s3_key` in an attachment within 24 hours.',
+  create_agent:
+    'Creates a custom agent, which is active at once and can run as soon as it has a role. A taken `slug` answers `resource_exists`; a plan that allows no more agents answers `limit_exceeded`.',
+  list_agents: 'Lists the agents of the account. Instructions, tools and role are null unless expanded.',
+  get_agent: 'Returns one agent. Instructions, tools and role are null unless expanded.',
+  update_agent:
+    'Changes an agent. What is absent stays, and the trigger type cannot change. A run that has begun goes on with the permissions that the role has at each call.',
+  delete_agent:
+    'Deletes an agent for good. Its open runs are cancelled, and its messages stay. Later requests answer `resource_not_found`.',
+  trigger_agent_run:
+    'Starts a run of an agent, whatever its trigger type. The run goes on after the answer: read it again, or follow `agent_run.updated` over the socket. An inactive agent answers `resource_conflict`.',
+  list_agent_runs: 'Lists the runs of one agent. Tool calls and turns are null unless expanded.',
+  get_agent_run:
+    'Returns one run. `include[]=actions` shows the exact arguments of calls that wait for approval.',
+  continue_agent_run:
+    'Approves or rejects the tool calls that a run in `awaiting_approval` waits for. Each decision is final. A call that was decided or has expired answers `resource_conflict`.',
+  cancel_agent_run:
+    'Cancels a run. What it has done stays done; a call of a tool that is under way is not undone.',
+  list_agent_occurrences:
+    'Lists the times at which the schedule of an agent was due in the last 90 days, and what came of each.',
+  list_tools:
+    'Lists the built-in tools and the endpoints that agents can be given, with the slugs that Create Agent takes.',
+  get_account: 'Returns the account that `Service-Account` names, with its plan and subscription.',
+  create_role:
+    'Creates a role of type `user`. It can grant no more than the role of the caller; a taken name answers `resource_exists`.',
+  list_roles: 'Lists the roles of the account. Permissions are null unless expanded.',
+  create_user:
+    'Creates a person in the account with a role that grants no more than that of the caller. A taken email address answers `resource_exists`.',
+  list_users: 'Lists the people of the account. `q` searches names and email addresses.',
+  create_api_key:
+    'Creates an API key with an actor of its own. Its secret is in this answer and cannot be read again.',
+  list_api_keys: 'Lists the API keys of the account without their secrets.',
+  revoke_api_key:
+    'Revokes an API key at once and for good: requests with it answer `api_key_revoked`, and its sockets are closed.',
+  rotate_api_key:
+    'Replaces an API key by a new one of the same actor, role and expiration, and revokes the old one at once. The new secret is in this answer alone.',
+  create_token:
+    'Issues an access token and a refresh token for a user, for a sign-in that the caller has carried out itself. The role of the user can grant no more than that of the caller.',
+  refresh_token:
+    'Exchanges a refresh token for a new pair. A refresh token can be used once: using it again revokes every token that came of it.',
+  create_entity: "Creates a pointer to a resource of the account's own application, such as an order.",
+  list_entities: 'Lists the pointers to resources of the application. `q` searches names and handles.',
+  create_group:
+    'Creates a roster of users and agents that conversations can be started from and cases assigned to.',
+  list_groups: 'Lists the rosters of the account. Members are null unless expanded.',
+  create_realtime_ticket:
+    'Returns a ticket that opens one socket within 30 seconds, for browsers, which cannot send headers with a WebSocket.',
+};

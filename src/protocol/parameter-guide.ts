@@ -1,0 +1,36 @@
+/**
+ * What query parameters mean, by their name, or by operation and name where they mean something particular
+ * there. A new parameter needs a text here (test/http/openapi.test.ts).
+ */
+const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
+  'include[]': 'Sub-objects to expand. The others are null.',
+  cursor:
+    'Opaque cursor, exactly as it stands in a `next_page_url` or `previous_page_url`. Absent for the first page. It belongs to the other filters of the request.',
+  limit: 'Most resources on a page.',
+  q: 'Free text to search for, case ignored. Exclusive with `search`.',
+  search: 'Another name of `q`, and exclusive with it.',
+  after_sequence: 'Only messages with a higher `sequence`, oldest first. Only for sent messages.',
+  before_sequence: 'Only messages with a lower `sequence`. Only for sent messages.',
+  assignee_id: 'Only cases that this user or group owns.',
+  audience: 'Only conversations of this audience.',
+  category_code: 'Only agents of this category.',
+  outcome: 'Only occurrences with this outcome.',
+  'sender_ids[]': 'Only notifications that one of these actors caused.',
+  'sender_types[]': 'Only notifications of senders of one of these types; `system` is the service itself.',
+  trigger_type: 'Only those with this trigger type.',
+  type: 'Only conversations of this type.',
+  workflow_status: 'Only customer cases in this lane.',
+  'list_agents.status': 'Only agents with this status.',
+  'list_agent_runs.status': 'Only runs with this status.',
+  'list_conversations.status': "Only conversations with this status in the caller's own view.",
+  'list_messages.status':
+    'Only messages with this status. `sent` is the timeline; the others are not in it, and closed to customers.',
+  'list_notifications.category': 'Only notifications of this category.',
+  'list_notifications.status': 'Only notifications with this status. Without it, all that are not dismissed.',
+  'list_tools.category': 'Only tools of this category.',
+};
+
+/** Undefined where there is none. */
+export function parameterText(operation: string, parameter: string): string | undefined {
+  return PARAMETER_GUIDE[`${operation}.${parameter}`] ?? PARAMETER_GUIDE[parameter];
+}
