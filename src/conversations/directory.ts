@@ -34,6 +34,8 @@ export interface Member {
 /** What an agent reacts to in the conversation (specification, conversation_participant). */
 export interface AgentMember {
   readonly actorId: string;
+  /** A text mentions the agent by it. Slugs never change; null: the agent was deleted. */
+  readonly slug: string | null;
   readonly policy: NonNullable<Participant['agent_trigger_policy']>;
   readonly keywords: readonly string[];
 }
@@ -82,6 +84,7 @@ interface MemberRow extends ActorFields {
   notifications: Participant['notifications'];
   agent_trigger_policy: Participant['agent_trigger_policy'];
   agent_trigger_keywords: readonly string[];
+  agent_slug: string | null;
 }
 
 async function loadFacts(
@@ -121,8 +124,13 @@ function toMember(row: MemberRow): Member {
 }
 
 function toAgents(row: MemberRow): AgentMember[] {
-  const { id: actorId, agent_trigger_policy: policy, agent_trigger_keywords: keywords } = row;
-  return policy === null ? [] : [{ actorId, policy, keywords }];
+  const {
+    id: actorId,
+    agent_slug: slug,
+    agent_trigger_policy: policy,
+    agent_trigger_keywords: keywords,
+  } = row;
+  return policy === null ? [] : [{ actorId, slug, policy, keywords }];
 }
 
 const READ_CONVERSATIONS = {
@@ -141,7 +149,9 @@ const READ_MEMBERS = {
   name: 'read-conversation-members',
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
-      p.agent_trigger_policy, p.agent_trigger_keywords, a.id, a.type, a.name, a.handle, a.avatar_url
+      p.agent_trigger_policy, p.agent_trigger_keywords, a.id, a.type, a.name, a.handle, a.avatar_url,
+      d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
+      LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,
 };

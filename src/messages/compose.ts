@@ -10,6 +10,7 @@ import type { SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { NewAttachment } from './insert-messages.ts';
+import { allMentions } from './mentions.ts';
 import type { Outgoing } from './outgoing.ts';
 import { checkCustomerSend, checkSend, goesToCustomer } from './rules.ts';
 
@@ -40,7 +41,10 @@ export async function compose(
       body: body.body || null,
       subject: body.subject ?? null,
       cc: body.cc ?? null,
-      mentions: body.mentions?.length ? [...new Set(body.mentions)] : null,
+      mentions: allMentions(
+        { listed: body.mentions ?? [], text: body.body, authorId: principal.actor.id },
+        facts,
+      ),
       sender_id: sender?.id ?? null,
       author_id: principal.actor.id,
       reply_to_id: body.reply_to_message_id ?? null,

@@ -12,6 +12,7 @@ import type { EditMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { lockConversation } from './external.ts';
+import { allMentions } from './mentions.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
 import { lockMessage } from './store.ts';
 
@@ -45,7 +46,17 @@ export async function editMessage(
   const content = changedContent(current, body);
   if (content !== undefined) {
     if (held) await keepRevision(tx, principal, current);
-    current = await update(tx, current, { ...content, edited_at: sql<string>`clock_timestamp()` });
+    current = await update(tx, current, {
+      ...content,
+      // Those of a sent message have been notified.
+      ...(current.status !== 'sent' && {
+        mentions: allMentions(
+          { listed: current.mentions ?? [], text: content.body, authorId: current.author_id },
+          facts,
+        ),
+      }),
+      edited_at: sql<string>`clock_timestamp()`,
+    });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
     await tellChanged(tx, [{ event, id: current.id, stream: current.conversation_id }]);
   }

@@ -17,17 +17,18 @@ export interface End {
   readonly attempt: number;
   readonly body: string;
   readonly hasAttachments: boolean;
+  readonly mentions: readonly string[] | null;
 }
 
 /** Ends a text that is being written, and has everybody told. False where it has ended already, or was never begun. */
 export async function completeReply(
   tx: Transaction<Schema>,
   { id, conversation_id: stream }: Place,
-  { event, attempt, body, hasAttachments }: End,
+  { event, attempt, body, hasAttachments, mentions }: End,
 ): Promise<boolean> {
   const ended = await tx
     .updateTable('messages')
-    .set({ ...COMPLETE, body, has_attachments: hasAttachments })
+    .set({ ...COMPLETE, body, has_attachments: hasAttachments, mentions: mentions && [...mentions] })
     .where('id', '=', id)
     .where('conversation_id', '=', stream)
     .where('streaming_state', '=', 'streaming')

@@ -8,6 +8,7 @@ import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
 import { type DomainEvent, publish, toldFrame } from '../../engine/publish.ts';
 import type { StreamPlace } from '../../engine/stream-place.ts';
 import type { NewMessage } from '../../messages/insert-messages.ts';
+import { allMentions } from '../../messages/mentions.ts';
 import type { WritePath } from '../../messages/write-path.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { MessageDelta, MessageReset, MessageSnapshot } from '../../protocol/event-data.ts';
@@ -128,6 +129,7 @@ export abstract class LiveReply implements Reply {
       attempt: this.#text.attempt,
       body: this.body,
       hasAttachments: artifactIds.length > 0,
+      mentions: allMentions({ listed: [], text: this.body, authorId: this.run.actor_id }, this.facts),
     });
     if (isEnded) await attachArtifacts(tx, message, runId, artifactIds);
     // Its own end frame ends it; should that never come, so does this.

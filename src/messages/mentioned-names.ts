@@ -1,0 +1,75 @@
+/**
+ * The names behind an `@` in a text, in lower case, each once, in their order. Code (fenced blocks and backticks),
+ * URLs and e-mail addresses have none. Takes time in proportion to the text, whatever it holds.
+ */
+export function mentionedNames(text: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  if (!text.includes('@')) return names;
+  for (const [word] of withoutCode(text).matchAll(/\S+/g)) {
+    if (!word.includes('@')) continue;
+    const url = URL_START.exec(word);
+    for (const { 1: name = '', index } of word.matchAll(NAME)) {
+      if (url !== null && index > url.index) break;
+      // `@grace@example.org` is an address elsewhere.
+      if (word[index + 1 + name.length] !== '@') names.add(name.toLowerCase());
+    }
+  }
+  return names;
+}
+
+/** Where a URL begins within a word; it goes on to the word's end. */
+const URL_START = /[a-z][a-z\d+.-]{0,15}:\/\/|(?<![a-z\d])www\./i;
+
+const ALPHANUMERIC = String.raw`[\p{L}\p{M}\p{N}]`;
+/** May stand within a name, as in what precedes the `@` of an e-mail address, but not at its end: `@grace.`, `**@grace**`. No apostrophe: `@grace's`. */
+const WITHIN = '[.!#$%&*+/=?^_{|}~-]';
+/** An `@` right behind a name belongs to an e-mail address, or to a URL without scheme. */
+const NAME = new RegExp(
+  `(?<!${ALPHANUMERIC}${WITHIN}*)@(${ALPHANUMERIC}+(?:${WITHIN}+${ALPHANUMERIC}+)*)`,
+  'gu',
+);
+
+function withoutCode(text: string): string {
+  if (!text.includes('`') && !text.includes('~~~')) return text;
+  return withoutSpans(withoutFences(text));
+}
+
+/** A block goes from its fence to one of the same kind that is as long, or to the end of the text (CommonMark 4.5). */
+function withoutFences(text: string): string {
+  const kept: string[] = [];
+  let open: string | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const fence = FENCE.exec(line)?.[1];
+    if (open === undefined) {
+      if (
+        fence === undefined ||
+        (fence[0] === '`' && line.lastIndexOf('`') >= line.indexOf('`') + fence.length)
+      ) {
+        kept.push(line);
+      } else open = fence;
+    } else if (fence?.startsWith(open) && line.trim() === fence) open = undefined;
+  }
+  return kept.join('\n');
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/** A span goes from a run of backticks to the next run of the same length; a run without one is text (CommonMark 6.1). */
+function withoutSpans(text: string): string {
+  const runs = [...text.matchAll(/`+/g)].map(({ 0: { length }, index }) => ({ length, index }));
+  const starts = Map.groupBy(runs, ({ length }) => length);
+  // Taken from the end: what a span has passed over is never looked at again.
+  for (const ofLength of starts.values()) ofLength.reverse();
+  let kept = '';
+  let from = 0;
+  for (const { length, index } of runs) {
+    if (index < from) continue;
+    const ofLength = starts.get(length)!;
+    while (ofLength.length > 0 && ofLength.at(-1)!.index <= index) ofLength.pop();
+    const end = ofLength.at(-1);
+    if (end === undefined) continue;
+    kept += `${text.slice(from, index)} \` `;
+    from = end.index + length;
+  }
+  return kept + text.slice(from);
+}

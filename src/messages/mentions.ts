@@ -1,0 +1,49 @@
+import type { ConversationFacts } from '../conversations/directory.ts';
+import { MESSAGE_LIMITS } from '../protocol/chat-message.ts';
+import { mentionedNames } from './mentioned-names.ts';
+
+/** What a message may mention people and agents by. */
+export interface Mentioning {
+  /** Actor ids, as the caller listed them. */
+  readonly listed: readonly string[];
+  readonly text: string | null | undefined;
+  readonly authorId: string | null;
+}
+
+/**
+ * The actors that a message mentions: the listed ones, then the participants that its text names with an `@`, while
+ * there is room (docs/decisions.md#mentions-in-the-text). Null: none.
+ */
+export function allMentions(
+  { listed, text, authorId }: Mentioning,
+  facts: ConversationFacts,
+): readonly string[] | null {
+  const mentions = new Set(listed);
+  const author = facts.members.get(authorId ?? '')?.type;
+  const names = author === 'customer' ? [] : mentionedNames(text ?? '');
+  for (const name of names) {
+    if (mentions.size >= MESSAGE_LIMITS.mentions) break;
+    const actorId = actorsByName(facts).get(name);
+    if (!actorId || (author === 'agent' && facts.members.get(actorId)?.type === 'agent')) continue;
+    mentions.add(actorId);
+  }
+  return mentions.size === 0 ? null : [...mentions];
+}
+
+/** Actor ids by lower-case name; null where several participants have the name. */
+function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | null> {
+  const known = indexes.get(facts);
+  if (known !== undefined) return known;
+  const index = new Map<string, string | null>();
+  for (const [actorId, { type, actor }] of facts.members) {
+    const name = type === 'user' ? actor.handle?.split('@')[0]?.toLowerCase() : undefined;
+    if (name) index.set(name, index.has(name) ? null : actorId);
+  }
+  // A slug is unique in its account: it wins over an address.
+  for (const { slug, actorId } of facts.agents) if (slug !== null) index.set(slug, actorId);
+  indexes.set(facts, index);
+  return index;
+}
+
+/** Facts are read anew when they change: an index lives as long as they do. */
+const indexes = new WeakMap<ConversationFacts, ReadonlyMap<string, string | null>>();
