@@ -21,6 +21,7 @@ import { Timeline } from '../../src/messages/timeline.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import type { Actor } from '../../src/protocol/actor.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import { listening, publishOnCredit } from '../controls/delivery-loop.ts';
 
 /** A stream of its own, which is in no database. */
@@ -77,6 +78,7 @@ process.once('disconnect', () => process.exit(0));
 function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
   return {
     audience: 'team',
+    version: CURRENT_VERSION,
     closed: false,
     bufferedBytes: 0,
     send: (bytes) => {

@@ -31,6 +31,7 @@ import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import { exponential, stamp } from '../lib/tokens.ts';
 
 /** What the runner asks for: one reply in each conversation. */
@@ -206,6 +207,7 @@ async function finish(run: RunRow, reply: Reply): Promise<void> {
 function readerOf(ws: WebSocket<Socket>): Reader {
   return {
     audience: 'team',
+    version: CURRENT_VERSION,
     closed: false,
     bufferedBytes: 0,
     send: (bytes) => {

@@ -1,6 +1,9 @@
+import { EVENT_DATA } from '../protocol/event-data.ts';
 import { EVENTS, type EventFrame, type EventName } from '../protocol/events.ts';
+import { SOCKETS_SINCE } from '../protocol/versions.ts';
 import type { Engine } from './engine.ts';
 import { FRAME_KINDS, type Frame } from './frame.ts';
+import { markedJson, markWhole } from './marked-json.ts';
 import { packPlace, type StreamPlace } from './stream-place.ts';
 
 /** Something that became true in Postgres (or, for ephemeral events, is happening now). */
@@ -76,16 +79,19 @@ export function toldFrame(snapshot: DomainEvent): Frame {
   return { ...toFrame(snapshot), kind: FRAME_KINDS.told };
 }
 
+/** In the form of the newest version, with what older ones do not have marked (marked-json.ts). */
 function encodeEvent(event: DomainEvent, data: object): Buffer {
-  const frame: EventFrame = {
+  const head: Omit<EventFrame, 'data'> = {
     type: 'event',
     event: event.event,
     ...(event.conversationId === null ? {} : { conversation_id: event.conversationId }),
     ...(event.sequence === 0 ? {} : { sequence: event.sequence }),
     at: event.at,
-    data,
   };
-  return Buffer.from(JSON.stringify(frame));
+  const text = markedJson(EVENT_DATA[event.event].data, data);
+  const frame = `${JSON.stringify(head).slice(0, -1)},"data":${text}}`;
+  const { since } = EVENTS[event.event];
+  return Buffer.from(since === SOCKETS_SINCE ? frame : markWhole(since, frame));
 }
 
 /** `2026-11-21T01:02:03.123456Z`, as db/ reads times, → microseconds since 1970, exact below 2^53 (the year 2255). */

@@ -10,9 +10,9 @@ import type { CommandFrame, CommandResult, Op } from '../protocol/commands.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ReplyFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
+import { SOCKETS_SINCE } from '../protocol/versions.ts';
 import type { Activity } from './activity.ts';
 import { type Admission, expiryShown } from './admission.ts';
-import { SOCKETS_SINCE } from './handshake.ts';
 import type { HeldCursors } from './held-cursors.ts';
 import { topics } from './reader.ts';
 import { type Request, readRequest } from './requests.ts';
@@ -136,13 +136,17 @@ export class Commands {
         this.#refuse(session, frame.id, alreadyKnown());
         return;
       }
-      requireVersion(agreed('version', session.handshake?.version, frame.version), SOCKETS_SINCE);
+      const version = requireVersion(
+        agreed('version', session.handshake?.version, frame.version),
+        SOCKETS_SINCE,
+      );
       const account = agreed('account', session.handshake?.account, frame.account);
       const { rightsRead } = admission;
       const principal = await authenticator.authenticate(`Bearer ${frame.token}`);
       requireAccount(principal, account);
       requireSubscription(principal);
       if (session.closed) return;
+      session.version = version;
       await admission.admit(session, principal, rightsRead);
     } catch (thrown) {
       const error = this.#toApiError(thrown);
@@ -228,7 +232,7 @@ export class Commands {
     await joined.run();
     if (session.subscription(id) !== subscription || session.closed) return;
     // A reader that got `resync` is not put on the topic: it may subscribe again.
-    if (session.isOn(topics.durable(id, session.audience))) subscription.state = 'live';
+    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
     else session.removeSubscription(id);
   }
 

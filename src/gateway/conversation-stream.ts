@@ -8,7 +8,7 @@ import type { Logger } from '../log.ts';
 import { SETTLING, type Timeline } from '../messages/timeline.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import { Journal } from './journal.ts';
-import { type Broadcast, type Reader, topics } from './reader.ts';
+import type { Broadcast, Reader } from './reader.ts';
 
 export interface StreamContext {
   readonly database: Database;
@@ -182,9 +182,7 @@ export class ConversationStream {
   #deliver(frame: Frame): void {
     if (frame.kind !== FRAME_KINDS.created) this.#changes += 1;
     this.journal.append(frame);
-    const { broadcast } = this.#context;
-    if (frame.team !== undefined) broadcast(topics.durable(this.id, 'team'), frame.team);
-    if (frame.customer !== undefined) broadcast(topics.durable(this.id, 'customer'), frame.customer);
+    this.#context.broadcast('durable', frame);
     this.#onDelivered(frame);
   }
 

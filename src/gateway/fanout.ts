@@ -1,8 +1,12 @@
+import type { Frame } from '../engine/frame.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Broadcast } from './reader.ts';
+import { covers, SOCKETS_SINCE, VERSIONS } from '../protocol/versions.ts';
+import { bytesFor } from './forms.ts';
+import { type Broadcast, type Form, topics } from './reader.ts';
 
 /** uWebSockets.js's app, as far as topics go. */
 export interface Publisher {
+  numSubscribers(topic: string): number;
   publish(topic: string, bytes: Buffer, isBinary: boolean): boolean;
 }
 
@@ -31,11 +35,22 @@ export class Fanout {
     this.#metrics = metrics;
   }
 
-  readonly broadcast: Broadcast = (topic, bytes) => {
-    if (this.#loud > 0) this.#silence();
-    this.#metrics.framesDelivered.inc();
-    this.#publisher.publish(topic, bytes, false);
+  readonly broadcast: Broadcast = (kind, frame) => {
+    for (const audience of AUDIENCES) {
+      if (frame[audience] === undefined) continue;
+      this.#metrics.framesDelivered.inc();
+      for (const version of SOCKET_VERSIONS) this.#publish(kind, frame, { audience, version });
+    }
   };
+
+  /** What nobody here speaks is not derived. */
+  #publish(kind: keyof typeof topics, frame: Frame, form: Form): void {
+    if (this.#loud > 0) this.#silence();
+    const topic = topics[kind](frame.stream, form);
+    if (this.#publisher.numSubscribers(topic) === 0) return;
+    const bytes = bytesFor(frame, form);
+    if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
+  }
 
   /** Callable from uWS's `dropped`. */
   gapped(session: Gapped): void {
@@ -56,3 +71,6 @@ export class Fanout {
     for (const session of gapped) session.finishClosing();
   };
 }
+
+const AUDIENCES = ['team', 'customer'] as const;
+const SOCKET_VERSIONS = VERSIONS.filter((version) => covers(version, SOCKETS_SINCE));

@@ -1,7 +1,7 @@
 import type { RequestHead } from '../http/request-head.ts';
 import { requireVersion } from '../http/request-run.ts';
 import { ApiError } from '../protocol/errors.ts';
-import type { Version } from '../protocol/versions.ts';
+import { SOCKETS_SINCE, type Version } from '../protocol/versions.ts';
 
 /** What of an upgrade request counts. */
 export type UpgradeRequest = Pick<
@@ -41,9 +41,6 @@ export function readHandshake(request: UpgradeRequest, allowedOrigins: readonly 
     versionText === undefined && mayComeLater ? undefined : requireVersion(versionText, SOCKETS_SINCE);
   return { version, account, authorization, ticket: query.ticket };
 }
-
-/** Sockets are a companion of the specified endpoints (design.md section 7, versions). */
-export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
 const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };

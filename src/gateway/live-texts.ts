@@ -1,5 +1,6 @@
 import type { Frame } from '../engine/frame.ts';
 import { type StreamPlace, unpackPlace } from '../engine/stream-place.ts';
+import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 
 export interface LiveTextsOptions {
@@ -174,7 +175,10 @@ export class LiveTexts {
     clearTimeout(timer);
     this.#admissions.delete(admission);
     if (!isWanted()) return;
-    for (const { team } of frames) if (team !== undefined) reader.send(team);
+    for (const frame of frames) {
+      const bytes = bytesFor(frame, reader);
+      if (bytes !== undefined) reader.send(bytes);
+    }
     enter();
   }
 }

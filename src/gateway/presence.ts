@@ -4,6 +4,7 @@ import { toFrame } from '../engine/publish.ts';
 import { Loop } from '../lifecycle.ts';
 import type { DeclaredStatus, Presence as PresenceData, PresenceStatus } from '../protocol/activity.ts';
 import { ConversationPresence, type Declared, type Present } from './conversation-presence.ts';
+import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 
 export interface PresenceOptions {
@@ -225,8 +226,8 @@ function readWord({ team }: Frame): Word | undefined {
 }
 
 function send(reader: Reader, conversationId: string, actorId: string, status: PresenceStatus): void {
-  const { team } = eventOf(conversationId, actorId, status);
-  if (reader.audience === 'team' && team !== undefined) reader.send(team);
+  const bytes = bytesFor(eventOf(conversationId, actorId, status), reader);
+  if (bytes !== undefined) reader.send(bytes);
 }
 
 function eventOf(conversationId: string, actorId: string, status: PresenceStatus): Frame {

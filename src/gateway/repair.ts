@@ -7,7 +7,7 @@ import { READ_HEADS } from '../messages/insert-messages.ts';
 import { readChanges } from './changes.ts';
 import type { ConversationStream } from './conversation-stream.ts';
 import type { Cursors } from './cursors.ts';
-import { type Broadcast, topics } from './reader.ts';
+import type { Broadcast } from './reader.ts';
 import type { Streams } from './streams.ts';
 
 export interface RepairOptions {
@@ -90,10 +90,7 @@ export class Repair {
   async #repairFeeds(actorIds: readonly string[], since: string): Promise<void> {
     const { broadcast } = this.#options;
     const { frames } = await readChanges(this.#options, { conversationIds: [], actorIds }, since);
-    for (const { stream, team, customer } of [...frames.values()].flat()) {
-      if (team !== undefined) broadcast(topics.durable(stream, 'team'), team);
-      if (customer !== undefined) broadcast(topics.durable(stream, 'customer'), customer);
-    }
+    for (const frame of [...frames.values()].flat()) broadcast('durable', frame);
   }
 }
 

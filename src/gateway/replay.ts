@@ -1,5 +1,6 @@
 import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 import type { ConversationStream } from './conversation-stream.ts';
+import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 import type { Stretches } from './stretches.ts';
 
@@ -55,7 +56,7 @@ export async function sendChanges(
 ): Promise<void> {
   const batch = new Batch(reader);
   for (const frame of frames) {
-    const bytes = frame[reader.audience];
+    const bytes = bytesFor(frame, reader);
     if (bytes === undefined || (frame.kind === FRAME_KINDS.updated && frame.sequence > upToSequence))
       continue;
     if (batch.add(bytes)) await batch.send();
@@ -116,7 +117,7 @@ export async function replay(
 
 /** Puts a frame into the batch; true when that is to be sent. A message goes out once, by its number; other changes may come again. */
 function isDue(frame: Frame, reader: Reader, position: Position, batch: Batch): boolean {
-  const bytes = frame[reader.audience];
+  const bytes = bytesFor(frame, reader);
   if (frame.kind === FRAME_KINDS.created) {
     if (frame.sequence <= position.sequence) return false;
     position.sequence = frame.sequence;
@@ -125,8 +126,8 @@ function isDue(frame: Frame, reader: Reader, position: Position, batch: Batch): 
   return bytes !== undefined && batch.add(bytes);
 }
 
-function bytesOf(frames: readonly Frame[], { audience }: Reader): number {
-  return frames.reduce((sum, frame) => sum + (frame[audience]?.length ?? 0), 0);
+function bytesOf(frames: readonly Frame[], reader: Reader): number {
+  return frames.reduce((sum, frame) => sum + (bytesFor(frame, reader)?.length ?? 0), 0);
 }
 
 /** Frames on their way to a reader. A system call for each would be most of what catching up costs. */

@@ -164,7 +164,7 @@ export class Resume {
     await joined.run(changes);
     if (session.closed || session.subscription(id) !== subscription) return;
     // A reader that got `resync` is not put on the topic.
-    if (session.isOn(topics.durable(id, session.audience))) subscription.state = 'live';
+    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
     else session.removeSubscription(id);
   }
 

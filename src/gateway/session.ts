@@ -1,8 +1,10 @@
 import type { Principal } from '../access/principal.ts';
 import { CLOSE_CODES, type CloseReason } from '../protocol/close-codes.ts';
+import { formAt } from '../protocol/forms.ts';
 import { newId } from '../protocol/ids.ts';
-import type { ServerFrame } from '../protocol/server-frames.ts';
+import { SERVER_FRAMES, type ServerFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
+import { SOCKETS_SINCE, type Version } from '../protocol/versions.ts';
 import { Conduct } from './conduct.ts';
 import { DrainWaiters } from './drain-waiters.ts';
 import { endAt, noticeAt } from './expiry.ts';
@@ -41,6 +43,7 @@ export class Session implements Reader, Timed {
   readonly id = newId('connection');
   /** What the handshake said; let go when the session is ready. */
   handshake: Pick<Handshake, 'version' | 'account'> | undefined;
+  version: Version;
   /** It has joined its actor's feed, or is about to. */
   hasFeed = false;
   tick = 0;
@@ -66,6 +69,7 @@ export class Session implements Reader, Timed {
   constructor(wire: Wire, handshake: Pick<Handshake, 'version' | 'account'>, host: SessionHost) {
     this.#wire = wire;
     this.handshake = handshake;
+    this.version = handshake.version ?? SOCKETS_SINCE;
     this.#host = host;
     this.#deadlineMs = host.heartbeats.nowMs() + host.limits.authenticateMs;
     host.heartbeats.schedule(this, this.#deadlineMs);
@@ -192,7 +196,7 @@ export class Session implements Reader, Timed {
   }
 
   say(frame: ServerFrame): void {
-    this.send(Buffer.from(JSON.stringify(frame)));
+    this.send(Buffer.from(JSON.stringify(formAt(this.version, SERVER_FRAMES[frame.type], frame))));
   }
 
   get bufferedBytes(): number {

@@ -27,9 +27,7 @@ export class Shedding {
 
   deliver(frame: Frame): void {
     this.#look((frame.team?.length ?? 0) + (frame.customer?.length ?? 0));
-    const { conversationId, broadcast } = this.#options;
-    if (frame.team !== undefined) broadcast(topics.ephemeral(conversationId, 'team'), frame.team);
-    if (frame.customer !== undefined) broadcast(topics.ephemeral(conversationId, 'customer'), frame.customer);
+    this.#options.broadcast('ephemeral', frame);
   }
 
   /** Not before every event: a thousand readers are asked in the time in which some hundred are sent to. */
@@ -47,7 +45,7 @@ export class Shedding {
 
   #withhold(reader: Reader, subscription: unknown): void {
     const { conversationId, readers, ephemeralBytes, restore } = this.#options;
-    const topic = topics.ephemeral(conversationId, reader.audience);
+    const topic = topics.ephemeral(conversationId, reader);
     // Off it already, or still behind its replay.
     if (!reader.isOn(topic)) return;
     reader.leave(topic);

@@ -124,7 +124,7 @@ export class Streams {
     if (open === undefined || cancel === undefined) return;
     cancel();
     open.readers.delete(reader);
-    for (const topic of topicsOf(conversationId, reader.audience)) reader.leave(topic);
+    for (const topic of topicsOf(conversationId, reader)) reader.leave(topic);
     this.#options.presence.left(conversationId, reader);
     if (open.readers.size > 0) return;
     this.#conversations.delete(conversationId);
@@ -151,7 +151,7 @@ export class Streams {
       this.#feeds.set(actorId, feed);
     }
     feed.readers.add(reader);
-    reader.join(topics.durable(actorId, reader.audience));
+    reader.join(topics.durable(actorId, reader));
     try {
       await feed.ready;
     } catch (error) {
@@ -163,7 +163,7 @@ export class Streams {
   leaveFeed(actorId: string, reader: Reader): void {
     const feed = this.#feeds.get(actorId);
     if (feed === undefined || !feed.readers.delete(reader)) return;
-    reader.leave(topics.durable(actorId, reader.audience));
+    reader.leave(topics.durable(actorId, reader));
     if (feed.readers.size > 0) return;
     this.#feeds.delete(actorId);
     feed.close();
@@ -197,7 +197,7 @@ export class Streams {
     const outcome = await replay(this.#stretches, stream, reader, position, ahead, cancelled, (last) => {
       const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
       reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
-      reader.join(topics.durable(stream.id, reader.audience));
+      reader.join(topics.durable(stream.id, reader));
       this.#conversations
         .get(stream.id)
         ?.admit(reader, () => this.#options.presence.entered(stream.id, reader));
@@ -282,7 +282,7 @@ class OpenStream {
   admit(reader: Reader, entered: () => void): void {
     const subscription = this.readers.get(reader);
     const enter = () => {
-      reader.join(topics.ephemeral(this.#id, reader.audience));
+      reader.join(topics.ephemeral(this.#id, reader));
       entered();
     };
     const isWanted = () => !reader.closed && this.readers.get(reader) === subscription;
@@ -358,10 +358,7 @@ class Feed {
   #closed = false;
 
   constructor(actorId: string, engine: Engine, broadcast: Broadcast) {
-    this.ready = engine.subscribe(actorId, (frame) => {
-      if (frame.team !== undefined) broadcast(topics.durable(actorId, 'team'), frame.team);
-      if (frame.customer !== undefined) broadcast(topics.durable(actorId, 'customer'), frame.customer);
-    });
+    this.ready = engine.subscribe(actorId, (frame) => broadcast('durable', frame));
     this.ready.then(
       (subscription) => this.#closed && subscription.unsubscribe(),
       () => {},
@@ -381,8 +378,8 @@ function isTooFar(stream: ConversationStream, { sequence }: Position): boolean {
   return stream.delivered - sequence > MAX_REPLAY;
 }
 
-function topicsOf(stream: string, audience: Audience): [string, string] {
-  return [topics.durable(stream, audience), topics.ephemeral(stream, audience)];
+function topicsOf(stream: string, reader: Reader): [string, string] {
+  return [topics.durable(stream, reader), topics.ephemeral(stream, reader)];
 }
 
 function encode(frame: object): Buffer {

@@ -5,7 +5,8 @@ import { EVENT_DATA } from '../protocol/event-data.ts';
 import { EVENTS, type EventName } from '../protocol/events.ts';
 import { describe, Nullable, Timestamp } from '../protocol/schema.ts';
 import { SERVER_FRAMES, type ServerFrameType } from '../protocol/server-frames.ts';
-import { CURRENT_VERSION, VERSIONS } from '../protocol/versions.ts';
+import { SINCE } from '../protocol/since.ts';
+import { CURRENT_VERSION, SOCKETS_SINCE, VERSIONS, type Version } from '../protocol/versions.ts';
 import { SchemaComponents, type SchemaObject } from './openapi-schemas.ts';
 
 /**
@@ -66,6 +67,7 @@ export function asyncApiDocument(): object {
 
 const DESCRIPTION = `The socket of Parley. The server speaks first (\`hello\`); who calls is said by the \`Authorization\`
 header, by a ticket in the address, or by an \`authenticate\` frame, and answered by \`ready\`.
+A socket keeps the version that it was opened with: fields and events of later versions (\`x-since\`) do not come on it.
 New optional fields may come with any minor version, so let unknown ones pass.`;
 
 const CHANNEL = { $ref: '#/channels/realtime' };
@@ -117,10 +119,12 @@ class Frames {
   }
 
   /** A reference to the frame, as operations write it. */
-  add(name: string, schema: TSchema, summary: string): object {
+  add(name: string, schema: TSchema, summary: string, since: Version = SOCKETS_SINCE): object {
     const title = name.replaceAll('.', '_');
     const payload = this.#schemas.convert({ ...schema, title: `${title}_frame` } as SchemaObject);
-    this.#messages[title] ??= { name, title: name, summary, payload };
+    const newer =
+      since === SOCKETS_SINCE ? {} : { description: `Since version \`${since}\`.`, [SINCE]: since };
+    this.#messages[title] ??= { name, title: name, summary, ...newer, payload };
     return { $ref: `${CHANNEL.$ref}/messages/${title}` };
   }
 
@@ -175,7 +179,7 @@ function serverFrame(type: ServerFrameType, frames: Frames): object {
 }
 
 function eventFrame(event: EventName, frames: Frames): object {
-  const { stream } = EVENTS[event];
+  const { stream, since } = EVENTS[event];
   const { summary, data } = EVENT_DATA[event];
   const frame = Type.Object({
     type: Type.Literal('event'),
@@ -192,5 +196,5 @@ function eventFrame(event: EventName, frames: Frames): object {
     at: 'When it happened.',
     data: summary,
   });
-  return frames.add(event, frame, summary);
+  return frames.add(event, frame, summary, since);
 }

@@ -1,14 +1,17 @@
+import type { TSchema } from 'typebox';
 import { Body } from '../protocol/schema.ts';
+import { schemaAt } from '../protocol/since.ts';
 import { compile, compileQuery, type Validator } from '../protocol/validation.ts';
+import type { Version } from '../protocol/versions.ts';
 import { parseQuery } from './query.ts';
 import type { Route } from './route.ts';
 
 /** A route, ready to be run. */
 export interface Endpoint {
   readonly route: Route;
-  /** Of what stands behind the `?`. */
-  readonly readQuery: (text: string) => unknown;
-  readonly readBody: Validator<unknown>;
+  /** Of what stands behind the `?`, as callers of this version may ask. */
+  readonly readQuery: (text: string, version: Version) => unknown;
+  readonly readBody: (value: unknown, version: Version) => unknown;
 }
 
 /**
@@ -16,21 +19,27 @@ export interface Endpoint {
  * each test that starts a server, need not wait for.
  */
 export function prepareEndpoint(route: Route): Endpoint {
-  const readQuery = once(() => queryReader(compileQuery(route.query ?? Body({}))));
-  const readBody = once(() => compile(route.body ?? Body({})));
+  const readQuery = perVersion(route.query ?? Body({}), (schema) => queryReader(compileQuery(schema)));
+  const readBody = perVersion(route.body ?? Body({}), compile);
   return {
     route,
-    readQuery: (text) => readQuery()(text),
-    readBody: (value) => readBody()(value),
+    readQuery: (text, version) => readQuery(version)(text),
+    readBody: (value, version) => readBody(version)(value),
   };
 }
 
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
+/** Versions that have the same schema share what is made of it. */
+function perVersion<T>(schema: TSchema, make: (schema: TSchema) => T): (version: Version) => T {
+  const bySchema = new Map<TSchema, T>();
+  const byVersion = new Map<Version, T>();
+  const madeFor = (version: Version): T => {
+    const own = schemaAt(version, schema);
+    const made = bySchema.get(own) ?? make(own);
+    bySchema.set(own, made);
+    byVersion.set(version, made);
     return made;
   };
+  return (version) => byVersion.get(version) ?? madeFor(version);
 }
 
 /** Most requests have no query, and most routes demand none: that is checked once. */

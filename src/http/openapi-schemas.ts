@@ -1,3 +1,6 @@
+import { isMention } from '../protocol/mentions.ts';
+import { SINCE } from '../protocol/since.ts';
+
 /**
  * A schema as OpenAPI 3.1 has it (JSON Schema 2020-12), made of the typebox schemas of the contract. What
  * is only for the validator goes, `Nullable` becomes a list of types, and whatever has a name (its `title`,
@@ -8,6 +11,8 @@ export interface SchemaObject {
   readonly type?: string | readonly string[];
   readonly title?: string;
   readonly description?: string;
+  /** Absent for callers of an older version. */
+  readonly 'x-since'?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly format?: string;
@@ -46,7 +51,9 @@ export class SchemaComponents {
 
   /** `schema` with what has a name replaced by references. */
   convert(schema: SchemaObject): SchemaObject {
-    if (isMention(schema)) return withDescription(this.#mention(schema.title!), schema);
+    const { [SINCE]: since, ...known } = schema;
+    if (since !== undefined) return { ...this.convert(withSince(known, since)), [SINCE]: since };
+    if (isMention(schema)) return withDescription(this.#mention(schema.title), schema);
     const converted = this.#convertParts(schema);
     const name = this.#nameFor(converted);
     if (name === undefined) return converted;
@@ -117,15 +124,15 @@ const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
 
-/** How one file of the contract names a resource of another that contains it. */
-function isMention(schema: SchemaObject): boolean {
-  const { type, title, description: _, ...others } = schema;
-  return type === 'object' && title !== undefined && Object.keys(others).length === 0;
-}
-
 /** A description belongs to the place. AsyncAPI lets none stand beside a reference, so the reference becomes a part. */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
   return description === undefined ? reference : { description, allOf: [reference] };
+}
+
+function withSince(schema: SchemaObject, since: string): SchemaObject {
+  const { description } = schema;
+  const sentence = `Since version \`${since}\`.`;
+  return { ...schema, description: description === undefined ? sentence : `${description} ${sentence}` };
 }
 
 /** typebox writes a map from text as a pattern that everything matches. */

@@ -139,21 +139,22 @@ export class Page<Item> implements List<Item> {
 
   /**
    * The JSON, with its cursors sealed. The items that are too many are those farthest from where the page
-   * starts, so that the next page in the same direction begins with them. One item is always there.
+   * starts, so that the next page in the same direction begins with them. One item is always there. `data`: the
+   * items in the form of the caller's version.
    */
-  toText(seal: CursorSeal): string {
+  toText(seal: CursorSeal, data: readonly unknown[] = this.data): string {
     const isForward = this.#direction === 'next';
     const texts: string[] = [];
     let bytes = 0;
-    for (const item of isForward ? this.data : this.data.toReversed()) {
+    for (const item of isForward ? data : data.toReversed()) {
       const text = JSON.stringify(item);
       bytes += Buffer.byteLength(text);
       if (bytes > MOST_PAGE_BYTES && texts.length > 0) break;
       texts.push(text);
     }
     if (!isForward) texts.reverse();
-    const start = isForward ? 0 : this.data.length - texts.length;
-    const isWhole = texts.length === this.data.length;
+    const start = isForward ? 0 : data.length - texts.length;
+    const isWhole = texts.length === data.length;
     const info = isWhole ? this.page_info : this.#infoOf(start, start + texts.length);
     const { next_page_url, previous_page_url } = info;
     const pageInfo = {

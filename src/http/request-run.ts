@@ -5,6 +5,7 @@ import { NOBODY, type Principal } from '../access/principal.ts';
 import type { RateState } from '../access/rate-limit.ts';
 import type { Logger } from '../log.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { formAt } from '../protocol/forms.ts';
 import { parseObject } from '../protocol/validation.ts';
 import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.ts';
 import type { CursorSeal } from './cursor-seal.ts';
@@ -168,13 +169,13 @@ export class RequestRun implements BodyReceiver {
   }
 
   #readQuery(): void {
-    this.#query = this.#endpoint!.readQuery(this.#exchange.head.query);
+    this.#query = this.#endpoint!.readQuery(this.#exchange.head.query, this.#version!);
     openCursor(this.#query, this.#http.cursors);
     this.#exchange.whenBody(this);
   }
 
   #readBody(text: string): void {
-    this.#body = this.#endpoint!.readBody(text === '' ? {} : parseObject(text));
+    this.#body = this.#endpoint!.readBody(text === '' ? {} : parseObject(text), this.#version!);
     this.#claimKey();
   }
 
@@ -242,8 +243,13 @@ export class RequestRun implements BodyReceiver {
     const isAnswer = reply instanceof Answer;
     const status = isAnswer ? reply.status : this.#endpoint!.route.status;
     const value = isAnswer ? reply.value : reply;
-    if (value instanceof Page) return { status, body: value.toText(this.#http.cursors) };
-    return { status, body: Buffer.isBuffer(value) ? value : JSON.stringify(value) };
+    if (Buffer.isBuffer(value)) return { status, body: value };
+    const { response } = this.#endpoint!.route;
+    if (value instanceof Page) {
+      const { data } = formAt(this.#version!, response, value);
+      return { status, body: value.toText(this.#http.cursors, data) };
+    }
+    return { status, body: JSON.stringify(formAt(this.#version!, response, value)) };
   }
 
   /** Never rejects: what was done stands, and is answered, whether or not the answer could be kept. */

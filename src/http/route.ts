@@ -42,10 +42,11 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   readonly status: 200 | 201;
   /** What is asked for may be there already: then it is answered with 200 in place of 201. */
   readonly mayExist?: boolean;
+  /** What came with later versions than the route itself is declared by its fields (protocol/since.ts). */
   readonly response: TSchema;
   /** The answer shows a secret: where it is kept for an Idempotency-Key, it is kept encrypted. */
   readonly secret?: boolean;
-  /** Answers the resource as JSON-serializable value, or bytes that are JSON already. Throws ApiError. */
+  /** Answers the resource in its newest form as JSON-serializable value, or bytes that are JSON already. Throws ApiError. */
   readonly handle: (call: Call<Static<Query>, Static<RequestBody>>) => Promise<Reply> | Reply;
 }
 
@@ -70,7 +71,10 @@ export interface Call<Query = unknown, RequestBody = unknown> {
 
 export type Remember = (tx: Kysely<Schema>, reply: Reply) => Promise<Answer>;
 
-/** A value is answered with the route's status; a Buffer is JSON already; an Answer says its own status. */
+/**
+ * A value is answered with the route's status, in the form of the caller's version; a Buffer is JSON already, in the
+ * form of `Call.version`; an Answer says its own status.
+ */
 export type Reply = object | Answer;
 
 /** An answer with a status of its own (200 for "it was there already"). */

@@ -1,35 +1,39 @@
+import type { Version } from './versions.ts';
+
 /**
  * Every event a socket can get (realtime.md section 3). `stream` is whose channel it travels on;
  * `order` is how nodes deliver it: `created` strictly by number, `updated` behind the message it is
- * about, `durable` as it comes, `ephemeral` not at all when the reader is slow.
+ * about, `durable` as it comes, `ephemeral` not at all when the reader is slow. Sockets of a version before `since`
+ * do not get it.
  */
 export const EVENTS = {
-  'message.created': { stream: 'conversation', order: 'created', customers: true },
-  'message.updated': { stream: 'conversation', order: 'updated', customers: true },
-  'draft.created': { stream: 'conversation', order: 'durable', customers: false },
-  'draft.updated': { stream: 'conversation', order: 'durable', customers: false },
-  'scheduled.updated': { stream: 'conversation', order: 'durable', customers: false },
-  'conversation.updated': { stream: 'conversation', order: 'durable', customers: false },
-  'participant.added': { stream: 'conversation', order: 'durable', customers: false },
-  'participant.updated': { stream: 'conversation', order: 'durable', customers: false },
-  'participant.removed': { stream: 'conversation', order: 'durable', customers: false },
-  'conversation.added': { stream: 'actor', order: 'durable', customers: true },
-  'conversation.removed': { stream: 'actor', order: 'durable', customers: true },
-  'notification.created': { stream: 'actor', order: 'durable', customers: false },
-  'notification.updated': { stream: 'actor', order: 'durable', customers: false },
-  'agent_run.updated': { stream: 'actor', order: 'durable', customers: false },
-  'message.delta': { stream: 'conversation', order: 'ephemeral', customers: true },
-  'message.reset': { stream: 'conversation', order: 'ephemeral', customers: true },
-  'message.snapshot': { stream: 'conversation', order: 'ephemeral', customers: true },
-  typing: { stream: 'conversation', order: 'ephemeral', customers: false },
-  presence: { stream: 'conversation', order: 'ephemeral', customers: false },
-  read: { stream: 'conversation', order: 'ephemeral', customers: false },
+  'message.created': { stream: 'conversation', order: 'created', customers: true, since: '1.1.harbor' },
+  'message.updated': { stream: 'conversation', order: 'updated', customers: true, since: '1.1.harbor' },
+  'draft.created': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'draft.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'scheduled.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'conversation.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'participant.added': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'participant.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'participant.removed': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'conversation.added': { stream: 'actor', order: 'durable', customers: true, since: '1.1.harbor' },
+  'conversation.removed': { stream: 'actor', order: 'durable', customers: true, since: '1.1.harbor' },
+  'notification.created': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'notification.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'agent_run.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'message.delta': { stream: 'conversation', order: 'ephemeral', customers: true, since: '1.1.harbor' },
+  'message.reset': { stream: 'conversation', order: 'ephemeral', customers: true, since: '1.1.harbor' },
+  'message.snapshot': { stream: 'conversation', order: 'ephemeral', customers: true, since: '1.1.harbor' },
+  typing: { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
+  presence: { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
+  read: { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
 } as const satisfies Record<
   string,
   {
     readonly stream: 'conversation' | 'actor';
     readonly order: 'created' | 'updated' | 'durable' | 'ephemeral';
     readonly customers: boolean;
+    readonly since: Version;
   }
 >;
 

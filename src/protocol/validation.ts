@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
+import { SINCE } from './since.ts';
 
 /** Returns the value with the schema's type, or throws the one ApiError that design.md section 7 asks for. */
 export type Validator<T> = (value: unknown) => T;
@@ -92,6 +93,7 @@ const ajv = new Ajv({
   verbose: true,
 });
 addFormats.default(ajv);
+ajv.addKeyword(SINCE);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);
 ajv.addFormat('media-type', isMediaType);

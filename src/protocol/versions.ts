@@ -6,6 +6,12 @@ export type Version = (typeof VERSIONS)[number];
 /** The newest stable one: what demo.json and the documentation use. */
 export const CURRENT_VERSION = '1.1.harbor' satisfies Version;
 
+/** Everything that exists. */
+export const NEWEST_VERSION = '1.2.harbor-preview.1' satisfies Version;
+
+/** Sockets came with it: no socket speaks an older version. */
+export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
+
 export function isVersion(value: string): value is Version {
   return (VERSIONS as readonly string[]).includes(value);
 }

@@ -3,6 +3,7 @@ import { FRAME_KINDS, type Frame, type FrameKind } from '../../src/engine/frame.
 import { packPlace } from '../../src/engine/stream-place.ts';
 import { LiveTexts } from '../../src/gateway/live-texts.ts';
 import type { Reader } from '../../src/gateway/reader.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { until } from '../support/until.ts';
 
 const ID = 'msg_1';
@@ -73,7 +74,8 @@ function open() {
   t.teardown(() => texts.close());
   const admit = () => {
     const sent: string[] = [];
-    const reader = { audience: 'team', send: (bytes: Buffer) => sent.push(bytes.toString()) };
+    const version = NEWEST_VERSION;
+    const reader = { audience: 'team', version, send: (bytes: Buffer) => sent.push(bytes.toString()) };
     texts.admit(
       reader as unknown as Reader,
       () => true,

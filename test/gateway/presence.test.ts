@@ -6,6 +6,7 @@ import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { ConversationPresence } from '../../src/gateway/conversation-presence.ts';
 import { Presence } from '../../src/gateway/presence.ts';
 import type { Reader } from '../../src/gateway/reader.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
@@ -144,6 +145,7 @@ function shown(bytes: Buffer): string {
 
 class Socket implements Reader {
   readonly audience: Reader['audience'];
+  readonly version = NEWEST_VERSION;
   readonly closed = false;
   readonly bufferedBytes = 0;
   readonly #frames: Buffer[] = [];

@@ -5,6 +5,7 @@ import type { Reply } from '../../src/agents/replies/reply.ts';
 import { connect, type Message } from '../../src/client/index.ts';
 import { publish } from '../../src/engine/publish.ts';
 import { type Reader, topics } from '../../src/gateway/reader.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { ReplyNode } from '../support/reply-node.ts';
@@ -214,7 +215,7 @@ t.test('a reader that is too slow gets one snapshot in place of what it missed',
   await until(
     async () => {
       await say(reply, bystander, 'and good ');
-      return !slow.isOn(topics.ephemeral(id, 'team'));
+      return !slow.isOn(topics.ephemeral(id, slow));
     },
     { what: 'withheld' },
   );
@@ -222,7 +223,7 @@ t.test('a reader that is too slow gets one snapshot in place of what it missed',
   await say(reply, bystander, 'morning');
   t.strictSame(slow.events(), []);
   slow.drain();
-  await until(() => slow.isOn(topics.ephemeral(id, 'team')), { what: 'restored' });
+  await until(() => slow.isOn(topics.ephemeral(id, slow)), { what: 'restored' });
   t.match(slow.events(), [{ event: 'message.snapshot', data: { attempt: 2, body: 'Good morning' } }]);
   await node.finish(run, reply);
   near.gateway.streams.leave(id, slow);
@@ -313,6 +314,7 @@ function isText(kind?: 'delta' | 'reset' | 'snapshot') {
 /** Takes nothing until it is told to. Of what is published it gets nothing: only what is sent to itself counts here. */
 class SlowReader implements Reader {
   readonly audience = 'team';
+  readonly version = NEWEST_VERSION;
   readonly closed = false;
   bufferedBytes = 0;
   readonly #sent: ReceivedFrame[] = [];

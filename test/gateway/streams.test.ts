@@ -5,10 +5,12 @@ import { messageEvent } from '../../src/conversations/message-present.ts';
 import { type MessageRow, withParts } from '../../src/conversations/message-rows.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish, toFrame, voidFrame } from '../../src/engine/publish.ts';
+import { bytesFor } from '../../src/gateway/forms.ts';
 import { Presence } from '../../src/gateway/presence.ts';
-import type { Reader } from '../../src/gateway/reader.ts';
+import { type Reader, topics } from '../../src/gateway/reader.ts';
 import { Streams } from '../../src/gateway/streams.ts';
 import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
+import { NEWEST_VERSION, type Version } from '../../src/protocol/versions.ts';
 import { NO_FILES } from '../support/files.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -304,8 +306,11 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
     log,
     presence,
     limits: SOCKET_LIMITS,
-    broadcast: (topic, bytes) => {
-      for (const reader of readers) if (reader.topics.has(topic)) reader.send(bytes);
+    broadcast: (kind, frame) => {
+      for (const reader of readers) {
+        const bytes = bytesFor(frame, reader);
+        if (bytes && reader.topics.has(topics[kind](frame.stream, reader))) reader.send(bytes);
+      }
     },
   });
   const send = async (fields: { body?: string; visibility?: 'external' } = {}): Promise<number> => {
@@ -339,6 +344,7 @@ async function committedFrames(ground: Ground, send: () => Promise<number>, coun
 /** A socket's place in the streams, that keeps what it gets. */
 class Recorder implements Reader {
   readonly audience: Reader['audience'] = 'team';
+  readonly version: Version = NEWEST_VERSION;
   readonly closed = false;
   bufferedBytes = 0;
   readonly frames: Frame[] = [];

@@ -80,22 +80,24 @@ export async function startTestApp(
       path: string,
       { body, rawBody, token = demo.api_key, headers = {} }: CallOptions = {},
     ) {
+      const asSent = sent({
+        Authorization: `Bearer ${token}`,
+        'Service-Version': demo.service_version,
+        'Service-Account': demo.account_id,
+        'Content-Type': 'application/json',
+        ...headers,
+      });
       const response = await fetch(`${app.baseUrl}${path}`, {
         method,
-        headers: sent({
-          Authorization: `Bearer ${token}`,
-          'Service-Version': demo.service_version,
-          'Service-Account': demo.account_id,
-          'Content-Type': 'application/json',
-          ...headers,
-        }),
+        headers: asSent,
         ...(rawBody === undefined ? {} : { body: rawBody }),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(60_000),
       });
       const { status, headers: answered } = response;
       const text = await response.text();
-      contract.check({ method, path, status, headers: answered, text, sent: body });
+      const version = asSent['Service-Version'];
+      contract.check({ method, path, version, status, headers: answered, text, sent: body });
       return { status, headers: answered, text, body: JSON.parse(text) as Body };
     },
     async tokenOf(actorId, { accountId = demo.account_id, issuedAtMs = Date.now() } = {}) {

@@ -2,12 +2,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { codeOf } from '../../src/protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../src/protocol/errors.ts';
+import { schemaAt, sinceOf } from '../../src/protocol/since.ts';
+import { isVersion, NEWEST_VERSION, VERSIONS, type Version } from '../../src/protocol/versions.ts';
 
 /** One answer as it came over the wire. */
 export interface WireAnswer {
   readonly method: string;
   /** With its query. */
   readonly path: string;
+  /** Service-Version as it was sent. */
+  readonly version?: string | undefined;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -17,8 +21,8 @@ export interface WireAnswer {
 
 /**
  * Holds every answer that a test gets against the OpenAPI document that the server itself publishes: a
- * status that is not documented, a field too many or of the wrong type, an error that is not in the table
- * fail the test that asked.
+ * status that is not documented, a field too many or of the wrong type, one that is newer than the caller's version,
+ * an error that is not in the table fail the test that asked.
  */
 export class Contract {
   static #ofProcess: Promise<Contract> | undefined;
@@ -42,7 +46,10 @@ export class Contract {
 
   constructor({ paths, components }: OpenApi) {
     addFormats.default(this.#ajv);
-    this.#ajv.addSchema({ components: { schemas: closedMap(components.schemas) } }, ROOT);
+    for (const version of VERSIONS) {
+      const schemas = schemaAt(version, components).schemas;
+      this.#ajv.addSchema({ components: { schemas: closedMap(schemas) } }, version);
+    }
     this.#operations = Object.entries(paths)
       .flatMap(([template, methods]) =>
         Object.entries(methods).map(([method, operation]) => ({
@@ -64,7 +71,7 @@ export class Contract {
     throw new Error(`against the contract: ${method} ${path} answered ${status}: ${problem}\n${text}`);
   }
 
-  #problemOf({ method, path, status, headers, text, sent }: WireAnswer): string | undefined {
+  #problemOf({ method, path, version = '', status, headers, text, sent }: WireAnswer): string | undefined {
     if (!headers.get('Request-Id')) return 'no Request-Id';
     const pathname = path.split('?')[0]!;
     const operation = this.#find(method === 'HEAD' ? 'GET' : method, pathname);
@@ -78,16 +85,18 @@ export class Contract {
     const response = operation.responses[status];
     if (response === undefined) return `${operation.operationId} documents no such status`;
     const { schema, examples } = response.content['application/json'];
-    const check = this.#checkFor(schema);
+    const spoken = isVersion(version) ? version : NEWEST_VERSION;
+    const check = this.#checkFor(schema, spoken);
     if (!check(body)) return this.#ajv.errorsText(check.errors, { dataVar: 'body' });
     if (status >= 400) return errorProblem(status, body, Object.keys(examples ?? {}));
-    return sent === undefined ? undefined : this.#requestProblem(operation, sent);
+    return sent === undefined ? undefined : this.#requestProblem(operation, spoken, sent);
   }
 
   /** What the server has accepted, the document must accept as well. A null counts as absent. */
-  #requestProblem({ requestBody }: Operation, sent: unknown): string | undefined {
+  #requestProblem({ requestBody }: Operation, version: Version, sent: unknown): string | undefined {
     if (requestBody === undefined) return undefined;
-    const check = this.#checkFor(requestBody.content['application/json'].schema, (schema) => schema);
+    const { schema } = requestBody.content['application/json'];
+    const check = this.#checkFor(schema, version, (schema) => schema);
     if (check(sent) || check(withoutNulls(sent))) return undefined;
     return `the request is not as documented: ${this.#ajv.errorsText(check.errors, { dataVar: 'body' })}`;
   }
@@ -96,19 +105,19 @@ export class Contract {
     return this.#operations.find((operation) => operation.method === method && operation.pattern.test(path));
   }
 
-  #checkFor(schema: Schema, close = closed): ValidateFunction {
-    const text = JSON.stringify(schema);
+  #checkFor(schema: Schema, version: Version, close = closed): ValidateFunction {
+    const text = JSON.stringify(schemaAt(version, schema)).replaceAll(
+      '"#/components/',
+      `"${version}#/components/`,
+    );
     let check = this.#checks.get(text);
     if (check === undefined) {
-      const absolute = JSON.parse(text.replaceAll('"#/components/', `"${ROOT}#/components/`));
-      check = this.#ajv.compile(close(absolute));
+      check = this.#ajv.compile(close(JSON.parse(text)));
       this.#checks.set(text, check);
     }
     return check;
   }
 }
-
-const ROOT = 'parley';
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
@@ -139,6 +148,7 @@ type Schema = Readonly<Record<string, unknown>>;
  */
 function closed(schema: Schema, isPart = false): Schema {
   const copy: Record<string, unknown> = { ...schema };
+  if (isSchema(copy.properties)) copy.required = [...requiredOf(copy), ...newerOf(copy.properties)];
   const { properties, items, additionalProperties, patternProperties } = copy;
   if (isSchema(properties)) copy.properties = closedMap(properties);
   if (isSchema(patternProperties)) copy.patternProperties = closedMap(patternProperties);
@@ -153,6 +163,17 @@ function closed(schema: Schema, isPart = false): Schema {
   const isOpen =
     properties !== undefined && additionalProperties === undefined && patternProperties === undefined;
   return isOpen ? { ...copy, additionalProperties: false } : copy;
+}
+
+function requiredOf({ required = [] }: { readonly required?: unknown }): readonly string[] {
+  return required as readonly string[];
+}
+
+/** What a newer version has, its callers always get, though the schema of all versions cannot demand it. */
+function newerOf(properties: Schema): string[] {
+  return Object.entries(properties).flatMap(([name, property]) =>
+    sinceOf(property as object) === undefined ? [] : name,
+  );
 }
 
 function closedMap(schemas: Schema): Schema {

@@ -47,12 +47,13 @@ ${table(
 <p>Frames of the type <code>event</code>; <code>data</code> is the same JSON that REST would return to this reader. Durable ones are
 in the database before they are sent, and come again after a break; the others do not, and slow readers miss them first.</p>
 ${table(
-  ['event', 'Durable', 'Customers', 'Comes with', 'What it says'],
+  ['event', 'Durable', 'Customers', 'Comes with', 'Since', 'What it says'],
   events.map((event) => [
     code(event),
     yesOrNo(EVENTS[event].order !== 'ephemeral'),
     yesOrNo(EVENTS[event].customers),
     html`${EVENTS[event].stream === 'actor' ? 'the own feed' : 'a subscription'}`,
+    code(EVENTS[event].since),
     prose(EVENT_DATA[event].summary),
   ]),
 )}

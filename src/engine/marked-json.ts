@@ -1,0 +1,111 @@
+import type { TSchema } from 'typebox';
+import { chosen, type Part, type Shape, shapeOf } from '../protocol/forms.ts';
+import { ageOf } from '../protocol/since.ts';
+import type { Version } from '../protocol/versions.ts';
+
+/**
+ * JSON in which the fields of later versions are marked, so that a node can leave them out for sockets of an older
+ * version without parsing. A mark is white space that JSON.stringify never writes, and that never stands inside a
+ * string: a tab and as many spaces as the version's position in VERSIONS before what is marked, a tab behind it.
+ *
+ *     {"id":"msg_1","body":null\t  ,"sent_at":null\t}
+ *
+ * It is JSON all the same: sockets of the newest version get it as it is.
+ */
+export function markedJson(schema: TSchema, value: unknown): string {
+  return write(shapeOf(schema), value);
+}
+
+/** Marks a whole text as newer than every older version. */
+export function markWhole(since: Version, text: string): string {
+  const age = ageOf(since);
+  return age === 0 ? text : `${opening(age)}${text}${MARK}`;
+}
+
+/** The bytes without what is newer than `version`: the bytes themselves where nothing is, undefined where all of it is. */
+export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
+  let at = bytes.indexOf(TAB);
+  if (at === -1) return bytes;
+  const age = ageOf(version);
+  const kept: Buffer[] = [];
+  let from = 0;
+  while (at !== -1) {
+    const spaces = spacesBehind(bytes, at);
+    if (spaces <= age) {
+      at = bytes.indexOf(TAB, at + 1);
+      continue;
+    }
+    if (at > from) kept.push(bytes.subarray(from, at));
+    from = endOf(bytes, at + 1);
+    at = bytes.indexOf(TAB, from);
+  }
+  if (from < bytes.length) kept.push(bytes.subarray(from));
+  return kept.length === 0 ? undefined : Buffer.concat(kept);
+}
+
+const MARK = '\t';
+const TAB = 0x09;
+const SPACE = 0x20;
+
+function opening(age: number): string {
+  return MARK + ' '.repeat(age);
+}
+
+/** 0: the mark at `at` closes; else the position in VERSIONS of what it opens. */
+function spacesBehind(bytes: Buffer, at: number): number {
+  let end = at + 1;
+  while (bytes[end] === SPACE) end += 1;
+  return end - at - 1;
+}
+
+/** Behind the mark that closes what was opened before `from`. */
+function endOf(bytes: Buffer, from: number): number {
+  let open = 1;
+  for (let at = bytes.indexOf(TAB, from); at !== -1; at = bytes.indexOf(TAB, at + 1)) {
+    open += spacesBehind(bytes, at) > 0 ? 1 : -1;
+    if (open === 0) return at + 1;
+  }
+  throw new RangeError('A mark is not closed.');
+}
+
+function write(shape: Shape | undefined, value: unknown): string {
+  if (shape === undefined || typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (shape.kind === 'choice') return write(chosen(shape.byObject, value), value);
+  if (shape.kind === 'object') return writeObject(shape, value);
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  const item = shapeOf(shape.item);
+  return `[${value.map((one) => write(item, one)).join(',')}]`;
+}
+
+/** What every version has in one piece, then the parts that have newer fields inside, then the newer fields. */
+function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object): string {
+  const common: Record<string, unknown> = { ...value };
+  let tail = '';
+  for (let first = 0; first < newer.length; ) {
+    const { age } = newer[first]!;
+    const marked: Record<string, unknown> = {};
+    for (; newer[first]?.age === age; first++) {
+      const { name } = newer[first]!;
+      marked[name] = common[name];
+      common[name] = undefined;
+    }
+    const fields = writeFields(parts, marked);
+    if (fields !== '') tail += `${opening(age)},${fields}${MARK}`;
+  }
+  const fields = writeFields(parts, common);
+  // What is marked begins with a comma. Resources have fields of their first version, at least `object`.
+  return fields === '' ? JSON.stringify(value) : `{${fields}${tail}}`;
+}
+
+/** Without braces. Takes the parts out of `fields`. */
+function writeFields(parts: readonly Part[], fields: Record<string, unknown>): string {
+  let texts = '';
+  for (const { name, schema } of parts) {
+    const part = fields[name];
+    if (typeof part !== 'object' || part === null) continue;
+    fields[name] = undefined;
+    texts += `,"${name}":${write(shapeOf(schema), part)}`;
+  }
+  const plain = JSON.stringify(fields).slice(1, -1);
+  return plain === '' ? texts.slice(1) : plain + texts;
+}

@@ -1,0 +1,26 @@
+import type { TSchema } from 'typebox';
+import { ChatMessage } from './chat-message.ts';
+import { ErrorEnvelope } from './error-envelope.ts';
+
+/**
+ * Resources that contain each other name one another instead (`{ type: 'object', title: 'chat_message' }`): every
+ * name that is used so.
+ */
+const MENTIONED: Readonly<Record<string, TSchema>> = {
+  chat_message: ChatMessage,
+  error: ErrorEnvelope.properties.error,
+};
+
+/** Whether the schema is only the name of another one. */
+export function isMention(schema: object): schema is { readonly title: string } {
+  return (
+    'title' in schema && 'type' in schema && schema.type === 'object' && Object.keys(schema).length === 2
+  );
+}
+
+/** The schema that a mention names. Throws a TypeError for an unknown name. */
+export function mentioned({ title }: { readonly title: string }): TSchema {
+  const schema = MENTIONED[title];
+  if (schema === undefined) throw new TypeError(`No schema is known as ${title}.`);
+  return schema;
+}

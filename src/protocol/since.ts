@@ -1,0 +1,63 @@
+import { type TSchema, Type } from 'typebox';
+import { isVersion, VERSIONS, type Version } from './versions.ts';
+
+/**
+ * A field that came with a version: of a resource, a request body, a query or a frame. Callers of an older version
+ * neither get nor send it, so it is optional in every schema; presenters always fill it. What follows from the
+ * declaration: answers and events in the form of the caller's version (forms.ts), validators (`schemaAt`), and
+ * `x-since` in the documents.
+ */
+export function Since<S extends TSchema>(version: Version, schema: S) {
+  return Object.assign(Type.Optional(schema), { [SINCE]: version });
+}
+
+/** The keyword that carries the version; validators skip it, documents print it. */
+export const SINCE = 'x-since';
+
+/** The version that a field's schema was declared with. */
+export function sinceOf(schema: object): Version | undefined {
+  const { [SINCE]: since } = schema as { readonly [SINCE]?: unknown };
+  return typeof since === 'string' && isVersion(since) ? since : undefined;
+}
+
+/** Position in VERSIONS: a version is newer than those before it. */
+export function ageOf(version: Version): number {
+  return VERSIONS.indexOf(version);
+}
+
+/** The schema without the fields and choices that are newer than `version`; the schema itself where it has none. */
+export function schemaAt<S extends object>(version: Version, schema: S): S {
+  return copyAt(ageOf(version), schema) as S;
+}
+
+function copyAt(age: number, schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return listAt(age, schema);
+  let copy: Record<string, unknown> | undefined;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const known = keyword === 'properties' ? propertiesAt(age, value as object) : copyAt(age, value);
+    if (known === value) continue;
+    copy ??= { ...schema };
+    copy[keyword] = known;
+  }
+  return copy ?? schema;
+}
+
+function listAt(age: number, list: readonly unknown[]): readonly unknown[] {
+  const known = list.filter((item) => !isNewer(age, item)).map((item) => copyAt(age, item));
+  return known.length === list.length && known.every((item, index) => item === list[index]) ? list : known;
+}
+
+function propertiesAt(age: number, properties: object): object {
+  const known = Object.entries(properties).filter(([, property]) => !isNewer(age, property));
+  const copies = known.map(([name, property]) => [name, copyAt(age, property)] as const);
+  const isWhole = known.length === Object.keys(properties).length;
+  return isWhole && copies.every(([, copy], index) => copy === known[index]![1])
+    ? properties
+    : Object.fromEntries(copies);
+}
+
+function isNewer(age: number, schema: unknown): boolean {
+  const since = typeof schema === 'object' && schema !== null ? sinceOf(schema) : undefined;
+  return since !== undefined && ageOf(since) > age;
+}

@@ -1,0 +1,189 @@
+/** What follows from `Since` (src/protocol/since.ts), on resources of the test's own and on those of the service. */
+
+import t from 'tap';
+import { type TSchema, Type } from 'typebox';
+import { cutMarked, markedJson, markWhole } from '../../src/engine/marked-json.ts';
+import { toFrame } from '../../src/engine/publish.ts';
+import { bytesFor } from '../../src/gateway/forms.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/http/openapi-schemas.ts';
+import { ApiError } from '../../src/protocol/errors.ts';
+import { EVENT_DATA } from '../../src/protocol/event-data.ts';
+import { formAt, shapeOf } from '../../src/protocol/forms.ts';
+import { isMention, mentioned } from '../../src/protocol/mentions.ts';
+import { Body, Nullable } from '../../src/protocol/schema.ts';
+import { SERVER_FRAMES } from '../../src/protocol/server-frames.ts';
+import { Since, schemaAt } from '../../src/protocol/since.ts';
+import { compile, compileQuery } from '../../src/protocol/validation.ts';
+import { startTestApp } from '../support/app.ts';
+
+const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.2.harbor-preview.1'] as const;
+
+const Crate = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('crate'),
+  label: Since(MIDDLE, Type.String()),
+  seal: Since(NEWEST, Nullable(Type.String())),
+});
+const Barrel = Type.Object({ object: Type.Literal('barrel'), litres: Since(NEWEST, Type.Integer()) });
+const Ship = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('ship'),
+  first: Nullable(Crate),
+  cargo: Type.Array(Crate),
+  deck: Since(NEWEST, Type.Array(Crate)),
+  hold: Type.Array(Type.Union([Crate, Barrel, Type.Null()])),
+  log: Type.Record(Type.String(), Type.Unknown()),
+  name: Since(NEWEST, Type.String()),
+});
+
+const crate = (id: string) => ({ id, object: 'crate', label: `no. ${id}`, seal: 'tab \t and "quotes" , \\' });
+const SHIP = {
+  ...{ id: 's', object: 'ship', first: crate('1'), cargo: [crate('2'), crate('3')], deck: [crate('4')] },
+  ...{ hold: [crate('5'), { object: 'barrel', litres: 9 }, null], log: { seal: 'kept' }, name: 'Fähre 🚢' },
+};
+
+const old = (id: string) => ({ id, object: 'crate' });
+const middle = (id: string) => ({ ...old(id), label: `no. ${id}` });
+const EXPECTED = {
+  [FIRST]: {
+    ...{ id: 's', object: 'ship', first: old('1'), cargo: [old('2'), old('3')] },
+    ...{ hold: [old('5'), { object: 'barrel' }, null], log: { seal: 'kept' } },
+  },
+  [MIDDLE]: {
+    ...{ id: 's', object: 'ship', first: middle('1'), cargo: [middle('2'), middle('3')] },
+    ...{ hold: [middle('5'), { object: 'barrel' }, null], log: { seal: 'kept' } },
+  },
+  [NEWEST]: SHIP,
+};
+
+t.test('an answer has the fields of its version, at any depth', async (t) => {
+  const before = structuredClone(SHIP);
+  for (const version of [FIRST, MIDDLE, NEWEST] as const) {
+    t.strictSame(JSON.parse(JSON.stringify(formAt(version, Ship, SHIP))), EXPECTED[version], version);
+  }
+  t.strictSame(SHIP, before, 'the value itself stays as it is');
+  t.equal(formAt(NEWEST, Ship, SHIP), SHIP, 'the newest form costs nothing');
+  const plain = Type.Object({ id: Type.String(), members: Type.Array(Type.Object({ id: Type.String() })) });
+  t.equal(formAt(FIRST, plain, SHIP), SHIP, 'nor does a resource without newer fields');
+});
+
+t.test('the bytes of the newest form hold those of the older ones', async (t) => {
+  const text = markedJson(Ship, SHIP);
+  t.strictSame(JSON.parse(text), SHIP, 'marks are white space');
+  const bytes = Buffer.from(text);
+  for (const version of [FIRST, MIDDLE, NEWEST] as const) {
+    t.strictSame(JSON.parse(`${cutMarked(version, bytes)}`), EXPECTED[version], version);
+  }
+  const unmarked = Buffer.from(JSON.stringify({ id: 'a\tb' }));
+  t.equal(cutMarked(FIRST, unmarked), unmarked, 'what has no marks is passed on as it is');
+  t.strictSame(markedJson(Ship, { id: 's', object: 'ship' }), '{"id":"s","object":"ship"}');
+  const whole = Buffer.from(markWhole(NEWEST, text));
+  t.strictSame(JSON.parse(whole.toString()), SHIP);
+  t.equal(cutMarked(MIDDLE, whole), undefined, 'what is newer as a whole is nothing');
+});
+
+t.test('readers of one version share one derived form', async (t) => {
+  const frame = toFrame({
+    ...{ event: 'conversation.updated', stream: 'cnv_1', conversationId: 'cnv_1', sequence: 0 },
+    ...{ resource: 'cnv_1', at: '2026-01-01T00:00:00.000000Z', team: { id: 'cnv_1' }, customer: undefined },
+  });
+  const text = markedJson(Ship, SHIP);
+  const marked = { ...frame, team: Buffer.from(text) };
+  const reader = { audience: 'team', version: MIDDLE } as const;
+  t.equal(
+    bytesFor(marked, { ...reader, version: NEWEST }),
+    marked.team,
+    'the newest form is the frame itself',
+  );
+  const derived = bytesFor(marked, reader);
+  t.strictSame(JSON.parse(`${derived}`), EXPECTED[MIDDLE]);
+  t.equal(bytesFor(marked, reader), derived);
+  t.equal(bytesFor(marked, { audience: 'customer', version: MIDDLE }), undefined);
+});
+
+t.test('a field of a request is unknown to older callers', async (t) => {
+  const Note = Body({
+    title: Type.String(),
+    pinned: Since(NEWEST, Type.Boolean()),
+    parts: Type.Optional(Type.Array(Body({ text: Type.String(), colour: Since(NEWEST, Type.String()) }))),
+  });
+  const read = (version: typeof MIDDLE | typeof NEWEST, value: unknown) =>
+    compile(schemaAt(version, Note))(value);
+  const whole = { title: 'a', pinned: true, parts: [{ text: 'b', colour: 'red' }] };
+  t.strictSame(read(NEWEST, structuredClone(whole)), whole);
+  t.equal(
+    refusal(() => read(MIDDLE, structuredClone(whole))),
+    'validation_failed pinned',
+  );
+  const { pinned: _, ...rest } = whole;
+  t.equal(
+    refusal(() => read(MIDDLE, rest)),
+    'validation_failed parts[0].colour',
+  );
+  t.equal(
+    refusal(() => read(NEWEST, { ...whole, pinned: 1 })),
+    'invalid_format pinned',
+  );
+
+  const Query = Body({ q: Type.Optional(Type.String()), unread: Since(NEWEST, Type.Boolean()) });
+  t.strictSame(compileQuery(schemaAt(NEWEST, Query))({ unread: 'true' }), { unread: true });
+  const older = compileQuery(schemaAt(MIDDLE, Query));
+  t.equal(
+    refusal(() => older({ unread: 'true' })),
+    'parameter_unknown unread',
+  );
+
+  const Plain = Body({ title: Type.String() });
+  t.equal(schemaAt(FIRST, Plain), Plain, 'versions share what is the same');
+});
+
+t.test('documents print it', async (t) => {
+  const components = new SchemaComponents();
+  components.convert(Ship as SchemaObject);
+  const { ship, crate } = components.toJSON();
+  t.match(crate!.properties!.seal, {
+    type: ['string', 'null'],
+    'x-since': NEWEST,
+    description: /Since version/,
+  });
+  t.strictSame(crate!.required, ['id', 'object'], 'it is not promised to everybody');
+  t.match(ship!.properties!.deck, { type: 'array', 'x-since': NEWEST });
+  t.match(ship!.properties!.first, { anyOf: [{ $ref: '#/components/schemas/crate' }, { type: 'null' }] });
+});
+
+t.test('every schema of the service can be brought into older forms', async (t) => {
+  const { routes } = await startTestApp(t);
+  const schemas: [string, TSchema][] = [
+    ...routes.map(({ name, response }): [string, TSchema] => [name, response]),
+    ...Object.entries(EVENT_DATA).map(([event, { data }]): [string, TSchema] => [event, data]),
+    ...Object.entries(SERVER_FRAMES),
+  ];
+  const hidden: string[] = [];
+  for (const [name, schema] of schemas) {
+    shapeOf(schema);
+    for (const part of partsOf(schema)) {
+      if (isMention(part)) mentioned(part);
+      const { patternProperties, additionalProperties, allOf } = part as Readonly<Record<string, unknown>>;
+      const unseen = JSON.stringify([patternProperties, additionalProperties, allOf]);
+      if (unseen.includes('x-since')) hidden.push(name);
+    }
+  }
+  t.strictSame(hidden, [], 'no newer field is where forms do not look');
+});
+
+function refusal(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return `${error.condition} ${error.param}`;
+  }
+}
+
+function* partsOf(schema: object): Iterable<object> {
+  yield schema;
+  for (const value of Object.values(schema)) {
+    if (typeof value === 'object' && value !== null) yield* partsOf(value);
+  }
+}
