@@ -267,7 +267,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const routes: Route[] = [
     ...accountRoutes(database, tokens),
     ...conversationRoutes({ database, directory }),
-    ...participantRoutes({ database, engine, tokens }),
+    ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...messageRoutes({ sender, lockedWrites, database, files: store, directory, timeline }),
     ...attachmentRoutes(database, store),
     ...notificationRoutes(database),

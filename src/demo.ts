@@ -209,7 +209,7 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
     accountId,
     type: 'direct_message',
     directKey: directKeyOf([ada.id, grace.id]),
-    participants: [owner(ada.id), member(grace.id)],
+    participants: [member(ada.id), member(grace.id)],
   });
   const supportCase = await createConversation(tx, {
     accountId,

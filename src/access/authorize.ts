@@ -30,12 +30,16 @@ export function requireSubscription(principal: Principal): void {
   throw new ApiError('payment_required', "The account's subscription is not active.");
 }
 
-export function requirePermission(principal: Principal, permission: Permission | AdminPermission): void {
+/** `or`: another permission that is enough. */
+export function requirePermission(
+  principal: Principal,
+  permission: Permission | AdminPermission,
+  or?: Permission,
+): void {
   if (hasPermission(principal, permission)) return;
-  throw new ApiError(
-    'insufficient_permissions',
-    `The role behind this credential does not grant ${permission}.`,
-  );
+  if (or !== undefined && hasPermission(principal, or)) return;
+  const wanted = or === undefined ? permission : `${or} or ${permission}`;
+  throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
 }
 
 /** What admins alone hold counts for nobody else, whatever stands in a role (specification, Authentication 5). */

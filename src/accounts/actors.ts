@@ -1,5 +1,6 @@
-import type { Insertable, Kysely, Selectable } from 'kysely';
+import type { Insertable, Kysely, Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
 
 export type ActorRow = Selectable<Schema['actors']>;
@@ -16,7 +17,21 @@ export function createActor(
     .executeTakeFirstOrThrow();
 }
 
-/** The person outside who takes part in a support case (design.md section 7, customers): a user without a role. */
+/**
+ * The customer of the account with this e-mail address, case ignored; the oldest of several. Holds a lock on the
+ * address until the transaction ends, so that two requests that find no one do not both create a customer.
+ */
+export async function findCustomer(
+  tx: Transaction<Schema>,
+  { accountId, email }: { readonly accountId: string; readonly email: string },
+): Promise<string | undefined> {
+  const statements = within(tx);
+  await statements.query(LOCK_ADDRESS, [`${accountId} ${email.toLowerCase()}`]);
+  const [found] = await statements.query<{ id: string }>(FIND_CUSTOMER, [accountId, email]);
+  return found?.id;
+}
+
+/** The person outside who takes part in a support case: a user without a role. */
 export function createCustomer(
   db: Kysely<Schema>,
   customer: { readonly accountId: string; readonly name: string; readonly email?: string },
@@ -30,3 +45,16 @@ export function createCustomer(
     handle: email ?? null,
   });
 }
+
+const LOCK_ADDRESS = {
+  name: 'lock-customer-address',
+  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+};
+
+const FIND_CUSTOMER = {
+  name: 'find-customer-by-address',
+  text: `
+    SELECT id FROM actors
+    WHERE account_id = $1 AND customer AND lower(handle) = lower($2)
+    ORDER BY created_at, id LIMIT 1`,
+};

@@ -26,7 +26,7 @@ export async function readableConversation(
 /** Viewers read only: a send of theirs is `insufficient_permissions`. */
 export function requireSender(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.role === 'viewer') {
-    throw forbidden('viewers of this conversation cannot send to it');
+    throw forbidden('Viewers of a conversation cannot send to it.');
   }
 }
 
@@ -35,19 +35,19 @@ type OwnRole = { readonly role: Participant['role'] } | undefined;
 
 /** Viewers read only (specification, conversation_participant). */
 export function requireWriter(own: OwnRole): void {
-  if (own?.role === 'viewer') throw forbidden('viewers of this conversation cannot change it');
+  if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot change it.');
 }
 
 /** Renaming, archiving, adding and removing: for its owners and admins, and for who sees the whole account. */
 export function requireManager(principal: Principal, own: OwnRole): void {
   if (seesWholeAccount(principal) || own?.role === 'owner' || own?.role === 'admin') return;
-  throw forbidden('only owners and admins of this conversation may do this');
+  throw forbidden('Only owners and admins of the conversation can do this.');
 }
 
 /** Who is owner or admin, its owners decide, and who sees the whole account. */
 export function requireOwner(principal: Principal, own: OwnRole): void {
   if (seesWholeAccount(principal) || own?.role === 'owner') return;
-  throw forbidden('only owners of this conversation may do this');
+  throw forbidden('Only owners of the conversation can do this.');
 }
 
 function forbidden(message: string): ApiError {
@@ -55,5 +55,5 @@ function forbidden(message: string): ApiError {
 }
 
 export function conversationNotFound(): ApiError {
-  return new ApiError('resource_not_found', 'no such conversation', { param: 'id' });
+  return new ApiError('resource_not_found', 'There is no such conversation.', { param: 'id' });
 }

@@ -17,6 +17,8 @@ export interface ConversationFacts {
   readonly title: string | null;
   /** The active ones by actor id, those that have hidden the conversation among them. */
   readonly members: ReadonlyMap<string, Member>;
+  /** Whether a member has hidden the conversation from its list; the next message shows it again (own-state.ts). */
+  readonly hasHidden: boolean;
   /** Of the members. */
   readonly agents: readonly AgentMember[];
   /** Under whose name the team writes to the customer; null on team conversations. */
@@ -28,6 +30,8 @@ export interface Member {
   readonly type: Participant['type'];
   readonly role: Participant['role'];
   readonly muted: boolean;
+  /** The actor cannot act until it is activated again. */
+  readonly deactivated: boolean;
   readonly actor: Actor;
 }
 
@@ -43,8 +47,8 @@ export interface AgentMember {
 const MAX_CACHED = 50_000;
 
 /**
- * Conversations by id. Whoever changes a conversation or its participants announces the conversation's
- * id as a right that changed, and every node reads it again.
+ * Conversations by id. A change of a conversation or of its participants is announced with the conversation's id, a
+ * change of an actor with the actor's id; every node then reads the conversations concerned again.
  */
 export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
@@ -56,7 +60,7 @@ export class ConversationDirectory {
       rights,
       max: MAX_CACHED,
       load: (id: string) => reads.ask(id),
-      subjectsOf: (_facts, id) => [id],
+      subjectsOf: (facts, id) => [id, ...(facts?.members.keys() ?? [])],
     });
   }
 
@@ -82,6 +86,8 @@ interface MemberRow extends ActorFields {
   participant_type: Participant['type'];
   role: Participant['role'];
   notifications: Participant['notifications'];
+  membership: Participant['membership'];
+  deactivated: boolean;
   agent_trigger_policy: Participant['agent_trigger_policy'];
   agent_trigger_keywords: readonly string[];
   agent_slug: string | null;
@@ -108,6 +114,7 @@ function toFacts(row: ConversationRow, members: readonly MemberRow[]): Conversat
     status: row.status,
     title: row.title,
     members: new Map(members.map((member) => [member.id, toMember(member)])),
+    hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
   };
@@ -119,6 +126,7 @@ function toMember(row: MemberRow): Member {
     type: row.participant_type,
     role: row.role,
     muted: row.notifications === 'muted',
+    deactivated: row.deactivated,
     actor: presentActor(row),
   };
 }
@@ -149,8 +157,8 @@ const READ_MEMBERS = {
   name: 'read-conversation-members',
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
-      p.agent_trigger_policy, p.agent_trigger_keywords, a.id, a.type, a.name, a.handle, a.avatar_url,
-      d.slug AS agent_slug
+      p.membership, a.deactivated_at IS NOT NULL AS deactivated, p.agent_trigger_policy, p.agent_trigger_keywords,
+      a.id, a.type, a.name, a.handle, a.avatar_url, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,

@@ -1,5 +1,7 @@
+import { Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import type { Queries, Statement } from '../db/statement.ts';
+import { ApiError } from '../protocol/errors.ts';
 import type { ConversationRow } from './create.ts';
 import { conversationColumns } from './expand.ts';
 
@@ -9,10 +11,43 @@ export interface ConversationFilters {
   readonly type?: string | undefined;
   readonly audience?: string | undefined;
   readonly workflowStatus?: string | undefined;
+  /** An actor's id, or a word of AssigneeFilter. */
   readonly assigneeId?: string | undefined;
   /** Looked for in the title, case ignored. */
   readonly q?: string | null;
 }
+
+const ME = 'me';
+const NOBODY = 'none';
+
+/** The query parameter `assignee_id` of lists: the actor id of a user or group, or one of two words. */
+export const AssigneeFilter = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: `An actor id; \`${ME}\` is the caller, \`${NOBODY}\` are conversations without an assignee.`,
+});
+
+/**
+ * Throws ApiError `parameter_invalid` for an id that no actor of the account has: an empty list would hide the mistake.
+ * To customers no conversation has an assignee, and which actors there are is not theirs to learn.
+ */
+export async function requireAssigneeFilter(
+  database: Queries,
+  { accountId, customer }: Principal,
+  assigneeId: string,
+): Promise<void> {
+  if (customer || assigneeId === ME || assigneeId === NOBODY) return;
+  const found = await database.query(FIND_ACTOR, [assigneeId, accountId]);
+  if (found.length > 0) return;
+  throw new ApiError('parameter_invalid', `Must be an actor id of the account, ${ME} or ${NOBODY}.`, {
+    param: 'assignee_id',
+  });
+}
+
+const FIND_ACTOR = {
+  name: 'find-actor-of-account',
+  text: 'SELECT id FROM actors WHERE id = $1 AND account_id = $2',
+};
 
 /** Which stretch of the list: from its newer or its older end, behind a conversation's time and id if given. */
 export interface ConversationStretch {
@@ -39,7 +74,7 @@ export async function readConversations(
     filters.type ?? null,
     filters.audience ?? null,
     workflowStatus ?? null,
-    assigneeId ?? null,
+    assigneeId === ME ? principal.actor.id : (assigneeId ?? null),
     filters.q ? `%${escapeLike(filters.q)}%` : null,
     limit,
     ...(after ?? []),
@@ -72,7 +107,7 @@ const CONDITIONS = `
       AND ($4::text IS NULL OR c.type = $4)
       AND ($5::text IS NULL OR c.audience = $5)
       AND ($6::text IS NULL OR c.workflow_status = $6)
-      AND ($7::text IS NULL OR c.assignee_id = $7)
+      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${NOBODY}' AND c.assignee_id IS NULL))
       AND ($8::text IS NULL OR c.title ILIKE $8)`;
 
 const STATEMENTS = { own: statementsOf('own'), whole_account: statementsOf('whole_account') } as const;

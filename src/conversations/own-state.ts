@@ -1,5 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
+import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -10,13 +12,15 @@ import { MEMBERSHIP_MOVES } from '../protocol/membership.ts';
 import { after } from '../protocol/transitions.ts';
 import { tellChanged } from './changed.ts';
 import type { ConversationRow } from './create.ts';
+import type { ConversationDirectory } from './directory.ts';
+import type { MessageRow } from './message-rows.ts';
 import { writeParticipant } from './participants.ts';
 import { lockOwnParticipant } from './standing.ts';
 
 /**
- * Hides the conversation from the caller's list, or shows it again (specification, conversation_participant
- * `membership`); it stays a member. Throws `resource_not_found`, or `resource_conflict` for who is in it by
- * its role in the account alone.
+ * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows
+ * a hidden conversation again (`showAgain`). Throws `resource_not_found`, or `resource_conflict` where the caller
+ * reads the conversation by its role in the account alone.
  */
 export async function setHidden(
   tx: Transaction<Schema>,
@@ -27,10 +31,47 @@ export async function setHidden(
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   const membership = after(MEMBERSHIP_MOVES, move, own.membership);
   if (membership !== own.membership) {
-    await writeParticipant(tx, own.id, { membership });
+    const hiddenAfter = membership === 'hidden' ? await readHead(tx, conversationId) : null;
+    await writeParticipant(tx, own.id, { membership, hidden_after: hiddenAfter });
+    await tellRightsChanged(tx, [conversationId]);
     await tellChanged(tx, [{ event: 'participant.updated', id: own.id, stream: conversationId }]);
   }
   return conversation;
+}
+
+/** A sent message, as far as it shows a hidden conversation again. */
+export type Arrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
+
+/**
+ * Shows conversations again to the members that had hidden them before these messages were sent. System events do
+ * not count. Only conversations with hidden members cost a query.
+ */
+export async function showAgain(
+  database: Database,
+  directory: Pick<ConversationDirectory, 'facts'>,
+  arrivals: readonly Arrival[],
+): Promise<void> {
+  const heads = new Map<string, number>();
+  for (const { conversation_id: id, sequence, kind } of arrivals) {
+    if (kind === 'system_event') continue;
+    const cached = directory.facts(id);
+    const facts = cached instanceof Promise ? await cached : cached;
+    if (facts === undefined || !facts.hasHidden) continue;
+    heads.set(id, Math.max(sequence ?? 0, heads.get(id) ?? 0));
+  }
+  if (heads.size === 0) return;
+  await database.transaction(async (tx) => {
+    const shown = await within(tx).query<{ id: string; conversation_id: string }>(SHOW_AGAIN, [
+      [...heads.keys()],
+      [...heads.values()],
+    ]);
+    if (shown.length === 0) return;
+    await tellRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
+    await tellChanged(
+      tx,
+      shown.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
+    );
+  });
 }
 
 export interface MarkedRead {
@@ -76,6 +117,28 @@ export function tellRead(engine: Engine, conversationId: string, data: Read, at:
     customer: undefined,
   }).catch(() => {});
 }
+
+async function readHead(tx: Transaction<Schema>, conversationId: string): Promise<number> {
+  const [row] = await within(tx).query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, false]);
+  return row?.head ?? 0;
+}
+
+// Locked in one order, so that two of these cannot wait for each other.
+const SHOW_AGAIN = {
+  name: 'show-hidden-conversations-again',
+  text: `
+    UPDATE participants p
+    SET membership = 'active', hidden_after = NULL, updated_at = later_than(p.updated_at),
+      changed_in = pg_current_xact_id()
+    FROM (
+      SELECT h.id FROM participants h
+      JOIN unnest($1::text[], $2::bigint[]) AS a(conversation_id, head) USING (conversation_id)
+      WHERE h.membership = 'hidden' AND coalesce(h.hidden_after, 0) < a.head
+      ORDER BY h.id FOR UPDATE OF h
+    ) AS due
+    WHERE p.id = due.id
+    RETURNING p.id, p.conversation_id`,
+};
 
 const READ_VISIBLE_HEAD = {
   name: 'read-head-of-reader',

@@ -1,30 +1,63 @@
 import type { Transaction } from 'kysely';
+import type { Rights } from '../access/rights.ts';
 import type { Tokens } from '../access/tokens.ts';
 import { issueTokenPair } from '../accounts/token-pairs.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
+import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { Conversation, CustomerTokenBody, MarkReadBody } from '../protocol/conversation.ts';
+import { ListOf } from '../protocol/lists.ts';
 import { Participant, ParticipantInput, UpdateParticipantBody } from '../protocol/participant.ts';
 import { Token } from '../protocol/token.ts';
+import { readableConversation } from './access.ts';
 import type { ParticipantRow } from './create.ts';
 import { requireCustomer } from './customer-token.ts';
+import type { ConversationDirectory } from './directory.ts';
 import { type MarkedRead, markRead, setHidden, tellRead } from './own-state.ts';
+import { readParticipants } from './participant-list.ts';
 import { presentParticipants } from './participant-present.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
-import { ConversationQuery, show } from './routes.ts';
+import { ConversationQuery, keyOf, show } from './routes.ts';
 
 export interface ParticipantRoutesOptions {
   readonly database: Database;
+  readonly directory: ConversationDirectory;
   readonly engine: Engine;
+  readonly rights: Pick<Rights, 'announce'>;
   readonly tokens: Pick<Tokens, 'issueAccess'>;
 }
 
 /** Who is in a conversation, and what each member does for itself. */
-export function participantRoutes({ database, engine, tokens }: ParticipantRoutesOptions): Route[] {
+export function participantRoutes({
+  database,
+  directory,
+  engine,
+  rights,
+  tokens,
+}: ParticipantRoutesOptions): Route[] {
   return [
+    defineRoute({
+      name: 'list_participants',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/participants',
+      summary: 'List the active participants of a conversation, in the order in which they joined',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:read',
+      customers: true,
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(Participant),
+      async handle({ principal, params, query, url }) {
+        const page = readPage(PARTICIPANTS, query, { conversation: params.id });
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const rows = await readParticipants(database, principal, id, page);
+        const shown = new Map((await presentParticipants(database, rows)).map((one) => [one.id, one]));
+        return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
+      },
+    }),
     defineRoute({
       name: 'add_participant',
       method: 'POST',
@@ -45,9 +78,10 @@ export function participantRoutes({ database, engine, tokens }: ParticipantRoute
       name: 'update_participant',
       method: 'PATCH',
       path: '/v1/messaging/conversations/:id/participants/:participant_id',
-      summary: "Change a participant's role or trigger, or mute a conversation for oneself",
+      summary: "Change a participant's role or trigger, or mute the conversation for yourself",
       since: '1.1.harbor',
       permission: 'messaging:update',
+      own: { permission: 'messaging:read', of: 'your own notification setting' },
       body: UpdateParticipantBody,
       status: 200,
       response: Participant,
@@ -65,6 +99,7 @@ export function participantRoutes({ database, engine, tokens }: ParticipantRoute
       summary: 'Remove a participant, or leave the conversation',
       since: '1.1.harbor',
       permission: 'messaging:update',
+      own: { permission: 'messaging:read', of: 'your own participant' },
       status: 200,
       response: Participant,
       handle: (call) =>
@@ -112,11 +147,16 @@ export function participantRoutes({ database, engine, tokens }: ParticipantRoute
         query: ConversationQuery,
         status: 200,
         response: Conversation,
-        handle: (call) =>
-          inTransaction(database, call, async (tx) => {
-            const row = await setHidden(tx, call.principal, call.params.id!, move);
+        async handle(call) {
+          const id = call.params.id!;
+          const reply = await inTransaction(database, call, async (tx) => {
+            const row = await setHidden(tx, call.principal, id, move);
             return show(within(tx), call.principal, row, call.query['include[]']);
-          }),
+          });
+          // Before the caller gets its answer, so that a message sent after that shows the conversation again.
+          await rights.announce(id);
+          return reply;
+        },
       }),
     ),
     defineRoute({
@@ -140,6 +180,8 @@ export function participantRoutes({ database, engine, tokens }: ParticipantRoute
     }),
   ];
 }
+
+const PARTICIPANTS = defineList('participants', ['time', 'text']);
 
 async function showParticipant(tx: Transaction<Schema>, row: ParticipantRow): Promise<Participant> {
   const [shown] = await presentParticipants(within(tx), [row]);

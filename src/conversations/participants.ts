@@ -1,4 +1,5 @@
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely';
+import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
@@ -26,8 +27,8 @@ export async function joinConversation(
   body: ParticipantInput,
 ): Promise<ParticipantRow> {
   const { conversation, own } = await lockConversation(tx, principal, conversationId);
-  requireManager(principal, own);
   refuseDirect(conversation);
+  requireManager(principal, own);
   if (body.role === 'owner' || body.role === 'admin') requireOwner(principal, own);
   const { account_id: accountId, audience } = conversation;
   const [entry] = await readRoster(tx, { accountId, audience }, [body]);
@@ -48,8 +49,9 @@ export async function joinConversation(
 }
 
 /**
- * Update Participant (design.md section 8): roles are the owners' business, an agent's trigger that of owners and
- * admins, muting one's own. What is so already changes nothing. Throws ApiError.
+ * Update Participant: owners change roles, owners and admins change an agent's trigger, and everybody mutes the
+ * conversation for themselves, which messaging:read is enough for. A value that the row already has changes nothing.
+ * Throws ApiError.
  */
 export async function changeParticipant(
   tx: Transaction<Schema>,
@@ -60,16 +62,22 @@ export async function changeParticipant(
 ): Promise<ParticipantRow> {
   const { conversation, own } = await lockConversation(tx, principal, conversationId);
   const participant = await findMember(tx, conversationId, participantId);
+  const isOwn = participant.id === own?.id;
+  const { role, notifications, ...others } = body;
+  const isOwnState = isOwn && role === undefined && Object.keys(others).length === 0;
+  if (!isOwnState) requirePermission(principal, 'messaging:update');
+  if (role !== undefined) refuseDirectRole(conversation, 'role');
+  if (!isOwn) requireManager(principal, own);
   const set: Updateable<Schema['participants']> = {};
-  const { role, notifications } = body;
   if (role !== undefined && role !== participant.role) {
     requireOwner(principal, own);
     await checkRole(tx, conversation, participant, role);
     set.role = role;
   }
   if (notifications !== undefined && notifications !== participant.notifications) {
-    if (participant.actor_id !== principal.actor.id) {
-      throw new ApiError('insufficient_permissions', 'Everybody mutes for themselves alone.');
+    if (!isOwn) {
+      const message = 'You can only change the notification setting of your own participant.';
+      throw new ApiError('insufficient_permissions', message);
     }
     set.notifications = notifications;
   }
@@ -77,7 +85,7 @@ export async function changeParticipant(
   if (policy !== undefined || keywords !== undefined) {
     if (participant.type !== 'agent') {
       const param = policy === undefined ? 'agent_trigger_keywords' : 'agent_trigger_policy';
-      throw invalid(param, 'Only agents are triggered.');
+      throw invalid(param, 'Only an agent has a trigger policy and trigger keywords.');
     }
     Object.assign(set, triggerChange(participant, body));
     if (set.agent_trigger_policy !== undefined) requireManager(principal, own);
@@ -87,15 +95,15 @@ export async function changeParticipant(
   const changed = await writeParticipant(tx, participantId, set);
   await tellRightsChanged(tx, [conversationId]);
   await tellChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
-  // Muting is nobody else's business.
+  // The audit does not show who muted a conversation.
   const { notifications: _, ...details } = set;
   if (Object.keys(details).length > 0) await note(tx, principal, changed, 'participant.changed', details);
   return changed;
 }
 
 /**
- * Remove Participant (design.md section 8): oneself leaves, another one is removed, by whom its role does not
- * outrank. Its sockets lose the conversation with the commit. Throws ApiError.
+ * Remove Participant: the caller leaves with its own participant, and removes others as owner or admin (owners and
+ * admins only as owner). The sockets of the removed actor lose the conversation with the commit. Throws ApiError.
  */
 export async function leaveConversation(
   tx: Transaction<Schema>,
@@ -107,10 +115,12 @@ export async function leaveConversation(
   const participant = await findMember(tx, conversationId, participantId);
   refuseDirect(conversation);
   const { actor_id: actorId } = participant;
-  if (actorId === null)
-    throw new ApiError('resource_conflict', 'What the service posts as cannot be removed.');
+  if (actorId === null) {
+    throw new ApiError('resource_conflict', 'The system participant cannot be removed.');
+  }
   const isOwn = participant.id === own?.id;
   if (!isOwn) {
+    requirePermission(principal, 'messaging:update');
     requireManager(principal, own);
     if (participant.role === 'owner' || participant.role === 'admin') requireOwner(principal, own);
   }
@@ -176,6 +186,12 @@ export async function removeEverywhere(
   await tellChanged(tx, changes);
 }
 
+/** In a direct message both users are members. Throws ApiError `validation_failed`. */
+export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param: string): void {
+  if (type !== 'direct_message') return;
+  throw invalid(param, 'A direct message has no roles: both of its users are members.');
+}
+
 /** The participant, as long as it is a member. Throws `resource_not_found` (param participant_id). */
 export async function findMember(
   tx: Kysely<Schema>,
@@ -225,7 +241,7 @@ async function join(
     .executeTakeFirst();
   if (before === undefined) return addParticipant(tx, conversation, entry);
   if (before.membership === 'active' || before.membership === 'hidden') {
-    throw new ApiError('resource_exists', 'Is a participant already.', { param: 'actor_id' });
+    throw new ApiError('resource_exists', 'This actor is already a participant.', { param: 'actor_id' });
   }
   return writeParticipant(tx, before.id, {
     membership: after(MEMBERSHIP_MOVES, 'join', before.membership),
@@ -258,7 +274,7 @@ async function checkRole(
   role: ParticipantRow['role'],
 ): Promise<void> {
   if (participant.type === 'customer' && (role === 'owner' || role === 'admin')) {
-    throw invalid('role', 'Customers manage nothing.');
+    throw invalid('role', 'A customer can only be a member or a viewer.');
   }
   if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
 }
@@ -278,12 +294,15 @@ async function requireAnotherOwner(
     .where('membership', 'in', ['active', 'hidden'])
     .execute();
   if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
-  throw new ApiError('resource_conflict', 'The last owner makes somebody else an owner first.');
+  throw new ApiError(
+    'resource_conflict',
+    'The last owner cannot leave or step down. Make another participant an owner first.',
+  );
 }
 
 function refuseDirect({ type }: ConversationRow): void {
   if (type !== 'direct_message') return;
-  throw new ApiError('resource_conflict', 'A direct message is between its two users.');
+  throw new ApiError('resource_conflict', 'A direct message always has the same two users.');
 }
 
 function note(

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { createCustomer } from '../accounts/actors.ts';
+import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -13,8 +13,8 @@ export interface RosterEntry extends NewParticipant {
 }
 
 /**
- * The participants that a body names, each with an actor of the account that is what the body says; a
- * customer who is named by name and email is made here (design.md section 8). `prefixOf` makes the params:
+ * The participants that a body names, each with an actor of the account that is what the body says. A customer whose
+ * address is not known is created here. `prefixOf` makes the params:
  * `participants[0].`, or nothing where the body is one participant. Throws the first problem.
  */
 export async function readRoster(
@@ -34,10 +34,11 @@ export async function readRoster(
     checkInput(input, audience, prefix);
     const actorId =
       input.actor_id === undefined
-        ? await newCustomer(tx, accountId, input)
+        ? await customerOf(tx, accountId, input, prefix)
         : fittingActor(actors.get(input.actor_id), input, prefix).id;
     if (entries.some((entry) => entry.actorId === actorId)) {
-      throw invalid(`${prefix}actor_id`, 'Is among the participants already.');
+      const field = input.actor_id === undefined ? 'email' : 'actor_id';
+      throw invalid(`${prefix}${field}`, 'This actor is already among the participants.');
     }
     entries.push({
       type: input.type,
@@ -125,13 +126,15 @@ function checkInput(input: ParticipantInput, audience: Audience, prefix: string)
     checkTrigger(input.agent_trigger_policy ?? 'mention', input.agent_trigger_keywords, prefix);
   }
   if (input.type !== 'customer') return;
-  if (audience !== 'customer') throw invalid(`${prefix}type`, 'Only a customer conversation has customers.');
+  if (audience !== 'customer')
+    throw invalid(`${prefix}type`, 'Only a conversation with the audience customer has customers.');
   if (input.actor_id === undefined) {
-    if (input.name === undefined) throw missing(`${prefix}actor_id`);
-    return;
+    if (input.name !== undefined || input.email !== undefined) return;
+    throw missing(`${prefix}actor_id`, 'A customer is named by actor_id, or by name and email.');
   }
   for (const field of ['name', 'email'] as const) {
-    if (input[field] !== undefined) throw invalid(`${prefix}${field}`, 'The customer is named by actor_id.');
+    if (input[field] === undefined) continue;
+    throw invalid(`${prefix}${field}`, 'A customer that is named by actor_id takes no name and no address.');
   }
 }
 
@@ -142,19 +145,28 @@ function fittingActor(actor: Candidate | undefined, { type }: ParticipantInput, 
     type === 'agent'
       ? actor.type === 'agent'
       : actor.type === 'user' && actor.customer === (type === 'customer');
-  if (!fits) throw invalid(`${prefix}type`, 'The actor is of another type.');
-  if (actor.deactivated_at !== null) throw invalid(param, 'The actor is deactivated.');
+  if (!fits) throw invalid(`${prefix}type`, `This actor is not of the type ${type}.`);
+  if (actor.deactivated_at !== null) throw invalid(param, 'This actor is deactivated.');
   return actor;
 }
 
-async function newCustomer(
+/** The customer with the address, whose name stays as it is, or a new one. Throws `missing_field` (param name). */
+async function customerOf(
   tx: Transaction<Schema>,
   accountId: string,
   input: ParticipantInput,
+  prefix: string,
 ): Promise<string> {
-  if (input.type !== 'customer' || input.name === undefined)
-    throw new TypeError('the schema asks for an actor');
+  if (input.type !== 'customer') throw new TypeError('the schema asks for an actor');
   const { name, email } = input;
+  const known = email === undefined ? undefined : await findCustomer(tx, { accountId, email });
+  if (known !== undefined) return known;
+  if (name === undefined) {
+    throw missing(
+      `${prefix}name`,
+      'A new customer needs a name: the account knows nobody with this address.',
+    );
+  }
   const { id } = await createCustomer(tx, { accountId, name, ...(email !== undefined && { email }) });
   return id;
 }
@@ -166,8 +178,8 @@ function triggerOf(input: ParticipantInput & { readonly type: 'agent' }) {
   } as const;
 }
 
-function missing(param: string): ApiError {
-  return new ApiError('missing_field', 'This field is required.', { param });
+function missing(param: string, message: string): ApiError {
+  return new ApiError('missing_field', message, { param });
 }
 
 function invalid(param: string, message: string): ApiError {

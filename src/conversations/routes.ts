@@ -26,13 +26,13 @@ import {
   WORKFLOW_STATUSES,
 } from '../protocol/conversation.ts';
 import { ListOf } from '../protocol/lists.ts';
-import { Body, Id, Include, OneOf } from '../protocol/schema.ts';
+import { Body, Include, OneOf } from '../protocol/schema.ts';
 import { readableConversation } from './access.ts';
 import { presentAuditEvent, readAudit } from './audit.ts';
 import type { ConversationRow } from './create.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { conversationRows, expandConversations } from './expand.ts';
-import { readConversations } from './list.ts';
+import { AssigneeFilter, readConversations, requireAssigneeFilter } from './list.ts';
 import { startConversation } from './start.ts';
 import { setLegalHold, updateConversation } from './update.ts';
 
@@ -76,12 +76,14 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
         type: Type.Optional(OneOf(CONVERSATION_TYPES)),
         audience: Type.Optional(OneOf(AUDIENCES)),
         workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
-        assignee_id: Type.Optional(Id),
+        assignee_id: Type.Optional(AssigneeFilter),
         'include[]': Include(CONVERSATION_INCLUDES),
       }),
       status: 200,
       response: ListOf(Conversation),
       async handle({ principal, query, url }) {
+        if (query.assignee_id !== undefined)
+          await requireAssigneeFilter(database, principal, query.assignee_id);
         const filters = {
           status: query.status,
           type: query.type,
@@ -202,6 +204,7 @@ function stretchOf(page: PageRequest) {
   };
 }
 
-function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {
+/** What lists here are ordered by: a cursor's content. */
+export function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {
   return [created_at, id];
 }

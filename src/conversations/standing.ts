@@ -36,8 +36,9 @@ export async function lockOwnParticipant(
 ): Promise<{ readonly conversation: ConversationRow; readonly own: ParticipantRow }> {
   const found = await conversationOf(tx, principal, conversationId).executeTakeFirst();
   const { conversation, own } = await standing(tx, principal, found);
-  if (own === undefined)
-    throw new ApiError('resource_conflict', 'You are no participant of this conversation.');
+  if (own === undefined) {
+    throw new ApiError('resource_conflict', 'You are not a participant of this conversation.');
+  }
   return { conversation, own };
 }
 

@@ -1,8 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import { readEntities, refKey } from '../accounts/entities.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
 import type { CreateConversationBody } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { tellAdded } from './added.ts';
@@ -10,12 +8,15 @@ import { audit } from './audit.ts';
 import { tellChanged } from './changed.ts';
 import { type ConversationRow, createUnlessThere, directKeyOf, type NewConversation } from './create.ts';
 import { tellCreated } from './created.ts';
+import { setHidden } from './own-state.ts';
 import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
+import { requireTopic } from './topic.ts';
+import { updateConversation } from './update.ts';
 
 /**
- * Create Conversation (design.md section 8): from a validated body to its rows, with what its members are told.
- * A person or agent who creates it is its owner; an API key is not in it. `isNew` is false where the two
- * users of a direct message have one already. Throws ApiError.
+ * Create Conversation: writes the rows of a validated body and enqueues the events for its members. The user or agent
+ * that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
+ * existing one is active again. Throws ApiError.
  */
 export async function startConversation(
   tx: Transaction<Schema>,
@@ -27,9 +28,7 @@ export async function startConversation(
   const input =
     body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
   const created = await createUnlessThere(tx, input);
-  if (created === undefined) {
-    return { conversation: await readDirect(tx, accountId, input.directKey!), isNew: false };
-  }
+  if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
   const { conversation, participants } = created;
   const { id } = conversation;
   const actorId = principal.actor.id;
@@ -43,17 +42,6 @@ export async function startConversation(
   }
   await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.created' });
   return { conversation, isNew: true };
-}
-
-/** Throws `resource_not_found` (param topic.id) where the account has no such resource. */
-export async function requireTopic(
-  tx: Transaction<Schema>,
-  accountId: string,
-  topic: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string },
-): Promise<void> {
-  const found = await readEntities(within(tx), accountId, [topic]);
-  if (found.has(refKey(topic))) return;
-  throw new ApiError('resource_not_found', 'There is no such resource.', { param: 'topic.id' });
 }
 
 type GroupBody = CreateConversationBody & { readonly type: 'group' };
@@ -76,23 +64,25 @@ async function groupInput(
     title: body.title ?? null,
     groupId: body.group_id ?? null,
     topic: body.topic ?? null,
-    participants: withCreator(principal, uniqueActors([...listed, ...copied])),
+    participants: withOwner(withCreator(principal, uniqueActors([...listed, ...copied]))),
   };
 }
 
-/** Exactly two users, of whom the caller is one unless it is a key. */
+/** Exactly two users, both members, of whom the caller is one unless it is a key. */
 async function directInput(
   tx: Transaction<Schema>,
   principal: Principal,
   body: DirectBody,
 ): Promise<NewConversation> {
   const { accountId } = principal;
-  if (principal.actor.type === 'agent') throw invalid('type', 'A direct message is between two users.');
+  if (principal.actor.type === 'agent') {
+    throw invalid('type', 'A direct message is between two users: an agent cannot begin one.');
+  }
   const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
-  const participants = withCreator(principal, listed);
+  const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
   const [first, second, ...more] = participants;
   if (first === undefined || second === undefined || more.length > 0) {
-    const message = 'A direct message is between two users, of whom the caller is one.';
+    const message = 'A direct message is between two users, and one of them is the caller.';
     throw invalid('participants', message);
   }
   return {
@@ -104,12 +94,22 @@ async function directInput(
   };
 }
 
-/** Whatever role it gave itself. */
+/** The caller comes first, as owner. An API key does not take part: then a user owns the group. */
 function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): RosterEntry[] {
   if (actor.type !== 'user' && actor.type !== 'agent') return [...entries];
   const listed = entries.find(({ actorId }) => actorId === actor.id);
   const creator: RosterEntry = { ...listed, type: actor.type, actorId: actor.id, role: 'owner' };
   return [creator, ...entries.filter((entry) => entry !== listed)];
+}
+
+/**
+ * A group has an owner: where none is named, the first user for whom the body states no role
+ * (docs/decisions.md#owner-of-a-group-that-an-api-key-begins).
+ */
+function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
+  if (entries.some(({ role }) => role === 'owner')) return [...entries];
+  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
+  return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
 }
 
 /** The first of each: what the body says of a participant goes before the roster that it is in too. */
@@ -130,13 +130,23 @@ async function requireGroup(tx: Transaction<Schema>, accountId: string, id: stri
   throw new ApiError('resource_not_found', 'There is no such group.', { param: 'group_id' });
 }
 
-function readDirect(tx: Transaction<Schema>, accountId: string, directKey: string): Promise<ConversationRow> {
-  return tx
+/** The direct message that the two have, in the caller's list and active again. */
+async function openDirect(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  { accountId, directKey, participants }: NewConversation,
+): Promise<ConversationRow> {
+  const { id } = await tx
     .selectFrom('conversations')
-    .selectAll()
+    .select('id')
     .where('account_id', '=', accountId)
-    .where('direct_key', '=', directKey)
+    .where('direct_key', '=', directKey!)
     .executeTakeFirstOrThrow();
+  const row = await updateConversation(tx, principal, id, { status: 'active' });
+  if (participants.some(({ actorId }) => actorId === principal.actor.id)) {
+    await setHidden(tx, principal, id, 'unhide');
+  }
+  return row;
 }
 
 function prefixOf(index: number): string {

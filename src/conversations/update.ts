@@ -11,8 +11,8 @@ import { audit } from './audit.ts';
 import { tellChanged } from './changed.ts';
 import type { ConversationRow } from './create.ts';
 import { lockConversation, type Standing } from './standing.ts';
-import { requireTopic } from './start.ts';
 import { writeSystemEvent } from './system-event.ts';
+import { requireTopic } from './topic.ts';
 import { moveLane } from './workflow.ts';
 
 /**
@@ -149,20 +149,20 @@ async function moveByHand(
   lane: WorkflowStatus,
 ): Promise<void> {
   if (conversation.audience !== 'customer') {
-    throw invalid('workflow_status', 'Only a customer conversation has lanes.');
+    throw invalid('workflow_status', 'Only a conversation with the audience customer has a workflow status.');
   }
   if (lane === conversation.workflow_status) return;
   const moves: Partial<Record<WorkflowStatus, LaneMove>> = MOVES_BY_HAND;
   const move = moves[lane];
   if (move === undefined) {
-    const message = `Nothing is moved to ${lane} by hand.`;
+    const message = `A case cannot be moved to ${lane} by hand: messages and drafts move it there.`;
     throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
   }
   await moveLane(tx, conversation, move, principal.actor.id);
 }
 
 function requireGroupOf({ type }: ConversationRow, param: string): void {
-  if (type !== 'group') throw invalid(param, 'Only a group has this.');
+  if (type !== 'group') throw invalid(param, 'Only a group has a title and an assignee.');
 }
 
 /** A person who can read the conversation, or a group; its name. Throws `resource_not_found` or `validation_failed`. */

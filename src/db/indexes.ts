@@ -27,6 +27,7 @@ export const INDEXES: Readonly<Record<string, Index>> = {
     on: 'notifications (recipient_id, message_id) WHERE message_id IS NOT NULL',
   },
   notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
+  actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

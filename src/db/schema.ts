@@ -157,6 +157,7 @@ interface ParticipantsTable extends Times, Streamed {
   agent_trigger_policy: Participant['agent_trigger_policy'];
   agent_trigger_keywords: Generated<string[]>;
   read_sequence: Generated<number>;
+  hidden_after: number | null;
 }
 
 interface MessagesTable extends Times, Streamed {

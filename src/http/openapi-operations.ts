@@ -52,9 +52,10 @@ function describe(route: Route): string {
   return [...(text === undefined ? [] : [text]), sentences.join(' ')].join('\n\n');
 }
 
-function callersOf({ permission, customers, agents }: Route): string[] {
+function callersOf({ permission, own, customers, agents }: Route): string[] {
+  const ofOwn = own === undefined ? '' : `, or \`${own.permission}\` for ${own.of}`;
   return [
-    permission === null ? 'Any valid credential will do.' : `Permission: \`${permission}\`.`,
+    permission === null ? 'Any valid credential will do.' : `Permission: \`${permission}\`${ofOwn}.`,
     customers === true ? 'Customers may call it for what is theirs.' : 'Closed to customers.',
     ...(agents === false ? ['Closed to agents.'] : []),
   ];

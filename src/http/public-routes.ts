@@ -19,8 +19,6 @@ export interface PublicRequest {
   readonly query: string;
   /** The entity tags of what the caller has already. */
   readonly ifNoneMatch: string | undefined;
-  /** Accept-Encoding, as sent. */
-  readonly acceptEncoding: string | undefined;
 }
 
 export interface PutRequest extends PublicRequest {

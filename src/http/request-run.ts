@@ -163,7 +163,7 @@ export class RequestRun implements BodyReceiver {
       if (route.customers !== true) throw closedTo('Customers');
     } else {
       if (route.agents === false && principal.actor.type === 'agent') throw closedTo('Agents');
-      if (route.permission !== null) requirePermission(principal, route.permission);
+      if (route.permission !== null) requirePermission(principal, route.permission, route.own?.permission);
     }
     this.#readQuery();
   }

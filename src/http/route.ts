@@ -23,6 +23,12 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   /** What the caller's role must grant; null: any valid credential. */
   readonly permission: Permission | AdminPermission | null;
   /**
+   * A lesser permission that is enough for the caller's own state or work, and what that is ("your own messages").
+   * The pipeline admits a caller that holds either. The handler requires `permission` once it knows that the
+   * resource is somebody else's.
+   */
+  readonly own?: { readonly permission: Permission; readonly of: string };
+  /**
    * No credential and no Service-Account are asked for, and none is looked at: the body itself proves who is
    * calling. `principal` is NOBODY. Its `permission` is null.
    */

@@ -159,7 +159,6 @@ const UNREADABLE: RequestHead = {
   origin: undefined,
   preflightFor: undefined,
   ifNoneMatch: undefined,
-  acceptEncoding: undefined,
   contentType: undefined,
   contentLength: 0,
   closes: true,

@@ -7,6 +7,7 @@ import {
   messageColumns,
   withParts,
 } from '../conversations/message-rows.ts';
+import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
 import { removeDone } from '../db/outbox.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -122,7 +123,13 @@ export class SentEffects {
   }
 
   async #cause(messages: readonly MessageWithParts[]): Promise<void> {
+    const { database, directory } = this.#options;
     await this.#notify(messages);
+    await showAgain(
+      database,
+      directory,
+      messages.map(({ row }) => row),
+    );
     await this.#options.onSaid?.(messages.map(({ row }) => row));
   }
 

@@ -81,6 +81,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       summary: 'Take back a scheduled message',
       since: '1.1.harbor',
       permission: 'messaging:update',
+      own: { permission: 'messaging:create', of: 'your own messages' },
       query: IncludeQuery,
       status: 200,
       response: ChatMessage,

@@ -44,6 +44,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       summary: 'Edit a message of your own, or an open reply draft',
       since: '1.1.harbor',
       permission: 'messaging:update',
+      own: OWN_MESSAGES,
       query: IncludeQuery,
       body: EditMessageBody,
       status: 200,
@@ -64,6 +65,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       summary: 'Delete a message; its tombstone stays in the timeline',
       since: '1.1.harbor',
       permission: 'messaging:update',
+      own: OWN_MESSAGES,
       query: IncludeQuery,
       status: 200,
       response: ChatMessage,
@@ -93,4 +95,5 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
   ];
 }
 
+const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' } as const;
 const IncludeQuery = Body({ 'include[]': Type.Optional(Type.Array(OneOf(MESSAGE_INCLUDES))) });

@@ -1,4 +1,4 @@
-import { hasPermission } from '../access/authorize.ts';
+import { hasPermission, requirePermission } from '../access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { requireSender } from '../conversations/access.ts';
 import { isBridged } from '../conversations/bridge.ts';
@@ -21,8 +21,11 @@ export function checkEdit(
 ): void {
   requireSender(principal, facts);
   requirePresent(row);
-  if (row.status !== 'draft' && row.author_id !== principal.actor.id) {
-    throw new ApiError('insufficient_permissions', 'only its author edits a message');
+  if (row.author_id !== principal.actor.id) {
+    requirePermission(principal, 'messaging:update');
+    if (row.status !== 'draft') {
+      throw new ApiError('insufficient_permissions', 'Only the author of a message can edit it.');
+    }
   }
   if (row.status !== 'sent' && row.status !== 'draft' && row.status !== 'scheduled') {
     throw new ApiError('resource_conflict', `a message that is ${row.status} cannot be edited`);
@@ -56,12 +59,21 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
   requireFinished(row);
 }
 
-/** Who may take back what somebody else has sent or scheduled: ApiError `insufficient_permissions` for the others. */
+/**
+ * Returns for the author of a message, and for callers that may take back what others have sent or scheduled:
+ * with messaging:update, as owner or admin of the conversation or with access to the whole account. Throws ApiError
+ * `insufficient_permissions` for all others.
+ */
 export function requireAuthority(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  if (row.author_id === principal.actor.id) return;
+  requirePermission(principal, 'messaging:update');
   const role = facts.members.get(principal.actor.id)?.role;
   const runsConversation = role === 'owner' || role === 'admin' || seesWholeAccount(principal);
-  if (runsConversation || row.author_id === principal.actor.id) return;
-  throw new ApiError('insufficient_permissions', 'this message is not yours');
+  if (runsConversation) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'Only the author of a message and the owners and admins of its conversation can take it back.',
+  );
 }
 
 function requirePresent({ deleted_at }: MessageRow): void {

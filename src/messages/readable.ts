@@ -33,6 +33,6 @@ export async function readableMessage(
     facts !== undefined &&
     mayRead(principal, facts) &&
     (!principal.customer || visibleToCustomers(row!, facts.audience));
-  if (!visible) throw new ApiError('resource_not_found', 'no such message', { param: 'id' });
+  if (!visible) throw new ApiError('resource_not_found', 'There is no such message.', { param: 'id' });
   return { row: row!, facts };
 }

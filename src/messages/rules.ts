@@ -150,8 +150,9 @@ function isWebAddress(text: string): boolean {
 
 function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
   for (const [index, actorId] of mentions.entries()) {
-    if (!facts.members.has(actorId)) {
-      throw invalid(`mentions[${index}]`, 'not an active participant of the conversation');
+    const member = facts.members.get(actorId);
+    if (member === undefined || member.deactivated) {
+      throw invalid(`mentions[${index}]`, 'Only active participants of the conversation can be mentioned.');
     }
   }
 }

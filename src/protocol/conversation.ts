@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
-import { PARTICIPANT_LIMITS, Participant, ParticipantInput, UserInput } from './participant.ts';
+import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
 
 export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;
@@ -77,7 +77,7 @@ describe(Topic, {
 const DirectMessageInput = Body({
   type: Type.Literal('direct_message'),
   audience: Type.Optional(Type.Literal('internal')),
-  participants: Type.Array(UserInput, { minItems: 1, maxItems: 2 }),
+  participants: Type.Array(DirectUserInput, { minItems: 1, maxItems: 2 }),
   topic: Type.Optional(Topic),
 });
 describe(DirectMessageInput, {

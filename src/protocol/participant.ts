@@ -42,8 +42,11 @@ const Keywords = Type.Array(Label(PARTICIPANT_LIMITS.keywordCharacters), {
   maxItems: PARTICIPANT_LIMITS.keywords,
 });
 
+/** One of the two users of a direct message, who are both members. */
+export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id });
+
 /** A teammate; `role` is member unless given. */
-export const UserInput = Body({
+const UserInput = Body({
   type: Type.Literal('user'),
   actor_id: Id,
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
@@ -74,7 +77,10 @@ demand(AgentInput, [
   where('agent_trigger_policy', 'always'),
 ]);
 
-/** The outside person of a case: one that the account knows by `actor_id`, or a new one by `name` and `email`. */
+/**
+ * The outside person of a case, by `actor_id` or by `name` and `email`. An address that the account knows is that
+ * customer, and `name` is ignored; any other address is a new customer, who needs a name.
+ */
 const CustomerInput = Body({
   type: Type.Literal('customer'),
   actor_id: Type.Optional(Id),

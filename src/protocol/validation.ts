@@ -80,6 +80,7 @@ interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
   readonly allOf?: readonly JsonSchema[];
+  readonly discriminator?: { readonly propertyName: string };
 }
 
 const ajv = new Ajv({
@@ -223,7 +224,7 @@ function bodyError(errors: readonly AjvError[], root: unknown): ApiError {
   switch (error.keyword) {
     case 'required':
     case 'dependentRequired':
-      return missing(fieldOf(at, error.params.missingProperty));
+      return missing(fieldOf(at, error.params.missingProperty), tagsOf(error, error.params.missingProperty));
     case 'additionalProperties':
       return unknownField(fieldOf(at, error.params.additionalProperty));
     case 'unevaluatedProperties':
@@ -279,14 +280,25 @@ function isWithin(inner: AjvError, outer: AjvError): boolean {
   return inner.instancePath.startsWith(outer.instancePath);
 }
 
+/** The tag of a choice, such as a conversation's `type`, is null, no string, or none of those that the branches have. */
 function tagError(error: AjvError, param: string): ApiError {
-  if (error.params.tagValue === undefined || error.params.tagValue === null) return missing(param);
+  const { tag, tagValue } = error.params;
+  const allowed = tagsOf(error, tag);
+  if (tagValue === undefined || tagValue === null) return missing(param, allowed);
   if (error.params.error === 'tag') return malformed('Must be a string.', param);
-  return new ApiError('validation_failed', 'Is not one of the allowed values.', { param });
+  return new ApiError('validation_failed', `Must be one of: ${allowed.join(', ')}.`, { param });
 }
 
-function missing(param: string): ApiError {
-  return new ApiError('missing_field', 'This field is required.', { param });
+/** What the branches of a choice have as this field; none where the field is not what tells them apart. */
+function tagsOf({ parentSchema }: AjvError, field: string): string[] {
+  const { discriminator, oneOf = [] } = parentSchema as JsonSchema;
+  if (discriminator?.propertyName !== field) return [];
+  return oneOf.map(({ properties }) => String(properties?.[field]?.const));
+}
+
+function missing(param: string, allowed: readonly string[] = []): ApiError {
+  const choice = allowed.length === 0 ? '' : ` It must be one of: ${allowed.join(', ')}.`;
+  return new ApiError('missing_field', `This field is required.${choice}`, { param });
 }
 
 function unknownField(param: string): ApiError {
@@ -303,6 +315,10 @@ function refused(error: AjvError, at: string): ApiError {
 
 function sentence(error: AjvError): string {
   if (error.keyword === 'enum') return `Must be one of: ${error.params.allowedValues.join(', ')}.`;
+  if (error.keyword === 'const') return `Must be ${error.params.allowedValue}.`;
+  if (error.keyword === 'minLength' && error.params.limit === 1) {
+    return error.parentSchema?.whitespace === undefined ? 'Must not be empty.' : 'Must not be blank.';
+  }
   const message = error.message ?? 'is not allowed';
   return `${message[0]!.toUpperCase()}${message.slice(1)}.`;
 }

@@ -117,7 +117,7 @@ t.test('arguments and sizes', async (t) => {
   const file = { filename: 'a.txt', content: 'abcd' };
   const refused: [args: object, expected: string][] = [
     [{ ...file, content: 'abcé' }, 'validation_failed: content: Has more than 4 bytes.'],
-    [{ ...file, content: '' }, 'validation_failed: content: Must NOT have fewer than 1 characters.'],
+    [{ ...file, content: '' }, 'validation_failed: content: Must not be empty.'],
     [{ content: 'a' }, 'missing_field: filename: This field is required.'],
     [{ ...file, content_type: 'image/svg+xml' }, 'validation_failed: content_type: Must be one of: '],
     [{ ...file, run_id: 'x' }, 'validation_failed: run_id: There is no such field here.'],

@@ -183,10 +183,7 @@ t.test('arguments', async (t) => {
     ],
     [{ ...move, body: {} }, 'missing_field: body.to: This field is required.'],
     [{ ...move, query: { dry: 'yes' } }, 'invalid_format: query.dry: Must be of type boolean.'],
-    [
-      { ...move, path: { id: '', berth: '1' } },
-      'validation_failed: path.id: Must NOT have fewer than 1 characters.',
-    ],
+    [{ ...move, path: { id: '', berth: '1' } }, 'validation_failed: path.id: Must not be empty.'],
     [{ ...move, more: 1 }, 'validation_failed: more: There is no such field here.'],
     [{ ...move, body: { to: 'x', draught: -1 } }, 'validation_failed: body.draught: Must be >= 0.'],
     [

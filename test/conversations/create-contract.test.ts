@@ -337,9 +337,9 @@ t.test('what is refused', async (t) => {
       '400 missing_field participants[0].actor_id',
     ],
     [
-      'a customer with an address alone',
+      'a new customer with an address alone',
       inCase({ type: 'customer', email: 'c@example.net' }),
-      '400 missing_field participants[0].actor_id',
+      '400 missing_field participants[0].name',
     ],
     [
       'a customer with both',

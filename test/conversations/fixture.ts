@@ -1,4 +1,5 @@
 import type { Conversation } from '../../src/protocol/conversation.ts';
+import { newId } from '../../src/protocol/ids.ts';
 import type { Participant } from '../../src/protocol/participant.ts';
 import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
 
@@ -26,7 +27,7 @@ export class Conversations {
     const conversation = await this.ok('POST', `${PATH}?include[]=participants`, {
       body: {
         ...{ type: 'group', audience: 'customer' },
-        participants: [{ type: 'customer', name: 'Cleo', email: 'cleo@example.net' }],
+        participants: [{ type: 'customer', name: 'Cleo', email: `${newId('actor')}@example.net` }],
         ...body,
       },
     });

@@ -360,14 +360,6 @@ t.test('who may', async (t) => {
       BY_GRACE,
       '403 insufficient_permissions null',
     ],
-    [
-      'without messaging:update leaves',
-      'DELETE',
-      of(plain.id, `/${other.id}`),
-      {},
-      { token: vera.access_token },
-      '403 insufficient_permissions null',
-    ],
     ['another account removes', 'DELETE', of(id, `/${agent.id}`), {}, elsewhere, '404 resource_not_found id'],
   ];
   for (const [what, method, path, body, options, expected] of calls) {

@@ -190,6 +190,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     status: 'active',
     title: 'Pier',
     members: new Map(members.map((one) => [one.actor.id, one])),
+    hasHidden: false,
     agents: [],
     persona: null,
   };
@@ -197,7 +198,10 @@ function conversation(members: readonly Member[]): ConversationFacts {
 
 function member(id: string, type: Participant['type'] = 'user', { muted = false } = {}): Member {
   const actorType = type === 'agent' ? 'agent' : 'user';
-  return { participantId: `prt_${id}`, type, role: 'member', muted, actor: actor(id, actorType) };
+  return {
+    ...{ participantId: `prt_${id}`, type, role: 'member', muted, deactivated: false },
+    actor: actor(id, actorType),
+  };
 }
 
 function actor(id: string, type: ActorType = 'user'): Actor {

@@ -18,7 +18,8 @@ ${table(
   VERSIONS.map((version) => versionRow(version, routes)),
 )}
 <h2 id="permissions">Permissions</h2>
-<p>A role grants permissions; each endpoint asks for one at most. Admins have them all, and those that
+<p>A role grants permissions; each endpoint asks for one at most. Some ask for a lesser one where the call concerns
+your own messages or your own place in a conversation: these stand under both. Admins have them all, and those that
 no other role can be given.</p>
 ${permissionsOf(routes).map((permission) => section(permission, routes))}
 <h2 id="customers">Customers and agents</h2>
@@ -41,9 +42,10 @@ function versionRow(version: (typeof VERSIONS)[number], routes: readonly Route[]
 
 function section(permission: string | null, routes: readonly Route[]): Html {
   const opened = routes.filter((route) => route.permission === permission);
+  const forOwn = routes.filter(({ own }) => own !== undefined && own.permission === permission);
   return html`<section class="card">
 <h3>${permission === null ? 'None asked for' : code(permission)}</h3>
-${listOf(opened)}
+${listOf([...opened, ...forOwn], (route) => (route.permission === permission ? undefined : route.own?.of))}
 </section>`;
 }
 
@@ -55,9 +57,18 @@ function permissionsOf(routes: readonly Route[]): (string | null)[] {
   return [...new Set<string | null>([...PERMISSIONS, ...asked])];
 }
 
-function listOf(routes: readonly Route[]): Html {
+/** `limitOf` returns what of an endpoint is meant where that is not all of it. */
+function listOf(
+  routes: readonly Route[],
+  limitOf: (route: Route) => string | undefined = () => undefined,
+): Html {
   if (routes.length === 0) return html`<span class="nothing">no endpoint by itself</span>`;
   return html`<ul class="plain">
-${routes.map(({ method, path, summary }) => html`<li><code>${method} ${path}</code> <small>${summary}</small></li>`)}
+${routes.map((route) => listItem(route, limitOf(route)))}
 </ul>`;
+}
+
+function listItem({ method, path, summary }: Route, limit: string | undefined): Html {
+  const limited = limit === undefined ? '' : ` (for ${limit} only)`;
+  return html`<li><code>${method} ${path}</code> <small>${summary}${limited}</small></li>`;
 }

@@ -1,0 +1,48 @@
+import type { Principal } from '../access/principal.ts';
+import type { Queries, Statement } from '../db/statement.ts';
+import type { Stretch } from '../db/stretch.ts';
+import type { ShownParticipant } from './participant-present.ts';
+
+export interface ListedParticipant extends ShownParticipant {
+  readonly created_at: string;
+}
+
+/**
+ * The active participants of a conversation, those that have hidden it among them: in the order in which they came in
+ * the direction `next`, else the other way round. A customer sees only itself.
+ */
+export function readParticipants(
+  database: Queries,
+  { customer, actor }: Principal,
+  conversationId: string,
+  { direction, after, fetch }: Stretch,
+): Promise<ListedParticipant[]> {
+  return database.query<ListedParticipant>(STATEMENTS[direction][after === null ? 'edge' : 'behind'], [
+    conversationId,
+    customer ? actor.id : null,
+    fetch,
+    ...(after ?? []),
+  ]);
+}
+
+const STATEMENTS = {
+  next: statementsOf('next', '>', 'p.created_at, p.id'),
+  previous: statementsOf('previous', '<', 'p.created_at DESC, p.id DESC'),
+} as const;
+
+function statementsOf(direction: Stretch['direction'], comparison: '<' | '>', order: string) {
+  const statement = (place: string, from: string): Statement => ({
+    name: `list-participants-${direction}-${place}`,
+    text: `
+    SELECT p.id, p.actor_id, p.type, p.role, p.membership, p.notifications, p.agent_trigger_policy,
+      p.agent_trigger_keywords, p.created_at
+    FROM participants p
+    WHERE p.conversation_id = $1 AND p.membership IN ('active', 'hidden')
+      AND ($2::text IS NULL OR p.actor_id = $2) ${from}
+    ORDER BY ${order} LIMIT $3`,
+  });
+  return {
+    edge: statement('edge', ''),
+    behind: statement('behind', `AND (p.created_at, p.id) ${comparison} ($4::timestamptz, $5)`),
+  };
+}
