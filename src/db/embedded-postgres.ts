@@ -10,8 +10,9 @@
  * reach lives in `/var/lib/parley/<hash of dataDir>/postgres` with `<dataDir>/postgres` a link to it. Beside
  * the data, `postgres.owner` names the process that uses it.
  *
- * What is left behind by a kill -9 is cleared by the next start; on Linux the server is told to stop by the
- * kernel when the thread that started it dies (so do not start it from a worker thread).
+ * What is left behind by a kill -9 is cleared by the next start. On Linux the kernel tells the server to stop when the
+ * thread that started it dies (so do not start it from a worker thread). Elsewhere, as on macOS, the server of a killed
+ * Parley goes on until the next start on the same data stops it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -23,9 +24,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 import { requireDataDirectory } from './data-directory.ts';
 import { claimOwnership, isAlive, OwnedElsewhereError, type Ownership } from './owner-file.ts';
-import { childOptions, dyingWithUs, type PostgresAccount, runAs } from './postgres-account.ts';
+import { childOptions, dyingWithUs, type PostgresAccount } from './postgres-account.ts';
 import { findPostgresBinaries } from './postgres-binaries.ts';
 import { placeCluster, prepareCluster, SUPERUSER } from './postgres-cluster.ts';
+import { findProcess } from './process-table.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
@@ -125,15 +127,13 @@ async function stopStaleServer(directory: string, log: Logger): Promise<void> {
 
 /** By its command line, in which launch() wrote the directory. A zombie has none. */
 async function isServerOn(directory: string, pid: number): Promise<boolean> {
-  let args: string[];
-  try {
-    args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-  } catch {
-    if (process.platform === 'linux') return false;
-    const line = await runAs(undefined, 'ps', ['-o', 'args=', '-p', String(pid)]).catch(() => '');
-    return line.includes(`postgres -D ${directory} `);
-  }
-  return args.includes(directory) && args.some((arg) => arg.endsWith('postgres'));
+  const facts = await findProcess(pid);
+  return facts !== undefined && isServerCommand(facts.command, directory);
+}
+
+/** Whether a command line is that of a Postgres on exactly this directory: `…/postgres -D <directory> -c …`. */
+export function isServerCommand(command: string, directory: string): boolean {
+  return command.includes(`postgres -D ${directory} -c `);
 }
 
 /** A clean shutdown or a recovery may still be ending, and a port that was free may be taken meanwhile. */

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { findProcess } from './process-table.ts';
 
 export interface Ownership {
   /** Gives the directory back; a file that somebody else wrote meanwhile stays. */
@@ -20,11 +21,11 @@ export class OwnedElsewhereError extends Error {
 
 /**
  * Claims what the file at `path` stands for, for this process. The file holds `<pid> <start time>`: the
- * start time (Linux) tells the owner from a later process that happens to have its pid, as in a
+ * start time tells the owner from a later process that happens to have its pid, as in a
  * restarted container. Throws OwnedElsewhereError while the owner lives, this very process included.
  */
 export async function claimOwnership(path: string): Promise<Ownership> {
-  const mine = `${process.pid} ${(await startTimeOf(process.pid)) ?? ''}\n`;
+  const mine = `${process.pid} ${(await findProcess(process.pid))?.startTime ?? ''}\n`;
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, mine, { mode: 0o644 });
   try {
@@ -51,8 +52,7 @@ export async function isAlive(pid: number): Promise<boolean> {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  const stat = await contentOf(`/proc/${pid}/stat`);
-  return stat === undefined || fieldsAfterName(stat)[0] !== 'Z';
+  return (await findProcess(pid))?.isZombie !== true;
 }
 
 async function removeIfStale(path: string): Promise<void> {
@@ -77,7 +77,7 @@ async function livingOwner(content: string | undefined): Promise<number | undefi
   const [pidText = '', startTime = ''] = (content ?? '').trim().split(' ');
   const pid = Number(pidText);
   if (!Number.isSafeInteger(pid) || pid <= 0 || !(await isAlive(pid))) return undefined;
-  const startTimeNow = await startTimeOf(pid);
+  const startTimeNow = (await findProcess(pid))?.startTime;
   if (startTime !== '' && startTimeNow !== undefined && startTimeNow !== startTime) return undefined;
   return pid;
 }
@@ -91,17 +91,6 @@ async function linked(from: string, to: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-}
-
-/** Clock ticks from boot to the start of the process; undefined where there is no /proc. */
-async function startTimeOf(pid: number): Promise<string | undefined> {
-  const stat = await contentOf(`/proc/${pid}/stat`);
-  return stat === undefined ? undefined : fieldsAfterName(stat)[19];
-}
-
-/** The fields from the state on: the name before them may contain spaces and parentheses. */
-function fieldsAfterName(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 async function contentOf(path: string): Promise<string | undefined> {

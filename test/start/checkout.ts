@@ -19,7 +19,7 @@ export const isRoot = process.getuid?.() === 0;
  */
 export function copyCheckout(t: Teardown, owner?: Owner): string {
   const directory = freshDirectory(t);
-  const parts = ['package.json', 'src', 'examples', 'migrations', 'node_modules/.bin', ...packages()];
+  const parts = ['package.json', 'bin', 'src', 'examples', 'migrations', 'node_modules/.bin', ...packages()];
   for (const [parent, paths] of Map.groupBy(parts, dirname)) {
     const target = join(directory, parent);
     mkdirSync(target, { recursive: true });

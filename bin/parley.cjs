@@ -1,0 +1,5 @@
+'use strict';
+// The entry of every npm script: says what to do where this Node cannot run the rest, and becomes src/main.ts where it can.
+
+require('./runtime.cjs').requireRuntime({ atInstall: false });
+void import('../src/main.ts');

@@ -1,0 +1,38 @@
+/** The Dockerfile, as far as it can be tried without an engine that builds it. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { startApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { freePort, ROOT, runProgram } from './parley.ts';
+
+const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', '');
+
+t.test('its Node is the pinned one, and what it copies is let through', async (t) => {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  t.match(text, `FROM node:${dependencies.node}-`);
+  const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+  const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+    paths.split(' '),
+  );
+  t.ok(copied.includes('src'));
+  for (const path of copied) t.ok(allowed.includes(`!${path}`), path);
+});
+
+t.test('its health check follows /readyz', async (t) => {
+  const [, json = ''] = /^HEALTHCHECK .*CMD\s+(\[.*\])$/m.exec(text) ?? [];
+  const [file, ...args]: string[] = JSON.parse(json);
+  const check = (port: number) => runProgram(file ?? '', args, { PORT: String(port) });
+  const { url } = await createTestDatabase(t);
+  const config = readConfig({ PORT: '0', DATABASE_URL: url });
+  const app = await startApp({ config, log: createLog('silent') });
+  t.teardown(() => app.close());
+  t.match(await check(app.port), { code: 0 });
+  t.match(await check(await freePort()), { code: 1 }, 'where nothing listens');
+  const elsewhere = `${args.at(-1)}`.replace('/readyz', '/nowhere');
+  const other = await runProgram(file ?? '', [...args.slice(0, -1), elsewhere], { PORT: String(app.port) });
+  t.match(other, { code: 1 }, 'another status');
+});

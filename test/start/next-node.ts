@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from './parley.ts';
+
+/** The major version after the pinned one that is supported longest. */
+export const NEXT_NODE = 24;
+const EXACT = '24.21.0';
+
+/**
+ * Its program, which is installed when it is first asked for: 50 MB that `npm ci` does not have to fetch for everybody.
+ * Undefined where that is not possible.
+ */
+export async function nextNode(): Promise<string | undefined> {
+  const place = join(ROOT, 'node_modules/.cache/parley', `node-${EXACT}`);
+  const name = `node-${process.platform}-${process.arch}`;
+  const program = join(place, 'node_modules', name, 'bin/node');
+  if (existsSync(program)) return program;
+  mkdirSync(place, { recursive: true });
+  const flags = [
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--no-package-lock',
+    '--ignore-scripts',
+    '--prefix',
+    place,
+  ];
+  await promisify(execFile)('npm', ['install', ...flags, `${name}@${EXACT}`], { cwd: place }).catch(
+    () => undefined,
+  );
+  return existsSync(program) ? program : undefined;
+}

@@ -1,0 +1,92 @@
+/** Which Node runs Parley: what the others are answered, and whether the next one could. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import t from 'tap';
+import { copyCheckout } from './checkout.ts';
+import { NEXT_NODE, nextNode } from './next-node.ts';
+import { freshDirectory, ROOT, runProgram } from './parley.ts';
+
+const { problemsOf } = createRequire(import.meta.url)(join(ROOT, 'bin/runtime.cjs')) as {
+  problemsOf(platform: string, version: string, stripsTypes: boolean): string[];
+};
+
+t.test('which machines and Nodes will do', async (t) => {
+  t.strictSame(problemsOf('linux', process.versions.node, true), []);
+  t.strictSame(problemsOf('darwin', '22.18.0', true), []);
+  for (const [version, stripsTypes] of [
+    ['20.20.2', false],
+    ['22.4.0', false],
+    ['24.1.0', true],
+  ] as const) {
+    const problems = problemsOf('linux', version, stripsTypes);
+    t.equal(problems.length, 2);
+    t.match(problems[0], `This is Node ${version}, and Parley needs Node ${process.versions.node}`);
+    t.match(problems[1], /npm rebuild node --ignore-scripts=false/);
+  }
+  t.match(problemsOf('win32', '22.23.3', true), [/Windows/, /WSL/]);
+  t.match(
+    await runProgram(process.execPath, ['bin/runtime.cjs'], {}),
+    { code: 0, stderr: '' },
+    'as preinstall',
+  );
+});
+
+t.test('a Node that does not run TypeScript is answered in two lines', async (t) => {
+  const { code, stdout, stderr } = await runProgram(
+    process.execPath,
+    ['--no-experimental-strip-types', join(ROOT, 'bin/parley.cjs'), 'start'],
+    {},
+  );
+  t.match({ code, stdout }, { code: 1, stdout: '' });
+  t.match(stderr, /^parley: This is Node .*\nparley: Run "npm rebuild node .*\n$/);
+});
+
+// With install scripts off the pinned Node is not there, and npm runs whichever it finds.
+const stranger = otherNode();
+t.test('npm start by another Node', { skip: stranger === undefined && 'there is none here' }, async (t) => {
+  const directory = copyCheckout(t);
+  rmSync(join(directory, 'node_modules/node'), { recursive: true });
+  rmSync(join(directory, 'node_modules/.bin/node'));
+  const bin = freshDirectory(t);
+  symlinkSync(stranger ?? '', join(bin, 'node'));
+  const PATH = [
+    bin,
+    process.env.PATH?.split(delimiter).filter((path) => !path.includes('node_modules')),
+  ].flat();
+  const { code, stderr } = await runProgram('npm', ['start'], { PATH: PATH.join(delimiter) }, directory);
+  t.equal(code, 1);
+  const said = stderr.split('\n').filter((line) => line.startsWith('parley: '));
+  t.equal(said.length, 2, stderr);
+  t.notMatch(stderr, /ERR_UNKNOWN_FILE_EXTENSION|\n {4}at /, 'no stack');
+});
+
+t.test(`Node ${NEXT_NODE} could run it, but for the addon`, async (t) => {
+  const node = await nextNode();
+  if (node === undefined) {
+    t.comment('not tried: it cannot be installed here');
+    return;
+  }
+  t.match(await runProgram(node, ['--version'], {}), { stdout: new RegExp(`^v${NEXT_NODE}\\.`) });
+  const loaded = await runProgram(node, ['test/support/load-everything.js'], {});
+  t.match(loaded, { code: 0, stdout: /^loaded [1-9]\d{2,} modules\n$/ }, loaded.stderr);
+  const help = await runProgram(node, ['src/main.ts', 'admin', '--help'], {});
+  t.match(help, { code: 0, stdout: /account create/ }, help.stderr);
+  const types = await runProgram(node, ['node_modules/typescript/bin/tsc', '--noEmit'], {});
+  t.match(types, { code: 0 }, types.stdout);
+  const lint = await runProgram(node, ['node_modules/@biomejs/biome/bin/biome', 'check', 'package.json'], {});
+  t.match(lint, { code: 0 }, lint.stderr);
+  const test = await runProgram(node, ['test/metrics.test.ts'], {});
+  t.match(test, { code: 0, stdout: /^ok 1/m }, test.stdout);
+});
+
+/** A Node of another major version that is installed on this machine. */
+function otherNode(): string | undefined {
+  const candidates = (process.env.PATH ?? '').split(delimiter).map((path) => join(path, 'node'));
+  return [...candidates, '/usr/bin/node', '/usr/local/bin/node'].filter(existsSync).find((path) => {
+    const version = spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout;
+    return version.startsWith('v') && !version.startsWith('v22.');
+  });
+}

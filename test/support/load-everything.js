@@ -1,0 +1,38 @@
+/**
+ * Loads every module of src/ and every migration, with the addon replaced by a stub: it exists for the pinned Node
+ * alone. Run by another Node, it shows whether anything else depends on that one.
+ */
+
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import module from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+
+const ADDON = 'stub:uWebSockets.js';
+const NAMES = ['App', 'SSLApp', 'us_listen_socket_close', 'us_socket_local_port'];
+
+module.registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'uWebSockets.js' ? { url: ADDON, shortCircuit: true } : next(specifier, context),
+  load: (url, context, next) =>
+    url === ADDON ? { format: 'module', source: stub(), shortCircuit: true } : next(url, context),
+});
+
+// What runs by itself when it is loaded: the command, and the worker, which is given something to do.
+const MAIN = 'src/main.ts';
+const WORKER = 'src/agents/tools/html-worker.ts';
+
+const paths = globSync('{src,migrations}/**/*.ts').filter((path) => path !== MAIN);
+for (const path of paths.filter((path) => path !== WORKER)) await import(pathToFileURL(path).href);
+const worker = new Worker(pathToFileURL(WORKER), {
+  workerData: { html: '<p>hello</p>', url: 'http://127.0.0.1/' },
+});
+await once(worker, 'message');
+process.stdout.write(`loaded ${paths.length} modules\n`);
+process.exit();
+
+function stub() {
+  const functions = NAMES.map((name) => `export const ${name} = () => undefined;`);
+  return [...functions, 'export default { _cfg() {} };'].join('\n');
+}
