@@ -67,7 +67,7 @@ import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
 import { Disposer, Loop } from './lifecycle.ts';
 import type { Logger } from './log.ts';
-import { DELETED, type Deleted } from './messages/edits.ts';
+import { type ContentChanged, DELETED, EDITED } from './messages/edits.ts';
 import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
 import { LockedWrites } from './messages/locked-write.ts';
 import type { Committed } from './messages/outgoing.ts';
@@ -81,8 +81,8 @@ import { WritePath } from './messages/write-path.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { notifyAdded } from './notifications/added.ts';
 import { notificationEvents } from './notifications/changed.ts';
-import { forgetDeleted } from './notifications/deleted.ts';
 import { notifyNotSent } from './notifications/not-sent.ts';
+import { refreshNotifications } from './notifications/refresh.ts';
 import { notificationRoutes } from './notifications/routes.ts';
 
 export interface AppOptions {
@@ -202,7 +202,8 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       [CREATED]: (created: Created) => triggers.conversationCreated(created),
       [ADDED]: (added: Added) => notifyAdded(database, engine, added),
       [NOT_SENT]: (ended: NotSent) => notifyNotSent(database, engine, ended),
-      [DELETED]: (deleted: Deleted) => forgetDeleted(database, deleted),
+      [EDITED]: (changed: ContentChanged) => refreshNotifications(database, changed),
+      [DELETED]: (changed: ContentChanged) => refreshNotifications(database, changed),
       [RUN_DUE]: (due: RunDue) => runner.due(due),
       [RUN_ENDED]: async (ended: RunEnded) => {
         await tellEnded({ database, engine, writePath }, ended);

@@ -204,6 +204,7 @@ const READ_OWN = {
       CASE WHEN p.id IS NULL THEN 0 ELSE (
         SELECT count(*) FROM messages m
         WHERE m.conversation_id = c.id AND m.sequence > p.read_sequence AND m.status = 'sent'
+          AND m.deleted_at IS NULL
           AND m.author_id IS DISTINCT FROM $2 AND (NOT $3::boolean OR m.visibility <> 'internal')
       ) END AS unread
     FROM unnest($1::text[]) AS c(id)
@@ -213,7 +214,7 @@ const READ_OWN = {
     ) p ON true
     LEFT JOIN LATERAL (
       SELECT m.id, coalesce((m.outcome ->> 'at')::timestamptz, m.created_at) AS at FROM messages m
-      WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent'
+      WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent' AND m.deleted_at IS NULL
         AND (NOT $3::boolean OR m.visibility <> 'internal')
       ORDER BY m.sequence DESC LIMIT 1
     ) last ON true`,

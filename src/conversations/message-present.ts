@@ -52,9 +52,10 @@ export function visibleToCustomers(row: MessageRow, audience: Audience): boolean
   return audience === 'customer' && row.status === 'sent' && row.visibility !== 'internal';
 }
 
-/** The same message as a customer sees it: who wrote behind the persona is not told. */
+/** The same message as a customer sees it: without the author behind the persona, and without resources of the app. */
 export function forCustomer(message: ChatMessage): ChatMessage {
-  return { ...message, author: null, agent_run: null };
+  const attachments = message.attachments?.map((attachment) => ({ ...attachment, resource: null })) ?? null;
+  return { ...message, author: null, agent_run: null, attachments };
 }
 
 /** `message.created` or `message.updated` of a sent message, for both audiences (realtime.md section 3). */

@@ -1,3 +1,4 @@
+import { type EntityRow, presentEntity } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Actor, ActorFields } from '../protocol/actor.ts';
@@ -138,6 +139,8 @@ export interface AttachmentRow {
   readonly size_bytes: number | null;
   /** Of a link; of a file where it can be got for a while. */
   readonly url: string | null;
+  /** Of kind resource: what it refers to; null where that is gone. */
+  readonly resource: EntityRow | null;
   readonly created_at: string;
 }
 
@@ -150,7 +153,6 @@ async function downloadUrl(
   return key === null ? null : files.presignDownload({ key, filename, contentType });
 }
 
-/** `resource` is always null in messaging's answers (specification, message_attachment). */
 export function presentAttachment(row: AttachmentRow): Attachment {
   return {
     id: row.id,
@@ -160,7 +162,7 @@ export function presentAttachment(row: AttachmentRow): Attachment {
     content_type: row.content_type,
     size_bytes: row.size_bytes,
     url: row.url,
-    resource: null,
+    resource: row.resource && presentEntity(row.resource),
     created_at: row.created_at,
   };
 }
@@ -173,6 +175,15 @@ const READ_ACTORS = {
 const READ_ATTACHMENTS = {
   name: 'read-attachments',
   text: `
-    SELECT id, message_id, kind, s3_key, filename, content_type, size_bytes, url, created_at
-    FROM attachments WHERE message_id = ANY($1) ORDER BY message_id, position`,
+    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.created_at,
+      CASE WHEN t.resource_id IS NOT NULL THEN (
+        SELECT jsonb_build_object('type', t.resource_type, 'id', r.id, 'name', r.name, 'handle', r.handle) FROM (
+          SELECT id, name, NULL AS handle FROM accounts WHERE t.resource_type = 'account' AND id = t.resource_id
+          UNION ALL
+          SELECT id, name, handle FROM actors WHERE t.resource_type = 'actor' AND id = t.resource_id
+          UNION ALL
+          SELECT id, name, handle FROM entities WHERE t.resource_type = 'entity' AND id = t.resource_id
+        ) r
+      ) END AS resource
+    FROM attachments t WHERE t.message_id = ANY($1) ORDER BY t.message_id, t.position`,
 };

@@ -6,6 +6,7 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import { visibleToCustomers } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Queries } from '../db/statement.ts';
+import type { Entity } from '../protocol/actor.ts';
 import type { SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
@@ -24,7 +25,7 @@ export async function compose(
 ): Promise<Outgoing> {
   if (principal.customer) checkCustomerSend(body);
   checkSend(body, facts);
-  if (refersToOthers(body)) await checkReferences(database, principal, facts, body);
+  const resources = refersToOthers(body) ? await readReferences(database, principal, facts, body) : NONE;
   const files = body.attachments?.length
     ? await claimUploads(database, store, principal, body.attachments)
     : undefined;
@@ -54,7 +55,7 @@ export async function compose(
       streaming_state: null,
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
       attachments: (body.attachments ?? []).map((input, index) =>
-        newAttachment(input, index, files?.get(index)),
+        newAttachment(input, index, files?.get(index), resources),
       ),
     },
     sender,
@@ -71,13 +72,15 @@ function refersToOthers(body: SendMessageBody): boolean {
   );
 }
 
-/** Everything that the body names exists in this account, and the messages in this conversation. */
-async function checkReferences(
+const NONE: ReadonlyMap<string, Entity> = new Map();
+
+/** The resources that the body names, by refKey. All of them exist in this account, and the messages in this conversation. */
+async function readReferences(
   database: Queries,
   principal: Principal,
   facts: ConversationFacts,
   body: SendMessageBody,
-): Promise<void> {
+): Promise<ReadonlyMap<string, Entity>> {
   for (const param of ['source_thread_message_id', 'reply_to_message_id'] as const) {
     const id = body[param];
     if (id !== undefined) await checkMessage(database, principal, facts, id, param);
@@ -91,6 +94,7 @@ async function checkReferences(
   for (const { ref, param } of named) {
     if (!found.has(refKey(ref))) throw notFound(param);
   }
+  return found;
 }
 
 /** Sent, to be seen by the caller, and not deleted. */
@@ -131,8 +135,12 @@ function newAttachment(
   input: AttachmentInput,
   position: number,
   file: ClaimedFile | undefined,
+  resources: ReadonlyMap<string, Entity>,
 ): NewAttachment {
   const isResource = input.kind === 'resource';
+  const resource = isResource
+    ? resources.get(refKey({ type: input.resource_type!, id: input.resource_id! }))
+    : undefined;
   return {
     id: newId('attachment'),
     position,
@@ -145,6 +153,7 @@ function newAttachment(
     resource_type: isResource ? input.resource_type! : null,
     resource_id: isResource ? input.resource_id! : null,
     ...(file !== undefined && { download_url: file.download_url }),
+    ...(resource !== undefined && { resource }),
   };
 }
 

@@ -13,13 +13,15 @@ import { ApiError } from '../protocol/errors.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { lockConversation } from './external.ts';
 import { allMentions } from './mentions.ts';
+import { keepRevision, removeRevisions } from './revisions.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
 import { lockMessage } from './store.ts';
 
-/** Topic of the outbox: what was said of a message elsewhere goes too (notifications/deleted.ts). */
+/** Topics of the outbox: what was said of a message elsewhere follows its text (notifications/refresh.ts). */
+export const EDITED = 'messages.edited';
 export const DELETED = 'messages.deleted';
 
-export interface Deleted {
+export interface ContentChanged {
   readonly message_id: string;
   readonly conversation_id: string;
 }
@@ -45,7 +47,10 @@ export async function editMessage(
   checkEdit(principal, facts, current, body);
   const content = changedContent(current, body);
   if (content !== undefined) {
-    if (held) await keepRevision(tx, principal, current);
+    if (held) {
+      const revision = await keepRevision(tx, principal, current);
+      await auditOf(tx, principal, current, 'message.edited', { revision });
+    }
     current = await update(tx, current, {
       ...content,
       // Those of a sent message have been notified.
@@ -58,7 +63,11 @@ export async function editMessage(
       edited_at: sql<string>`clock_timestamp()`,
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
-    await tellChanged(tx, [{ event, id: current.id, stream: current.conversation_id }]);
+    const { id, conversation_id } = current;
+    await tellChanged(tx, [{ event, id, stream: conversation_id }]);
+    if (current.status === 'sent' && content.body !== undefined) {
+      await insertOutbox(tx, EDITED, { message_id: id, conversation_id } satisfies ContentChanged);
+    }
   }
   const { scheduled_at: at } = body;
   return at === undefined ? current : reschedule(tx, current, at);
@@ -78,6 +87,7 @@ export async function deleteMessage(
     .where('conversation_id', '=', current.conversation_id)
     .where('message_id', '=', current.id)
     .execute();
+  await removeRevisions(tx, current.id);
   const tombstone = await update(tx, current, {
     ...NO_CONTENT,
     deleted_at: sql<string>`clock_timestamp()`,
@@ -85,7 +95,7 @@ export async function deleteMessage(
   await auditOf(tx, principal, current, 'message.deleted', {});
   const { id, conversation_id } = current;
   await tellChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
-  await insertOutbox(tx, DELETED, { message_id: id, conversation_id } satisfies Deleted);
+  await insertOutbox(tx, DELETED, { message_id: id, conversation_id } satisfies ContentChanged);
   return tombstone;
 }
 
@@ -125,23 +135,6 @@ function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody)
     (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),
   );
   return changes ? content : undefined;
-}
-
-async function keepRevision(tx: Transaction<Schema>, principal: Principal, row: MessageRow): Promise<void> {
-  const { revision } = await tx
-    .insertInto('message_revisions')
-    .values({
-      message_id: row.id,
-      conversation_id: row.conversation_id,
-      revision: sql<number>`(SELECT coalesce(max(revision), 0) + 1 FROM message_revisions WHERE message_id = ${row.id})`,
-      body: row.body,
-      subject: row.subject,
-      cc: row.cc === null ? null : [...row.cc],
-      replaced_by: principal.actor.id,
-    })
-    .returning('revision')
-    .executeTakeFirstOrThrow();
-  await auditOf(tx, principal, row, 'message.edited', { revision });
 }
 
 function update(

@@ -1,5 +1,6 @@
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Statement } from '../db/statement.ts';
+import type { Entity } from '../protocol/actor.ts';
 import { SETTLE_WINDOW } from './timeline.ts';
 
 /** A message that is about to enter the timeline: its columns but for what numbering and Postgres add. */
@@ -31,6 +32,8 @@ export interface NewAttachment {
   readonly resource_id: string | null;
   /** Of a file, signed for the message's own event: no column. */
   readonly download_url?: string;
+  /** What it refers to, for the message's own event: no column. */
+  readonly resource?: Entity;
 }
 
 /** What comes back of a row that was written. `outbox_id` is the one row that stands for the whole statement. */

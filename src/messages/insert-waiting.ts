@@ -43,7 +43,7 @@ export async function insertWaiting(
   await tx
     .insertInto('attachments')
     .values(
-      attachments.map(({ download_url: _, ...columns }) => ({
+      attachments.map(({ download_url: _, resource: __, ...columns }) => ({
         ...columns,
         ...{ message_id, conversation_id, created_at },
       })),

@@ -69,8 +69,11 @@ export function asCommitted(
       updated_at: at,
     },
     sender,
-    attachments: attachments.map(({ url, download_url, ...attachment }) =>
-      presentAttachment({ ...attachment, url: download_url ?? url, message_id: columns.id, created_at: at }),
+    attachments: attachments.map(({ url, download_url, resource = null, ...attachment }) =>
+      presentAttachment({
+        ...{ ...attachment, resource, url: download_url ?? url },
+        ...{ message_id: columns.id, created_at: at },
+      }),
     ),
     audience,
   };

@@ -10,6 +10,7 @@ import { answering } from './answering.ts';
 import { editRoutes } from './edit-routes.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
+import { revisionRoutes } from './revision-routes.ts';
 import type { Sender } from './send.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -23,7 +24,13 @@ export interface MessageRoutesOptions {
 }
 
 export function messageRoutes(options: MessageRoutesOptions): Route[] {
-  return [sendRoute(options), ...listRoutes(options), ...editRoutes(options), ...actionRoutes(options)];
+  return [
+    sendRoute(options),
+    ...listRoutes(options),
+    ...editRoutes(options),
+    ...actionRoutes(options),
+    ...revisionRoutes(options),
+  ];
 }
 
 function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {

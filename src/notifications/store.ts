@@ -114,13 +114,27 @@ export function moveAll(
   return tx.query(MOVE_ALL, [recipientId, to, from, upTo, limit]);
 }
 
-/** A message that said something says it no more: nor do the notifications of it. Answers those that did. */
-export function forgetBodies(
+/** A message that notifications are about, and where it is. */
+export interface MessagePlace {
+  readonly messageId: string;
+  readonly conversationId: string;
+}
+
+/** Gives the notifications of a message this body. Returns those that had another one. */
+export function writePreviews(
   tx: Queries,
-  messageId: string,
-  conversationId: string,
+  { messageId, conversationId }: MessagePlace,
+  body: string | null,
 ): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
-  return tx.query(FORGET_BODIES, [messageId, conversationId]);
+  return tx.query(WRITE_PREVIEWS, [messageId, conversationId, body]);
+}
+
+/** The notifications of a message that is gone lose their body and are dismissed. Returns those that were not yet. */
+export function withdrawNotifications(
+  tx: Queries,
+  { messageId, conversationId }: MessagePlace,
+): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
+  return tx.query(WITHDRAW, [messageId, conversationId]);
 }
 
 /** What changed for these recipients from a transaction on, oldest first. */
@@ -149,14 +163,27 @@ const INSERT = {
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
 };
 
-// Whoever was ever told is, or was, a participant: the index of a message's notifications begins with the recipient.
-const FORGET_BODIES = {
-  name: 'forget-bodies-of-notifications',
+// Every recipient is, or was, a participant: the index of a message's notifications begins with the recipient.
+const OF_MESSAGE = `
+    FROM participants p
+    WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.message_id = $1`;
+
+const WRITE_PREVIEWS = {
+  name: 'write-previews-of-notifications',
   text: `
     UPDATE notifications n
-    SET body = NULL, updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
-    FROM participants p
-    WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.message_id = $1 AND n.body IS NOT NULL
+    SET body = $3, updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
+    ${OF_MESSAGE} AND n.body IS DISTINCT FROM $3
+    RETURNING n.id, n.recipient_id`,
+};
+
+const WITHDRAW = {
+  name: 'withdraw-notifications',
+  text: `
+    UPDATE notifications n
+    SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
+      updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
+    ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
     RETURNING n.id, n.recipient_id`,
 };
 

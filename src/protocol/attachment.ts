@@ -26,5 +26,5 @@ describe(Attachment, {
   size_bytes: 'Size of the file in bytes. Null for `link` and `resource`, and where it is not known.',
   url: 'Time-limited address to download the file from, or the address of the `link`. Null for `resource`.',
   resource:
-    'The linked resource of a `resource` attachment. Null for other kinds, and in the answers of the five endpoints of version 1.0.',
+    'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of the five endpoints of version 1.0.',
 });

@@ -56,8 +56,9 @@ describe(Conversation, {
   participants: 'The active participants. Null unless expanded.',
   topic: 'The app resource that the conversation is about. Null where there is none, and unless expanded.',
   unread: 'Number of messages that the caller has not read.',
-  last_message_at: 'When the latest message was sent. Null while there is none.',
-  last_message: 'The latest message. Null while there is none, and unless expanded.',
+  last_message_at:
+    'When the latest message was sent. Deleted messages do not count. Null while there is none.',
+  last_message: 'The latest message that is not deleted. Null while there is none, and unless expanded.',
 });
 
 /** What `include[]` of the companions that show conversations may name (design.md section 8). */

@@ -116,7 +116,7 @@ export const EVENT_DATA = {
   'conversation.removed': { summary: 'The caller may not read it any more.', data: LostConversation },
   'notification.created': { summary: 'The caller was notified.', data: Notification },
   'notification.updated': {
-    summary: 'A notification was seen, read or dismissed, or its message was deleted.',
+    summary: 'A notification was seen, read or dismissed, or its message was edited or deleted.',
     data: Notification,
   },
   'agent_run.updated': { summary: 'A run that the caller triggered goes on.', data: AgentRun },

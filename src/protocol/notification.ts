@@ -33,7 +33,7 @@ describe(Notification, {
   category:
     'Kind of event, such as `chat.message` (a new message), `chat.mention` (a mention, also in muted conversations), `chat.added` (added to a conversation) or `agent.run_completed`. The set is open-ended and may grow.',
   title: 'One line for people.',
-  body: 'Preview of the text. Null where there is none, and once the message was deleted.',
+  body: 'Preview of the text, which follows its edits. Null where there is none, and once the message was deleted.',
   status: '`unseen`, `seen` in the list, `read` when opened, or `dismissed`. It never goes back.',
   priority: 'How urgent the notification is.',
   sender:

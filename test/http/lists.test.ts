@@ -22,6 +22,15 @@ const busy = await create('/v1/messaging/conversations', {
   participants: [{ type: 'user', actor_id: grace.id }],
 });
 
+const held = await create('/v1/messaging/conversations', { type: 'group', participants: [] });
+const edited = await create(`/v1/messaging/conversations/${held}/messages`, {
+  body: 'first',
+  client_message_id: newId('message'),
+});
+await app.call('POST', `/v1/messaging/conversations/${held}/actions/set-legal-hold`, {
+  body: { legal_hold: 'held' },
+});
+
 interface Subject {
   /** Of the endpoint. */
   readonly name: string;
@@ -30,6 +39,8 @@ interface Subject {
   readonly filters: readonly string[];
   readonly add: () => Promise<unknown>;
   readonly token?: string;
+  /** Default: the demo account's. */
+  readonly version?: string;
   /** Of many others it is only told that they page alike: messages and tools have tests of their own. */
   readonly rows: number;
 }
@@ -104,6 +115,18 @@ const SUBJECTS: readonly Subject[] = [
         mode: 'draft',
         channel: 'message',
       }),
+    rows: 6,
+  },
+  {
+    name: 'list_message_revisions',
+    path: `/v1/messaging/messages/${edited}/revisions`,
+    filters: [''],
+    add: async () => {
+      const body = { body: `Edited ${made++}` };
+      const { status } = await app.call('PATCH', `/v1/messaging/messages/${edited}`, { body });
+      if (status !== 200) throw new Error('the message cannot be edited');
+    },
+    version: '1.2.harbor-preview.1',
     rows: 6,
   },
   {
@@ -199,23 +222,28 @@ for (const subject of SUBJECTS) {
   });
 }
 
-/** Occurrences have no id: they are told apart by their time. */
+/** Occurrences and revisions have no id: they are told apart by their time and number. */
 interface Item {
   readonly id?: string;
   readonly due_at?: string;
+  readonly revision?: number;
 }
 
 function only(initial: readonly string[], ids: readonly string[]): string[] {
   return ids.filter((id) => initial.includes(id));
 }
 
-function idOf({ id, due_at = '' }: Item): string {
-  return id ?? due_at;
+function idOf({ id, due_at, revision }: Item): string {
+  return id ?? due_at ?? String(revision);
 }
 
-async function fetchPage({ token }: Subject, url: string): Promise<List<Item>> {
+async function fetchPage(
+  { token, version = demo.service_version }: Subject,
+  url: string,
+): Promise<List<Item>> {
   const { status, body, text } = await app.call<List<Item>>('GET', url, {
     token: token ?? demo.api_key,
+    headers: { 'Service-Version': version },
   });
   if (status !== 200) throw new Error(`${url}: ${text}`);
   return body;

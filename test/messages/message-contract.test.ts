@@ -3,9 +3,11 @@
 import t from 'tap';
 import { WebSocket } from 'ws';
 import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import type { Conversation } from '../../src/protocol/conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import type { MessageRevision } from '../../src/protocol/message-revision.ts';
+import type { Notification, NotificationSummary } from '../../src/protocol/notification.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
@@ -17,6 +19,7 @@ const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);
 
+const PREVIEW = { headers: { 'Service-Version': '1.2.harbor-preview.1' } };
 const GRACE = shownActor(grace.id, 'user', 'Grace Hopper', grace.email);
 const LINK = { kind: 'link', url: 'https://example.com/manual' };
 const asAda = { token: ada.access_token };
@@ -297,7 +300,6 @@ t.test('what notifications say of a deleted message goes with it', async (t) => 
     return answer.body.data;
   };
   await until(async () => (await ofVera()).length === 1, { what: 'a notification' });
-  const [before] = await ofVera();
   const headers = {
     ...{ Authorization: `Bearer ${vera.access_token}`, 'Service-Account': demo.account_id },
     'Service-Version': demo.service_version,
@@ -305,12 +307,60 @@ t.test('what notifications say of a deleted message goes with it', async (t) => 
   const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
   t.teardown(() => socket.close());
   await socket.frame('ready');
+  const [before] = await ofVera();
+  t.equal((await edit(sent.id, { body: 'the password was here' })).status, 200);
+  await until(async () => (await ofVera()).length === 0, { what: 'the old text is not found' });
+  const refreshed = await socket.frame(({ event }) => event === 'notification.updated');
+  t.match(refreshed.data, { id: before!.id, body: 'the password was here', status: 'unseen' });
+  const summary = () => app.call('GET', '/v1/messaging/notifications/summary', { token: vera.access_token });
+  const { total, unseen } = (await summary()).body as unknown as NotificationSummary;
   t.equal((await remove(sent.id)).status, 200);
-  await until(async () => (await ofVera()).length === 0, { what: 'nobody finds it' });
-  const { data } = await socket.frame(({ event }) => event === 'notification.updated');
-  t.match(data, { id: before!.id, body: null, title: before!.title });
+  const { data } = await socket.frame(
+    (frame) => frame.event === 'notification.updated' && frame.data?.body === null,
+  );
+  t.match(data, { id: before!.id, title: before!.title, status: 'dismissed', dismissed_at: String });
   t.ok(String(data?.updated_at) > before!.updated_at);
+  t.match((await summary()).body, { total: total - 1, unseen: unseen - 1 });
 });
+
+t.test('a deleted message is neither unread nor the last one', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const seen = async () =>
+    (
+      await app.call<Conversation>(
+        'GET',
+        `/v1/messaging/conversations/${conversation}?include[]=last_message`,
+        asAda,
+      )
+    ).body;
+  const [first, second] = [await cases.sent(conversation), await cases.sent(conversation)];
+  t.match(await seen(), { unread: 2, last_message: { id: second.id } });
+  await remove(second.id);
+  t.match(await seen(), { unread: 1, last_message: { id: first.id }, last_message_at: first.created_at });
+  await remove(first.id);
+  t.match(await seen(), { unread: 0, last_message: null, last_message_at: null });
+});
+
+t.test(
+  'the resource of an attachment: for the team in companions and events, not for customers',
+  async (t) => {
+    const { id, customerToken } = await cases.open();
+    const attachments = [{ kind: 'resource', resource_type: 'actor', resource_id: ada.id }];
+    const sent = await cases.sent(id, { audience: 'customer', attachments });
+    const resource = { id: ada.id, object: 'entity', type: 'actor', name: 'Ada Lovelace', handle: ada.email };
+    const query = 'include[]=attachments';
+    t.strictSame((await cases.read(sent.id, query)).attachments![0]!.resource, resource);
+    const path = `/v1/messaging/messages/${sent.id}?${query}`;
+    const seen = await app.call<ChatMessage>('GET', path, { token: customerToken });
+    t.match(seen.body.attachments, [{ kind: 'resource', resource: null }]);
+    const draft = await cases.draft(id, { attachments });
+    t.strictSame(
+      (await cases.read(draft.id, query)).attachments![0]!.resource,
+      resource,
+      'of a draft as well',
+    );
+  },
+);
 
 t.test('a keyed PATCH or DELETE that comes again answers as it did, and does nothing', async (t) => {
   const conversation = await cases.conversation('internal');
@@ -395,6 +445,42 @@ t.test('who may delete', async (t) => {
   const racing = await cases.sent(id);
   const answers = await Promise.all([1, 2, 3].map(() => remove(racing.id)));
   t.strictSame(answers.map(({ status }) => status).sort(), [200, 410, 410]);
+});
+
+t.test('revisions: what a hold has kept, for callers that may set it', async (t) => {
+  const { id, customerToken } = await cases.open(user(vera.id, 'viewer'));
+  const sent = await cases.sent(id, { body: 'first' });
+  t.strictSame((await revisionsOf(sent.id)).data, [], 'none without a hold');
+  await cases.set(id, { legal_hold: 'held' });
+  await edit(sent.id, { body: 'second' });
+  await edit(sent.id, { body: 'third' });
+  const { data, page_info } = await revisionsOf(sent.id);
+  const common = { object: 'message_revision', message_id: sent.id, subject: null, cc: null };
+  t.strictSame(
+    data,
+    ['second', 'first'].map((body, index) => ({
+      ...common,
+      ...{ revision: 2 - index, body, replaced_by: GRACE, replaced_at: data[index]!.replaced_at },
+    })),
+  );
+  t.match(page_info, { has_next_page: false, has_prev_page: false });
+  for (const token of [ada.access_token, demo.api_key]) {
+    t.equal((await revisionsOf(sent.id, { token })).data.length, 2);
+  }
+  const path = `/v1/messaging/messages/${sent.id}/revisions`;
+  const refusals: [what: string, token: string, expected: string][] = [
+    ['a viewer', vera.access_token, '403 insufficient_permissions null'],
+    ['the customer', customerToken, '403 insufficient_permissions null'],
+  ];
+  for (const [what, token, expected] of refusals) {
+    t.equal(refusalOf(await app.call('GET', path, { ...PREVIEW, token })), expected, what);
+  }
+  const tooOld = await app.call('GET', path, { token: grace.access_token });
+  t.equal(refusalOf(tooOld), '400 api_version_too_old Service-Version');
+  await cases.set(id, { legal_hold: 'released' });
+  t.equal((await revisionsOf(sent.id)).data.length, 2, 'they outlive the hold');
+  t.equal((await remove(sent.id)).status, 200);
+  t.strictSame((await revisionsOf(sent.id)).data, [], 'but not the message');
 });
 
 t.test('under legal hold nothing is deleted, and every version of an edit is kept', async (t) => {
@@ -584,6 +670,13 @@ async function setRow(
 
 function files(messageId: string) {
   return database.kysely.selectFrom('attachments').select('id').where('message_id', '=', messageId).execute();
+}
+
+async function revisionsOf(messageId: string, { token = grace.access_token } = {}) {
+  const path = `/v1/messaging/messages/${messageId}/revisions`;
+  const { status, text, body } = await app.call<List<MessageRevision>>('GET', path, { ...PREVIEW, token });
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return body;
 }
 
 function revisions(messageId: string) {

@@ -185,7 +185,8 @@ t.test('links to resources: each kind, and none that the account does not have',
     const attached = await sent(group, {
       attachments: [LINK, { kind: 'resource', resource_type: type, resource_id: id }],
     });
-    t.match(await attachmentsOf(group, attached), [{ kind: 'link' }, { kind: 'resource', resource: null }]);
+    const [first, second] = await attachmentsOf(group, attached);
+    t.strictSame([first!.resource, second!.resource], [null, shownEntity(type, id, name, handle)], type);
   }
 
   const foreign: [type: string, id: string][] = [
@@ -225,7 +226,7 @@ t.test('attachments are kept in their order, with what their kind has', async (t
       { kind: 'link', url: 'HTTP://example.com:8080/ä?q=%20#x' },
     ].map((own, index) => ({
       ...{ id: shown[index]!.id, ...common, ...own },
-      resource: null,
+      resource: index === 0 ? shownEntity('actor', ada.id, 'Ada Lovelace', ada.email) : null,
       created_at: message.created_at,
     })),
   );

@@ -1,0 +1,44 @@
+import { requireWriter } from '../conversations/access.ts';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { Database } from '../db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { MessageRevision } from '../protocol/message-revision.ts';
+import { readableMessage } from './readable.ts';
+import { presentRevision, readRevisions } from './revisions.ts';
+
+export interface RevisionRoutesOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+}
+
+/** For the callers that may set the legal hold, which is what keeps revisions. */
+export function revisionRoutes({ database, directory }: RevisionRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'list_message_revisions',
+      method: 'GET',
+      path: '/v1/messaging/messages/:id/revisions',
+      summary: 'List what a message said before edits under legal hold, newest first',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:update',
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(MessageRevision),
+      async handle({ principal, params, query, url }) {
+        const page = readPage(REVISIONS, query, { message: params.id });
+        const { row, facts } = await readableMessage({ database, directory }, principal, params.id!);
+        requireWriter(facts.members.get(principal.actor.id));
+        const rows = await readRevisions(database, row.id, {
+          order: page.direction === 'next' ? 'newest_first' : 'oldest_first',
+          after: page.after === null ? null : Number(page.after[0]),
+          limit: page.fetch,
+        });
+        return toList(rows, page, url, ({ revision }) => [revision], presentRevision);
+      },
+    }),
+  ];
+}
+
+const REVISIONS = defineList('message revisions', ['integer']);

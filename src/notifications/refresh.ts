@@ -1,0 +1,37 @@
+import { tellChanged } from '../conversations/changed.ts';
+import type { Database } from '../db/database.ts';
+import { within } from '../db/statement.ts';
+import type { ContentChanged } from '../messages/edits.ts';
+import { preview } from './notify.ts';
+import { type NotificationRow, withdrawNotifications, writePreviews } from './store.ts';
+
+/**
+ * Brings the notifications of a message in line with the message as it is now: an edited text is previewed anew, and
+ * those of a deleted message are withdrawn. The handler of messages/edits.ts; it may be called again, and in any order.
+ */
+export async function refreshNotifications(
+  database: Database,
+  { message_id, conversation_id }: ContentChanged,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    // Held, so that of two handlers at once the later one writes the newer text.
+    const message = await tx
+      .selectFrom('messages')
+      .select(['body', 'deleted_at'])
+      .where('id', '=', message_id)
+      .where('conversation_id', '=', conversation_id)
+      .forShare()
+      .executeTakeFirst();
+    if (message === undefined) return;
+    const place = { messageId: message_id, conversationId: conversation_id };
+    const changed: Pick<NotificationRow, 'id' | 'recipient_id'>[] =
+      message.deleted_at === null
+        ? await writePreviews(within(tx), place, message.body && preview(message.body))
+        : await withdrawNotifications(within(tx), place);
+    const event = 'notification.updated';
+    await tellChanged(
+      tx,
+      changed.map(({ id, recipient_id: stream }) => ({ event, id, stream })),
+    );
+  });
+}
