@@ -140,7 +140,9 @@ export class SocketServer {
     const extensions = req.getHeader('sec-websocket-extensions');
     const protocolVersion = req.getHeader('sec-websocket-version');
     const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
-    Promise.all([admitted, this.#cork]).then(
+    // Not within the library's call: it would take the connection from the request before the two are brought together.
+    const returned = new Promise((resolve) => setImmediate(resolve));
+    Promise.all([admitted, this.#cork, returned]).then(
       ([opening, cork]) => {
         if (exchange.ended) return;
         // No subprotocol is ours to accept.
@@ -149,7 +151,6 @@ export class SocketServer {
       },
       (error) => this.#options.refuse(exchange, error),
     );
-    exchange.leaveHandler();
   }
 
   /** The checks in the order of design.md section 7. Rejects with what the answer says. */

@@ -3,6 +3,7 @@ import { ApiError } from '../protocol/errors.ts';
 import { BodyStream } from './body-stream.ts';
 import { type ByteSource, type Sink, SourceSender } from './byte-source.ts';
 import { Chunks } from './chunks.ts';
+import type { ClientConnection } from './client-connection.ts';
 import type { RequestHead } from './request-head.ts';
 import { statusLine } from './status-lines.ts';
 
@@ -31,8 +32,6 @@ export interface Connection extends Sink {
   tryEnd(body: string | Buffer, totalSize: number): [boolean, boolean];
   pause(): unknown;
   resume(): unknown;
-  onData(receive: (chunk: ArrayBuffer, last: boolean) => void): unknown;
-  onAborted(aborted: () => void): unknown;
   close(): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
 }
@@ -51,6 +50,8 @@ export interface ExchangeLimits {
   readonly bodyMs: number;
   /** For a client that takes its answer slowly. */
   readonly writeMs: number;
+  /** For a connection without a request, its first one or the next. */
+  readonly idleMs: number;
 }
 
 /** What an exchange needs of its server. */
@@ -58,6 +59,10 @@ export interface ExchangeHost {
   readonly limits: ExchangeLimits;
   /** While it drains, every answer ends its connection. */
   readonly draining: boolean;
+  /** Connections that closed so far, which tells whether the end of an answer closed one. */
+  readonly closed: number;
+  /** The library is calling: `leaveLibrary` is called when it has returned. */
+  enter(exchange: Exchange): void;
   /** From now on `expire` is called regularly, until `finished`. */
   watch(exchange: Exchange): void;
   finished(exchange: Exchange): void;
@@ -66,9 +71,9 @@ export interface ExchangeHost {
 /**
  * One request and its response, safe to use at any time: after the client is gone everything is a no-op.
  *
- * uWebSockets.js parses on when a handler returns, also into the next request of the same read. So an
- * answer that ends the connection is never given inside the parser: while a request is pending, the
- * library cuts the connection before anything behind it runs. `cut` is the one exception.
+ * uWebSockets.js parses on when a handler returns, also into the next request of the same read. So no answer is given
+ * while the library calls us: while a request is pending, the library cuts the connection before anything behind it
+ * runs. `cut` is the one exception.
  */
 export class Exchange {
   readonly id: string;
@@ -78,8 +83,10 @@ export class Exchange {
   readonly #host: ExchangeHost;
   /** Gone once answered or aborted. */
   #connection: Connection | undefined;
-  /** While uWebSockets.js calls us: what is written then is corked, and bytes of a next request may follow. */
-  #inParser = true;
+  /** While uWebSockets.js calls us, and until the event loop goes on: bytes of a next request may follow. */
+  #inLibrary = true;
+  /** What the request came on, once that is known; requests without a network have none. */
+  #clientConnection: ClientConnection | undefined;
   /** Names and values in turn. */
   #headers: string[] | undefined;
   /** The body whole, or why there is none; undefined while it is coming. */
@@ -91,8 +98,10 @@ export class Exchange {
   /** Bytes that went by without being kept. */
   #discarded = 0;
   /** The last byte of the body has come in. */
-  #bodyOver = false;
-  /** The answer that waits for a body that nobody wants to go by. */
+  #bodyOver: boolean;
+  /** It took too long: the answer does not wait for it. */
+  #isBodyLate = false;
+  /** The answer, until it may be written: for the library to return, and for an unwanted body to go by. */
   #held: Outgoing | undefined;
   /** Of an answer that is read while it is sent. */
   #sender: SourceSender | undefined;
@@ -109,9 +118,10 @@ export class Exchange {
     this.head = head;
     this.id = id;
     this.#closes = head.closes;
+    this.#bodyOver = head.contentLength === 0;
     if (head.contentLength === 0) this.#body = '';
     else if (head.contentLength > host.limits.bodyBytes) this.#body = tooLarge(host.limits.bodyBytes);
-    connection.onAborted(this.#finish);
+    host.enter(this);
   }
 
   /** Whether nothing can be sent any more: answered, or the client is gone. */
@@ -148,22 +158,44 @@ export class Exchange {
     return stream;
   }
 
+  /** Brings it together with what it came on. */
+  bind(connection: ClientConnection): void {
+    this.#clientConnection = connection;
+  }
+
   /** Sends the one answer of this exchange; a second one is dropped. */
   send(outgoing: Outgoing): void {
     if (this.ended) return;
     this.#answered = true;
     this.#stream?.abandon();
-    if (this.head.contentLength > this.#host.limits.bodyBytes && !this.#bodyOver) this.#hold(outgoing);
-    else if (this.#inParser && this.#mustClose) setImmediate(() => this.#write(outgoing));
-    else this.#write(outgoing);
+    this.#held = outgoing;
+    if (!this.#inLibrary) this.#release();
   }
 
-  /** Sends the answer and cuts the connection inside this very call: not one byte more of it is parsed. */
-  cut(outgoing: Outgoing): void {
-    if (this.ended) return;
-    this.#answered = true;
+  /** The connection ends with the answer: what is behind this request may not be a request. */
+  closeBehind(): void {
     this.#closes = true;
-    this.#write(beyondCork(outgoing));
+  }
+
+  /**
+   * Sends the answer and cuts the connection inside the library's call of the handler: not one byte more of it is
+   * parsed. The library has no call for an answer that is whole and still pending, and of one that is not pending it
+   * does not report the end. So head and body are written as the value of the last header.
+   */
+  cut({ status, body }: Outgoing): void {
+    const connection = this.#connection;
+    if (this.ended || connection === undefined) return;
+    this.#answered = true;
+    // The library cuts off what it has corked, at most 16 KiB. JSON may end in blanks, and in its line end.
+    const text = String(body ?? '').padEnd(CORK_BYTES);
+    connection.writeStatus(statusLine(status));
+    connection.writeHeader('Request-Id', this.id);
+    if (this.#headers !== undefined) writePairs(connection, this.#headers);
+    connection.writeHeader('Connection', 'close');
+    const length = Buffer.byteLength(text) + 2;
+    connection.writeHeader('Content-Type', `application/json\r\nContent-Length: ${length}\r\n\r\n${text}`);
+    connection.close();
+    this.#finish();
   }
 
   /** Ends it without an answer. */
@@ -173,17 +205,34 @@ export class Exchange {
 
   /** The connection has become a socket: it is not ours any more. */
   handOver(): void {
+    this.#clientConnection?.drop();
     this.#finish();
   }
 
-  /**
-   * By the server, when the handler has returned. The body of a request that was answered by its head
-   * alone is not read: the library lets it pass.
-   */
-  leaveHandler(): void {
-    this.#inParser = false;
-    if (this.head.contentLength === 0 || (this.#answered && this.#held === undefined)) return;
-    this.#connection?.onData(this.#onData);
+  /** The connection has closed. */
+  clientGone(): void {
+    this.#finish();
+  }
+
+  /** By the server, when the library has returned to the event loop. */
+  leaveLibrary(): void {
+    this.#inLibrary = false;
+    this.#release();
+  }
+
+  /** Takes the next bytes of the body. uWebSockets.js takes the memory of the chunk back when this returns. */
+  receive(chunk: ArrayBuffer, last: boolean): void {
+    if (this.#connection === undefined) return;
+    if (!this.#inLibrary) {
+      this.#inLibrary = true;
+      this.#host.enter(this);
+    }
+    this.#bodyOver = last;
+    // Copied: a piece of a stream outlives this call.
+    if (this.#stream !== undefined && !this.#answered)
+      this.#stream.push(Buffer.from(new Uint8Array(chunk)), last);
+    else if (this.#body === undefined && !this.#answered) this.#collect(Buffer.from(chunk), last);
+    else this.#discarded += chunk.byteLength;
   }
 
   /** Called regularly while watched, with `performance.now()`. */
@@ -196,23 +245,10 @@ export class Exchange {
     }
     if (nowMs < this.#deadlineMs) return;
     this.#deadlineMs = Number.POSITIVE_INFINITY;
-    if (this.#held !== undefined) this.#release(this.#held);
+    if (this.#held !== undefined) this.#writeBeforeBody(this.#held);
     else if (this.#answered) this.abort();
     else this.#bodyTimedOut();
   }
-
-  /** uWebSockets.js takes the memory of the chunk back when this returns. */
-  readonly #onData = (chunk: ArrayBuffer, last: boolean): void => {
-    if (this.#connection === undefined) return;
-    this.#inParser = true;
-    this.#bodyOver = last;
-    // Copied: a piece of a stream outlives this call.
-    if (this.#stream !== undefined && !this.#answered)
-      this.#stream.push(Buffer.from(new Uint8Array(chunk)), last);
-    else if (this.#body === undefined) this.#collect(Buffer.from(chunk), last);
-    else this.#discard(chunk.byteLength);
-    this.#inParser = false;
-  };
 
   #collect(bytes: Buffer, last: boolean): void {
     if (last && this.#chunks === undefined) {
@@ -236,8 +272,9 @@ export class Exchange {
   }
 
   #bodyTimedOut(): void {
-    // What is left of the body would be waited for, and then be read as the next request.
+    // What is left of the body would be read as the next request.
     this.#closes = true;
+    this.#isBodyLate = true;
     this.#chunks = undefined;
     this.#body = timedOut(this.#host.limits.bodyMs);
     this.#deliver(this.#body);
@@ -252,24 +289,25 @@ export class Exchange {
   }
 
   /**
-   * A client that is cut while it sends may never see the answer. So some of what is too large is let
-   * go by first, without keeping it.
+   * Writes the answer when its time has come. A client that is cut while it sends may never see its answer, so a body
+   * that is not wanted goes by first: all of it, or some of one that is too large.
    */
-  #hold(outgoing: Outgoing): void {
+  #release(): void {
+    const held = this.#held;
+    if (held === undefined) return;
+    const isTooLarge = this.head.contentLength > this.#host.limits.bodyBytes;
+    if (isTooLarge) this.#closes = true;
+    if (this.#bodyOver || this.#isBodyLate) this.#write(held);
+    else if (isTooLarge && this.#discarded > DISCARD_BYTES) this.#writeBeforeBody(held);
+    else if (this.#deadlineMs === Number.POSITIVE_INFINITY) {
+      this.#watch(isTooLarge ? DISCARD_MS : this.#host.limits.bodyMs);
+    }
+  }
+
+  /** What is left of the body would be read as the next request. */
+  #writeBeforeBody(held: Outgoing): void {
     this.#closes = true;
-    this.#held = outgoing;
-    this.#watch(DISCARD_MS);
-  }
-
-  #discard(bytes: number): void {
-    this.#discarded += bytes;
-    if (this.#held === undefined) return;
-    if (this.#bodyOver || this.#discarded > DISCARD_BYTES) this.#release(this.#held);
-  }
-
-  #release(outgoing: Outgoing): void {
-    this.#held = undefined;
-    this.#write(this.#inParser ? beyondCork(outgoing) : outgoing);
+    this.#write(held);
   }
 
   get #mustClose(): boolean {
@@ -277,19 +315,32 @@ export class Exchange {
   }
 
   #write(outgoing: Outgoing): void {
+    this.#held = undefined;
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
     const connection = this.#connection;
     if (connection === undefined) return;
     if (isSource(outgoing.body) && this.head.method !== 'HEAD')
       this.#sendSource(connection, outgoing, outgoing.body);
-    else if (this.#inParser) this.#respond(connection, outgoing);
     else connection.cork(() => this.#respond(connection, outgoing));
   }
 
   #respond(connection: Connection, outgoing: Outgoing): void {
     const { body } = outgoing;
     this.#writeHead(connection, outgoing);
-    if (this.#end(connection, body)) this.#finish();
-    else if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
+    if (this.#ending(() => this.#end(connection, body))) return;
+    if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
+  }
+
+  /** `end` returns whether that was all of the answer. Then the connection waits for its next request, unless it closed. */
+  #ending(end: () => boolean): boolean {
+    const closedBefore = this.#host.closed;
+    const isOver = end();
+    if (isOver) {
+      if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
+      else this.#clientConnection?.drop();
+      this.#finish();
+    }
+    return isOver;
   }
 
   #writeHead(connection: Connection, { status, body, contentType }: Outgoing): void {
@@ -322,7 +373,21 @@ export class Exchange {
       // The library would end the connection by itself only behind a body that it is given whole.
       if (this.#mustClose) connection.writeHeader('Connection', 'close');
     };
-    this.#sender = new SourceSender(source, connection, { head, progress, done: this.#finish });
+    const sink: Sink = {
+      tryEnd: (piece, totalSize) => {
+        let isTaken = false;
+        const isOver = this.#ending(() => {
+          const [ok, done] = connection.tryEnd(piece, totalSize);
+          isTaken = ok;
+          return done;
+        });
+        return [isTaken, isOver];
+      },
+      onWritable: (resume) => connection.onWritable(resume),
+      getWriteOffset: () => connection.getWriteOffset(),
+      cork: (write) => connection.cork(write),
+    };
+    this.#sender = new SourceSender(source, sink, { head, progress, done: () => {} });
     progress();
     const endIfShort = () => this.abort();
     this.#sender.run().then(endIfShort, endIfShort);
@@ -332,9 +397,13 @@ export class Exchange {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     this.#watch(this.#host.limits.writeMs);
     connection.onWritable((offset) => {
-      const [ok, done] = connection.tryEnd(bytes.subarray(offset), bytes.length);
-      if (done) this.#finish();
-      return ok;
+      let isTaken = false;
+      this.#ending(() => {
+        const [ok, done] = connection.tryEnd(bytes.subarray(offset), bytes.length);
+        isTaken = ok;
+        return done;
+      });
+      return isTaken;
     });
   }
 
@@ -363,14 +432,6 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 1_000;
 /** The library cuts, without a word, what brought little for 8 to 12 s; a pause sets its clock back. */
 const KEEP_MS = 4_000;
-
-/**
- * The library closes at once only what is not corked, and its cork holds 16 KiB: what is larger goes out
- * directly. JSON may end in blanks.
- */
-function beyondCork(outgoing: Outgoing): Outgoing {
-  return { ...outgoing, body: String(outgoing.body ?? '').padEnd(CORK_BYTES) };
-}
 
 function isSource(body: Outgoing['body']): body is ByteSource {
   return typeof body === 'object' && body !== null && 'read' in body;

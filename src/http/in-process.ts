@@ -45,7 +45,7 @@ export class InProcess {
   constructor(http: Http, limits: ExchangeLimits) {
     this.#http = http;
     // Nothing here is slow: what is watched has ended before the clock would look at it.
-    this.#host = { limits, draining: false, watch() {}, finished() {} };
+    this.#host = { limits, draining: false, closed: 0, enter() {}, watch() {}, finished() {} };
   }
 
   /** Resolves with whatever was answered, refusals too; rejects with the reason of `signal` alone. */
@@ -63,8 +63,8 @@ export class InProcess {
     const id = this.#idPrefix + this.#requests.toString(36);
     const exchange = new Exchange(this.#host, connection, headOf(request, bytes.length), id);
     new RequestRun(this.#runHost(request), exchange).begin();
-    exchange.leaveHandler();
-    connection.give(bytes);
+    exchange.receive(new Uint8Array(bytes).buffer, true);
+    exchange.leaveLibrary();
   }
 
   #runHost({ route, principal }: InProcessRequest): RunHost {
@@ -113,16 +113,10 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
 /** Takes whatever an exchange writes at once, and whole. */
 class MemoryConnection implements Connection {
   readonly #answered: (answer: InProcessAnswer) => void;
-  #receive: ((chunk: ArrayBuffer, last: boolean) => void) | undefined;
   #status = 0;
 
   constructor(answered: (answer: InProcessAnswer) => void) {
     this.#answered = answered;
-  }
-
-  /** The body of the request, to whoever wants it. */
-  give(bytes: Buffer): void {
-    this.#receive?.(new Uint8Array(bytes).buffer, true);
   }
 
   writeStatus(status: string): void {
@@ -148,10 +142,6 @@ class MemoryConnection implements Connection {
     write();
   }
 
-  onData(receive: (chunk: ArrayBuffer, last: boolean) => void): void {
-    this.#receive = receive;
-  }
-
   getRemoteAddressAsText(): ArrayBuffer {
     return new ArrayBuffer(0);
   }
@@ -161,8 +151,6 @@ class MemoryConnection implements Connection {
   }
 
   onWritable(): void {}
-
-  onAborted(): void {}
 
   pause(): void {}
 

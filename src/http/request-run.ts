@@ -175,8 +175,18 @@ export class RequestRun implements BodyReceiver {
   }
 
   #readBody(text: string): void {
-    this.#body = this.#endpoint!.readBody(text === '' ? {} : parseObject(text), this.#version!);
+    this.#body = this.#endpoint!.readBody(text === '' ? {} : this.#parse(text), this.#version!);
     this.#claimKey();
+  }
+
+  /** Bytes that are no JSON may be framed otherwise for a proxy in front: then what follows them is not a request. */
+  #parse(text: string): object {
+    try {
+      return parseObject(text);
+    } catch (error) {
+      this.#exchange.closeBehind();
+      throw error;
+    }
   }
 
   #claimKey(): void {

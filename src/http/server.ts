@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../protocol/errors.ts';
+import { ClientConnection, type ConnectionHost, KEEP_OPEN_TICK_MS } from './client-connection.ts';
 import { Exchange, type ExchangeHost, type ExchangeLimits, type RequestHandler } from './exchange.ts';
 import { type RequestHead, readHead } from './request-head.ts';
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './uws.ts';
@@ -12,14 +13,22 @@ export interface HttpServerOptions {
   readonly limits?: Partial<ExchangeLimits>;
 }
 
-/** The limits of design.md section 7: 256 KiB, whole in 10 s. Answers have a minute to be taken. */
-export const EXCHANGE_LIMITS: ExchangeLimits = { bodyBytes: 256 * 1024, bodyMs: 10_000, writeMs: 60_000 };
+/**
+ * Bodies: 256 KiB, whole in 10 s. Answers have a minute to be taken. Connections may be idle for longer than those of
+ * common proxies (60 s), which then close first rather than send a request to a connection that is being closed.
+ */
+export const EXCHANGE_LIMITS: ExchangeLimits = {
+  bodyBytes: 256 * 1024,
+  bodyMs: 10_000,
+  writeMs: 60_000,
+  idleMs: 75_000,
+};
 
 /**
  * uWebSockets.js as the rest of this server wants it: one port for requests and sockets, requests copied
  * before they die, hostile ones refused, a graceful end.
  */
-export class HttpServer implements ExchangeHost {
+export class HttpServer implements ExchangeHost, ConnectionHost {
   /** For the gateway to add its socket route to. */
   readonly app: TemplatedApp;
   readonly limits: ExchangeLimits;
@@ -33,11 +42,19 @@ export class HttpServer implements ExchangeHost {
   #whenIdle: (() => void) | undefined;
   readonly #watched = new Set<Exchange>();
   #clock: NodeJS.Timeout | undefined;
+  readonly #connections = new Set<ClientConnection>();
+  #keeper: NodeJS.Timeout | undefined;
+  #closed = 0;
+  /** The request whose head was shown last, until its connection is known. */
+  #arriving: Exchange | undefined;
+  /** Those that the library called for since the event loop went on. */
+  #entered: Exchange[] = [];
 
   constructor({ handler, tls, limits }: HttpServerOptions) {
     this.#handler = handler;
     this.limits = { ...EXCHANGE_LIMITS, ...limits };
     this.app = tls ? SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) : App();
+    this.app.filter(this.#onConnection);
     this.app.any('/*', this.#onRequest);
   }
 
@@ -86,24 +103,48 @@ export class HttpServer implements ExchangeHost {
   close(): void {
     this.stopAccepting();
     clearInterval(this.#clock);
+    clearInterval(this.#keeper);
     this.app.close();
   }
 
   /**
    * The exchange of a request that the library hands us, for this server and for the gateway's upgrade
-   * requests; undefined where the request was hostile, and is answered. Call `leaveHandler` on
-   * it before returning to the library.
+   * requests; undefined where the request was hostile, and is answered.
    */
   receive(response: HttpResponse, request: HttpRequest): Exchange | undefined {
     const head = readHead(request);
     this.#pending += 1;
     this.#requests += 1;
     const id = this.#idPrefix + this.#requests.toString(36);
-    if (!(head instanceof ApiError)) return new Exchange(this, response, head, id);
-
+    if (!(head instanceof ApiError)) {
+      this.#arriving = new Exchange(this, response, head, id);
+      return this.#arriving;
+    }
     const exchange = new Exchange(this, response, UNREADABLE, id);
     this.#handler.cut(exchange, head);
     return undefined;
+  }
+
+  get closed(): number {
+    return this.#closed;
+  }
+
+  enter(exchange: Exchange): void {
+    if (this.#entered.length === 0) setImmediate(this.#leave);
+    this.#entered.push(exchange);
+  }
+
+  takeArriving(): Exchange | undefined {
+    const exchange = this.#arriving;
+    this.#arriving = undefined;
+    return exchange;
+  }
+
+  forget(connection: ClientConnection): void {
+    this.#connections.delete(connection);
+    if (this.#connections.size > 0) return;
+    clearInterval(this.#keeper);
+    this.#keeper = undefined;
   }
 
   watch(exchange: Exchange): void {
@@ -121,7 +162,30 @@ export class HttpServer implements ExchangeHost {
     const exchange = this.receive(response, request);
     if (exchange === undefined) return;
     this.#handler.handle(exchange);
-    exchange.leaveHandler();
+  };
+
+  readonly #onConnection = (response: HttpResponse, change: number | bigint): void => {
+    if (change < 0) {
+      this.#closed += 1;
+      return;
+    }
+    this.#connections.add(new ClientConnection(response, this));
+    this.#keeper ??= setInterval(this.#keepOpen, KEEP_OPEN_TICK_MS).unref();
+  };
+
+  readonly #keepOpen = (): void => {
+    const nowMs = performance.now();
+    for (const connection of this.#connections) connection.keepOpen(nowMs, this.limits.idleMs);
+  };
+
+  readonly #leave = (): void => {
+    const entered = this.#entered;
+    this.#entered = [];
+    // A request behind one that ends its connection, before the library had closed it: not ours to answer.
+    const stray = this.takeArriving();
+    stray?.abort();
+    stray?.clientGone();
+    for (const exchange of entered) exchange.leaveLibrary();
   };
 
   readonly #tick = (): void => {

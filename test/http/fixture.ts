@@ -49,7 +49,8 @@ export async function serve(t: Teardown, { limits = {}, ...options }: FixtureOpt
     requestLogUrl: null,
     ...options,
   });
-  const server = new HttpServer({ handler: http, limits });
+  // Some hostile heads are never answered: their connections end with the limit for idle ones.
+  const server = new HttpServer({ handler: http, limits: { idleMs: 10_000, ...limits } });
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close());
   return { port, url: `http://127.0.0.1:${port}`, server, metrics, handled, open };

@@ -85,10 +85,13 @@ t.test('a body too large', async (t) => {
   const send = async (length: number, sent: number) => {
     const client = open(fixture).send(noteHead(length));
     client.send(Buffer.alloc(sent, 'a'));
-    if (sent === length) client.send(smuggledIn('behind'));
     await client.closed;
     t.same(client.statuses, [413], `${sent} of ${length} bytes`);
     t.same(client.codes, ['validation_failed']);
+    const followed = open(fixture).send(noteHead(length));
+    followed.send(Buffer.concat([Buffer.alloc(sent, 'a'), Buffer.from(smuggledIn('behind'))]));
+    await followed.closed;
+    t.ok(followed.statuses.every((status) => status === 413));
   };
   const announced = [256 * 1024 + 1, 300_000, 1_000_000, 10_000_000_000];
   await Promise.all(
@@ -105,11 +108,10 @@ t.test('a body too large', async (t) => {
 t.test('a request that is refused by its head, with a body still to come', async (t) => {
   const fixture = await serve(t);
   const client = open(fixture).send(noteHead(200_000).replace('Bearer known', 'Bearer nobody'));
-  await until(() => client.statuses.length === 1, { what: 'the refusal, before the body' });
+  client.send(Buffer.alloc(200_000, 'a'));
+  await until(() => client.statuses.length === 1, { what: 'the refusal, behind the body' });
   t.same(client.statuses, [401]);
-  client
-    .send(Buffer.alloc(200_000, 'a'))
-    .send(`GET /v1/things/next HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}\r\n`);
+  client.send(`GET /v1/things/next HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}\r\n`);
   await until(() => client.statuses.length === 2, { what: 'the answer to the next request' });
   t.same(client.statuses, [401, 200]);
   t.same(fixture.handled, ['GET next']);
@@ -141,6 +143,72 @@ t.test(
     t.same(client.statuses, [408]);
   },
 );
+
+t.test('a connection that is slow to send its first request, or its next one, is kept open', async (t) => {
+  // The library would close it 8 to 12 s after its acceptance, under the request that its client sends just then.
+  const fixture = await serve(t, { limits: { idleMs: 60_000 } });
+  const clients = Array.from({ length: 20 }, () => open(fixture));
+  const halfSent = open(fixture).send('GET /v1/things/half HTTP/1.1\r\nHost: a\r\n');
+  const used = open(fixture).send(thing('used'));
+  await until(() => used.statuses.length === 1, { what: 'the first answer' });
+  // Longer than the library waits: its clock ticks every 4 s, three times at most.
+  await new Promise((resolve) => setTimeout(resolve, 14_000));
+  t.notOk(clients.some(({ over }) => over));
+  for (const [n, client] of clients.entries())
+    client.send(n % 2 === 0 ? thing('late') : `${noteHead(12)}{"text":"x"}`);
+  halfSent.send(`${HEADER_LINES}\r\n`);
+  used.send(thing('again'));
+  const all = [...clients, halfSent, used];
+  await until(() => all.every(({ statuses, over }) => over || statuses.length > 0), { what: 'the answers' });
+  await until(() => used.statuses.length === 2 || used.over, { what: 'the second answer' });
+  t.same(
+    clients.map(({ statuses }) => statuses),
+    clients.map((_, n) => (n % 2 === 0 ? [200] : [201])),
+  );
+  t.same(halfSent.statuses, [200]);
+  t.same(used.statuses, [200, 200]);
+  for (const client of all) client.destroy();
+});
+
+t.test('a connection that brings nothing ends with its time', async (t) => {
+  const fixture = await serve(t, { limits: { idleMs: 1_500 } });
+  const silent = open(fixture);
+  const trickling = open(fixture).send('GET / HT');
+  const used = open(fixture).send(thing('used'));
+  const waiting = open(fixture).send(
+    `POST /v1/waits HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${HEADER_LINES}\r\n`,
+  );
+  await Promise.all([silent.closed, trickling.closed, used.closed]);
+  t.same(used.statuses, [200]);
+  t.notOk(waiting.over, 'one that is waited for by its client stays');
+  fixture.open();
+  await until(() => waiting.statuses.length === 1, { what: 'its answer' });
+  await waiting.closed;
+});
+
+t.test('a thousand requests one behind the other on few connections, with and without bodies', async (t) => {
+  const fixture = await serve(t);
+  const send = async (n: number) => {
+    const path = `${fixture.url}/v1/things/${n}`;
+    const asked = [
+      () => fetch(path, { headers: HEADERS }),
+      () => fetch(`${path}/notes`, { method: 'POST', headers: HEADERS, body: '{"text":"x"}' }),
+      () => fetch(path, { method: 'DELETE', headers: HEADERS, body: '{}' }),
+      () => fetch(`${fixture.url}/v1/nothing`, { headers: HEADERS }),
+      () =>
+        fetch(`${path}/notes`, { method: 'POST', headers: { ...HEADERS, Authorization: 'x' }, body: '{}' }),
+    ][n % 5]!;
+    const response = await asked();
+    await response.text();
+    return response.status;
+  };
+  for (let start = 0; start < 1_000; start += 20) {
+    const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => send(start + n)));
+    if (start === 0) t.same(statuses.slice(0, 5), [200, 201, 202, 404, 401]);
+    if (statuses.some((status, n) => status !== statuses[n % 5])) t.fail(`${start}: ${statuses}`);
+  }
+  t.equal(fixture.server.pending, 0);
+});
 
 t.test('aborts in the middle of a request', async (t) => {
   const fixture = await serve(t);
@@ -218,6 +286,10 @@ t.test('a client that never reads its answer', async (t) => {
 
 function open({ port }: { readonly port: number }): RawClient {
   return new RawClient(port);
+}
+
+function thing(id: string): string {
+  return `GET /v1/things/${id} HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}\r\n`;
 }
 
 /** The head of an honest POST. */
