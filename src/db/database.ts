@@ -20,18 +20,16 @@ export interface DatabaseOptions {
   readonly maxConnections?: number | undefined;
   /** How long a query may take, in milliseconds, before its connection counts as dead. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
+  /** How long `openDatabase` goes on trying a Postgres that does not answer in time, in milliseconds. Default 10,000. */
+  readonly patienceMs?: number | undefined;
 }
 
-/** Connects, so that a wrong URL or an absent Postgres is said at start, in one line without the password. */
+/**
+ * Connects. Rejects with one line, without the password: at once where Postgres refuses, after `patienceMs` where it does
+ * not answer in time, as on a busy machine.
+ */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const database = new Database(options);
-  try {
-    await Promise.all(database.pipelines.map((pipeline) => pipeline.open()));
-  } catch (cause) {
-    await database.close();
-    const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
-    throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
-  }
+  const database = await connect(options);
   try {
     database.serverVersion = await requireServerVersion(database.pipeline, placeOf(options.url));
     return database;
@@ -40,6 +38,29 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     throw error;
   }
 }
+
+async function connect(options: DatabaseOptions): Promise<Database> {
+  const { patienceMs = PATIENCE_MS } = options;
+  const deadlineMs = performance.now() + patienceMs;
+  for (let attempt = 1; ; attempt++) {
+    const database = new Database(options);
+    try {
+      await Promise.all(database.pipelines.map((pipeline) => pipeline.open()));
+      return database;
+    } catch (cause) {
+      await database.close();
+      const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
+      // The words of `pg` where `connectionTimeoutMillis` has passed.
+      if (!reason.includes('timeout expired') || performance.now() > deadlineMs) {
+        throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
+      }
+      if (attempt === 1)
+        options.log.warn({ reason, patienceMs }, 'Postgres does not answer in time: trying again');
+    }
+  }
+}
+
+const PATIENCE_MS = 10_000;
 
 /**
  * Everything Parley says to Postgres. Three ways, by what is asked: `pipeline` for the short statements of

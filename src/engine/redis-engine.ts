@@ -21,7 +21,7 @@ export interface RedisEngineOptions {
   /** `redis://` or `rediss://`, Redis 7 or newer (sharded pub/sub). */
   readonly url: string;
   readonly log: Logger;
-  /** How long `connect` tries again a Redis that is there and does not answer in time, in milliseconds. Default 5,000. */
+  /** How long `connect` tries again a Redis that is there and does not answer in time, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
 }
 
@@ -303,7 +303,7 @@ interface Outbox {
 /** Oldest Redis that has what is used here, by its major version. */
 const LEAST_REDIS = 7;
 const NODE_ID_BYTES = 12;
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 10_000;
 
 /** No call waits for more than 500 ms, and none is kept for a connection that may come. */
 const CONNECTION = {

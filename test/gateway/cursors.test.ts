@@ -99,8 +99,8 @@ t.test('what many resume at once is read once', async (t) => {
 });
 
 t.test('heartbeats tell the heads that moved, to customers theirs alone', async (t) => {
-  const team = answering(await ground.ready());
-  const customer = answering(await ground.ready(demo.customer.access_token));
+  const team = await ground.ready();
+  const customer = await ground.ready(demo.customer.access_token);
   for (const client of [team, customer]) {
     await client.request('subscribe', { conversation_id: supportCase });
     await client.frame('caught_up');
@@ -153,12 +153,4 @@ async function heads(client: Client, expected: Readonly<Record<string, number>>)
   await until(() => client.frames.slice(start).some((frame) => JSON.stringify(frame.heads) === text), {
     what: `heads ${text}; got ${JSON.stringify(client.frames.slice(start))}`,
   });
-}
-
-function answering(client: Client): Client {
-  client.socket.on('message', (data) => {
-    const frame = JSON.parse(data.toString());
-    if (frame.type === 'ping') client.send({ type: 'pong', t: frame.t });
-  });
-  return client;
 }

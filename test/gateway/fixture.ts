@@ -219,6 +219,8 @@ export interface ReceivedFrame {
 export class Client {
   readonly socket: WebSocket;
   readonly frames: ReceivedFrame[] = [];
+  /** False: it lets heartbeats go by, and is closed for it. */
+  answersHeartbeats = true;
   closed: { readonly code: number; readonly reason: string } | undefined;
   /** The answer to a handshake that was refused. */
   refused: { readonly status: number; readonly error: ErrorObject } | undefined;
@@ -226,7 +228,11 @@ export class Client {
 
   constructor(socket: WebSocket) {
     this.socket = socket;
-    socket.on('message', (data) => this.frames.push(JSON.parse(data.toString())));
+    socket.on('message', (data) => {
+      const frame: ReceivedFrame = JSON.parse(data.toString());
+      this.frames.push(frame);
+      if (frame.type === 'ping' && this.answersHeartbeats) this.send({ type: 'pong', t: frame.t });
+    });
     socket.on('close', (code, reason) => {
       this.closed = { code, reason: reason.toString() };
     });

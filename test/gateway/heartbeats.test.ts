@@ -10,13 +10,14 @@ import { until } from '../support/until.ts';
 import { type Client, Ground, refusal } from './fixture.ts';
 
 const ground = await Ground.start(t, {
-  limits: { heartbeatMs: 100, pongMs: 150, expiryGraceMs: 300, cutMs: 300 },
+  limits: { heartbeatMs: 100, pongMs: 3_000, expiryGraceMs: 300, cutMs: 300 },
 });
 const { demo, database } = ground;
 
 t.test('who answers pings stays, who does not is closed', async (t) => {
-  const lively = answering(await ground.ready());
+  const lively = await ground.ready();
   const dead = await ground.ready();
+  dead.answersHeartbeats = false;
   const ping = await lively.frame('ping');
   t.match(ping, { type: 'ping', t: Number, cursor: String, heads: {} });
   t.strictSame(Object.keys(ping), ['type', 't', 'cursor', 'heads']);
@@ -27,7 +28,7 @@ t.test('who answers pings stays, who does not is closed', async (t) => {
 });
 
 t.test('a pong that nobody asked for is no fault, a malformed one is', async (t) => {
-  const client = answering(await ground.ready());
+  const client = await ground.ready();
   for (let i = 0; i < 15; i++) client.send({ type: 'pong', t: 1 });
   t.match(await client.request('ping'), { type: 'pong' });
   client.send({ type: 'pong', t: 1, x: 1 });
@@ -40,7 +41,7 @@ t.test('until a socket has what it subscribed to, its heartbeats carry the curso
   const node = await Ground.start(t, { limits: { heartbeatMs: 40 }, cursor: () => cursor });
   const { group } = node.demo.conversations;
   await node.storeMessages(group, 3);
-  const [late, live] = [answering(await node.ready()), answering(await node.ready())];
+  const [late, live] = [await node.ready(), await node.ready()];
   const told = (client: Client, text: string) =>
     client.frame(({ type, cursor }) => type === 'ping' && cursor === text);
   const blocker = await node.database.pool.connect();
@@ -89,7 +90,7 @@ t.test('a token ends its socket, after a warning and its grace', async (t) => {
     actorId: demo.users.ada.id,
     ttlS: 2,
   });
-  const client = answering(await ground.ready(token));
+  const client = await ground.ready(token);
   t.equal((await client.frame('ready')).expires_at, expiresAt);
   t.match(await client.frame('auth_expiring'), { expires_at: expiresAt });
   t.match(await client.closes(), { code: 4200 });
@@ -104,14 +105,14 @@ t.test('a key ends its socket without one', async (t) => {
     const input = { accountId: demo.account_id, name: 'Short', roleId: role.id, expiresAt };
     return (await createApiKey(tx, input)).key;
   });
-  const client = answering(await ground.ready(key));
+  const client = await ground.ready(key);
   t.match(await client.closes(), { code: 4200 });
   t.notOk(client.frames.some(({ type }) => type === 'auth_expiring'));
 });
 
 t.test('a node that stops sends everybody away', async (t) => {
   const clients: Client[] = [];
-  for (let n = 0; n < 10; n++) clients.push(answering(await ground.ready()));
+  for (let n = 0; n < 10; n++) clients.push(await ground.ready());
   const drained = ground.gateway.drain('deploy', 400);
   const goaways = await Promise.all(clients.map((client) => client.frame('goaway')));
   for (const goaway of goaways) {
@@ -128,12 +129,3 @@ t.test('a node that stops sends everybody away', async (t) => {
   t.match(await clients[0]?.closes(), { code: 4000, reason: 'going_away' });
   await drained;
 });
-
-/** As every client should. */
-function answering(client: Client): Client {
-  client.socket.on('message', (data) => {
-    const frame = JSON.parse(data.toString());
-    if (frame.type === 'ping') client.send({ type: 'pong', t: frame.t });
-  });
-  return client;
-}

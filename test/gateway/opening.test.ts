@@ -10,7 +10,7 @@ import { Client, Ground, refusal } from './fixture.ts';
 const ORIGIN = 'https://app.example';
 const ground = await Ground.start(t, {
   allowedOrigins: [ORIGIN],
-  limits: { socketsPerActor: 3, authenticateMs: 400 },
+  limits: { socketsPerActor: 3, authenticateMs: 3_000 },
 });
 const { demo, database } = ground;
 const ada = demo.users.ada;

@@ -230,7 +230,8 @@ async function refusalOf(t: Test, env: Environment): Promise<string> {
     ({ message }: Error) => message,
   );
   t.notMatch(refusal, /hunter2|\n/, 'one line, without the password');
-  t.strictSame(said, [], 'and nothing besides');
+  const besides = said.filter((line) => !line.includes('does not answer in time: trying again'));
+  t.strictSame(besides, [], 'and nothing besides');
   return refusal;
 }
 
