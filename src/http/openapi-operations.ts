@@ -66,10 +66,19 @@ function pathParameters({ path }: Route): object[] {
     name,
     in: 'path',
     required: true,
-    description: `The ${name === 'id' ? 'id of the resource' : name.replaceAll('_', ' ')}.`,
+    description: `Id of the ${nounOf(path, name)}.`,
     schema: { type: 'string' },
     example: pathExampleOf(path, name),
   }));
+}
+
+/** `conversation` for the id behind `/conversations/`; a parameter with a name of its own says it itself. */
+function nounOf(path: string, name: string): string {
+  const collection = path
+    .slice(0, path.indexOf(`/:${name}`))
+    .split('/')
+    .at(-1)!;
+  return collection.replace(/ies$/, 'y').replace(/s$/, '').replaceAll('-', ' ');
 }
 
 function queryParameters({ name: operation, query }: Route, schemas: SchemaComponents): object[] {

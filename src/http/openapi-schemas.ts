@@ -22,6 +22,7 @@ export interface SchemaObject {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minItems?: number;
+  readonly maxItems?: number;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly properties?: Readonly<Record<string, SchemaObject>>;

@@ -15,7 +15,7 @@ export function errorsPage(docsUrl: string): Document {
     main: html`<h1>Errors</h1>
 <p>Every refusal is a JSON object with the one key <code>error</code>, over REST and in socket replies alike.
 Branch on its <code>code</code>; its <code>message</code> is for people and may change.</p>
-<pre><code>${JSON.stringify(refusalExample('missing_field', docsUrl), null, 2)}</code></pre>
+<pre tabindex="0"><code>${JSON.stringify(refusalExample('missing_field', docsUrl), null, 2)}</code></pre>
 <h2 id="handling">What to do</h2>
 <ul>
 <li><code>invalid_request_error</code>: the request cannot be done as it was sent. Correct it, the credential, or the

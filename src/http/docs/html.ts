@@ -34,9 +34,9 @@ export function prose(text: string): Html {
   return new Html(parts.map((part) => part.text).join(''));
 }
 
-/** A table that can be scrolled sideways where the screen is narrow. */
+/** A table that can be scrolled sideways, also by keyboard, where the screen is narrow. */
 export function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
-  return html`<div class="wide"><table>
+  return html`<div class="wide" tabindex="0"><table>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 <tbody>
 ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}

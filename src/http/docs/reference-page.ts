@@ -1,30 +1,103 @@
+import { CURRENT_VERSION } from '../../protocol/versions.ts';
 import type { Document } from '../documents.ts';
+import { templateOf } from '../openapi-operations.ts';
+import type { SchemaObject } from '../openapi-schemas.ts';
 import { tagOf, tagsOf } from '../openapi-tags.ts';
 import type { Route } from '../route.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, prose } from './html.ts';
 import { pageOf } from './page.ts';
+import { command, methodOf, type OperationObject, operationSection } from './reference-operation.ts';
+import { fieldList, schemaAnchor } from './reference-schema.ts';
 
-/** The OpenAPI document, rendered by Swagger UI; without scripts it is a list of the endpoints. */
-export function referencePage(routes: readonly Route[]): Document {
+/** Of the OpenAPI document what the reference shows. */
+export interface ReferenceDocument {
+  readonly info: { readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
+}
+
+/** Every endpoint and resource of the OpenAPI document, as one page that needs no script to be read. */
+export function referencePage(routes: readonly Route[], document: ReferenceDocument): Document {
+  const chapters = tagsOf(routes.map(({ path }) => path)).map((tag) => ({
+    ...tag,
+    anchor: `tag-${tag.name.toLowerCase().replaceAll(' ', '-')}`,
+    routes: routes.filter(({ path }) => tagOf(path) === tag.name),
+  }));
+  const { schemas } = document.components;
+  const resources = Object.entries(schemas).filter(([name]) => !name.endsWith('_list'));
   return pageOf('reference', {
-    styles: ['swagger-ui.css', 'reference.css'],
-    scripts: ['swagger-ui-bundle.js', 'reference.js'],
-    main: html`<div id="reference">
-<h1>Parley API</h1>
-<p>The whole contract as data: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
-${tagsOf(routes.map(({ path }) => path)).map(({ name, description }) => chapter(name, description, routes))}
+    styles: ['prose.css', 'reference.css'],
+    scripts: ['reference.js'],
+    main: html`<h1>API reference</h1>
+<div class="columns">
+<div class="side">
+<details class="contents" id="contents" open>
+<summary>Endpoints</summary>
+<form role="search" id="search" hidden>
+<label for="filter">Find an endpoint</label>
+<input type="search" id="filter" autocomplete="off" placeholder="send message">
+<p id="found" role="status"></p>
+</form>
+<nav aria-label="Endpoints">
+${chapters.map(contentsOf)}
+<p><a href="#resources">Resources</a></p>
+</nav>
+</details>
+</div>
+<div class="text">
+${document.info.description.split('\n').map((line) => html`<p>${prose(line)}</p>`)}
+<p>The same contract for machines: <a href="/v1/openapi.json">openapi.json</a>, and
+<a href="/v1/asyncapi.json">asyncapi.json</a> for the socket. The commands below use these variables; version
+<code>${CURRENT_VERSION}</code> is the current one.</p>
+${command('export PARLEY_URL=http://localhost:8080\nexport PARLEY_KEY=parley_…\nexport PARLEY_ACCOUNT=acc_…')}
+${chapters.map(
+  ({ anchor, name, description, routes: own }) => html`<section class="chapter" aria-labelledby="${anchor}">
+<h2 id="${anchor}">${name}</h2>
+<p>${prose(description)}</p>
+${own.map((route) => operationSection(route, operationOf(document, route)))}
+</section>`,
+)}
+<section aria-labelledby="resources">
+<h2 id="resources">Resources</h2>
+<p>What answers are made of. Lists have the resources in <code>data</code>, and links to other pages in
+<code>page_info</code>.</p>
+${resources.map(([name, schema]) => resource(name, schema))}
+${Object.keys(schemas)
+  .filter((name) => name.endsWith('_list'))
+  .slice(0, 1)
+  .map((name) => resource('list', schemas[name]!))}
+</section>
+</div>
 </div>`,
   });
 }
 
-function chapter(name: string, description: string, routes: readonly Route[]): Html {
-  return html`<h2>${name}</h2>
-<p>${description}</p>
+function operationOf(document: ReferenceDocument, { path, method }: Route): OperationObject {
+  return document.paths[templateOf(path)]![method.toLowerCase()]!;
+}
+
+function contentsOf({
+  anchor,
+  name,
+  routes,
+}: {
+  readonly anchor: string;
+  readonly name: string;
+  readonly routes: readonly Route[];
+}): Html {
+  return html`<div class="group">
+<p><a href="#${anchor}">${name}</a></p>
 <ul class="plain">
-${routes
-  .filter(({ path }) => tagOf(path) === name)
-  .map(
-    ({ method, path, summary }) => html`<li><code>${method} ${path}</code> <small>${summary}</small></li>`,
-  )}
-</ul>`;
+${routes.map((route) => html`<li><a href="#${route.name}">${methodOf(route)} ${route.name.replaceAll('_', ' ')}</a></li>`)}
+</ul>
+</div>`;
+}
+
+function resource(name: string, schema: SchemaObject): Html {
+  return html`<details class="operation" id="${schemaAnchor(name)}">
+<summary><h3><code>${name}</code></h3></summary>
+<div class="content">
+${fieldList(schema)}
+</div>
+</details>`;
 }

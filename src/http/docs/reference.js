@@ -1,18 +1,62 @@
-// Runs in the browser: renders /v1/openapi.json in place of the plain list of endpoints.
+// Runs in the browser: finds endpoints, opens what an address names, copies commands.
 
-const dark = matchMedia('(prefers-color-scheme: dark)');
-const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
-dark.addEventListener('change', followScheme);
-followScheme();
+const search = document.getElementById('search');
+const filter = document.getElementById('filter');
+const found = document.getElementById('found');
+const contents = document.getElementById('contents');
+const operations = [...document.querySelectorAll('.chapter details.operation')];
 
-globalThis.SwaggerUIBundle({
-  url: '/v1/openapi.json',
-  dom_id: '#reference',
-  deepLinking: true,
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  docExpansion: 'list',
-  filter: true,
-  // The default asks a host elsewhere whether the document is valid.
-  validatorUrl: null,
+search.hidden = false;
+search.addEventListener('submit', (event) => event.preventDefault());
+filter.addEventListener('input', () => {
+  const words = filter.value.toLowerCase().split(/\s+/);
+  const matches = (operation) => {
+    const text =
+      `${operation.id.replaceAll('_', ' ')} ${operation.firstElementChild.textContent}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  for (const operation of operations) {
+    operation.hidden = !matches(operation);
+    document.querySelector(`nav a[href="#${operation.id}"]`).parentElement.hidden = operation.hidden;
+  }
+  for (const group of document.querySelectorAll('.chapter, .group')) {
+    group.hidden = group.querySelector('details:not([hidden]), li:not([hidden])') === null;
+  }
+  const { length } = operations.filter(({ hidden }) => !hidden);
+  found.textContent = filter.value.trim() === '' ? '' : `${length} of ${operations.length} endpoints`;
 });
+
+// A phone shows the text first; the contents open by a tap.
+const narrow = matchMedia('(max-width: 56rem)');
+const foldContents = () => {
+  contents.open = !narrow.matches;
+};
+narrow.addEventListener('change', foldContents);
+foldContents();
+
+const openTarget = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!(target instanceof HTMLDetailsElement)) return;
+  target.open = true;
+  if (narrow.matches) foldContents();
+  target.scrollIntoView();
+};
+addEventListener('hashchange', openTarget);
+// A link to what the address names already changes no hash.
+document.addEventListener('click', ({ target }) => {
+  if (target instanceof Element && target.closest('a')?.hash === location.hash) openTarget();
+});
+
+for (const button of document.querySelectorAll('button.copy')) {
+  const shown = button.parentElement.querySelector('code');
+  shown.textContent = shown.textContent.replace('http://localhost:8080', location.origin);
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(shown.textContent);
+    button.textContent = 'Copied';
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 2000);
+  });
+}
+openTarget();

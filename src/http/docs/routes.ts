@@ -8,7 +8,7 @@ import { agentsPage } from './agents-page.ts';
 import { ASSETS } from './assets.ts';
 import { errorsPage } from './errors-page.ts';
 import { PAGES } from './page.ts';
-import { referencePage } from './reference-page.ts';
+import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
 import { statesPage } from './states-page.ts';
 
@@ -20,10 +20,11 @@ export interface DocsOptions {
 
 /** The API described for machines and for people: /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
 export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
-  const reference = documentRoute(() => referencePage(routes));
+  const openApi = () => openApiDocument({ routes, docsUrl });
+  const reference = documentRoute(() => referencePage(routes, openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
   return {
-    '/v1/openapi.json': documentRoute(() => json(openApiDocument({ routes, docsUrl }))),
+    '/v1/openapi.json': documentRoute(() => json(openApi())),
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
     [`${PAGES.reference.path}/`]: reference,

@@ -1,0 +1,103 @@
+/** What every page of the documentation owes its readers, whatever they read with. */
+
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { startTestApp } from '../support/app.ts';
+
+const PATHS = ['', '/socket', '/agents', '/api/errors', '/states', '/access'].map((path) => `/docs${path}`);
+const app = await startTestApp(t);
+
+for (const path of PATHS) {
+  t.test(`${path} can be read by a machine that reads aloud`, async (t) => {
+    const page = await (await fetch(`${app.baseUrl}${path}`)).text();
+    t.match(page, /^<!doctype html>\n<html lang="en">/);
+    t.match(page, /<title>[^<]+ · Parley<\/title>/);
+    t.match(page, '<meta name="viewport" content="width=device-width, initial-scale=1">');
+    for (const landmark of ['header', 'main', 'h1']) {
+      t.equal(all(page, `<${landmark}[ >]`).length, 1, `one ${landmark}`);
+    }
+    for (const nav of all(page, '<nav[^>]*>')) t.match(nav, 'aria-label="', 'a navigation has a name');
+    t.match(page, '<a class="skip" href="#main">', 'the first link leads past the navigation');
+
+    const levels = all(page, '<h[1-6]').map((tag) => Number(tag.at(-1)));
+    const skipped = levels.filter((level, i) => level > (levels[i - 1] ?? 0) + 1);
+    t.strictSame(skipped, [], 'no heading is more than one level below the one before');
+
+    const ids = all(page, ' id="[^"]*"').map((id) => id.slice(5, -1));
+    t.equal(new Set(ids).size, ids.length, 'ids are unique');
+    for (const target of all(page, ' href="#[^"]*"').map((href) => href.slice(8, -1))) {
+      if (!ids.includes(target)) t.fail(`#${target} leads nowhere`);
+    }
+    for (const [input = ''] of page.matchAll(/<input[^>]*>/g)) {
+      const id = / id="([^"]+)"/.exec(input)?.[1];
+      t.match(page, `<label for="${id}">`, 'an input has a label');
+    }
+    for (const image of all(page, '<img[^>]*>')) t.match(image, / alt="[^"]/);
+    for (const scrolled of all(page, '<pre[^>]*>|<div class="wide"[^>]*>')) {
+      if (!scrolled.includes('tabindex="0"')) t.fail('what scrolls sideways can be reached by keyboard');
+    }
+    t.notMatch(page, /<script(?![^>]* src="\/docs\/)|<style| style=| on\w+=|javascript:/, 'nothing inline');
+    t.notMatch(page, /(?:src|href)="(?:https?:)?\/\//, 'nothing from another host');
+  });
+}
+
+t.test('text stands out from its ground, in light and dark', async (t) => {
+  const style = readFileSync(new URL('../../src/http/docs/docs.css', import.meta.url), 'utf8');
+  const colors = new Map(
+    [...style.matchAll(/--(\w+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name, light, dark]) => [
+      name!,
+      [light!, dark!] as const,
+    ]),
+  );
+  for (const [scheme, index] of [
+    ['light', 0],
+    ['dark', 1],
+  ] as const) {
+    for (const text of ['text', 'quiet', 'accent', 'warm', 'stern']) {
+      for (const ground of ['ground', 'raised']) {
+        const ratio = contrast(colors.get(text)![index], colors.get(ground)![index]);
+        t.ok(ratio >= 4.5, `${scheme}: ${text} on ${ground} is ${ratio.toFixed(2)} (WCAG 2.2 asks for 4.5)`);
+      }
+    }
+  }
+});
+
+t.test('the reference has every endpoint and every resource', async (t) => {
+  const page = await (await fetch(`${app.baseUrl}/docs`)).text();
+  const { paths, components } = (await (await fetch(`${app.baseUrl}/v1/openapi.json`)).json()) as OpenApi;
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const { operationId } of Object.values(methods)) {
+      const [, section = ''] = page.split(`<details class="operation" id="${operationId}">`);
+      t.match(section.slice(0, section.indexOf('</details>')), `<code>${path}</code>`);
+      t.match(page, `<a href="#${operationId}">`);
+    }
+  }
+  for (const name of Object.keys(components.schemas)) {
+    if (!name.endsWith('_list')) t.match(page, `id="schema-${name}"`);
+  }
+  t.match(page, '&quot;$PARLEY_URL/v1/messaging/conversations/cnv_');
+  t.match(page, 'required', 'what has to be sent is marked');
+});
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+  readonly components: { readonly schemas: object };
+}
+
+function all(page: string, pattern: string): string[] {
+  return [...page.matchAll(new RegExp(pattern, 'g'))].map(([found]) => found);
+}
+
+/** WCAG 2.2, contrast ratio. */
+function contrast(a: string, b: string): number {
+  const [lighter, darker] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+function luminance(color: string): number {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
