@@ -32,7 +32,7 @@ import { CHANGED, type Change } from './conversations/changed.ts';
 import { conversationEvents, feedEvents, participantEvents } from './conversations/conversation-events.ts';
 import { CREATED, type Created } from './conversations/created.ts';
 import { ConversationDirectory } from './conversations/directory.ts';
-import { messageUpdates, outsideUpdates } from './conversations/message-events.ts';
+import { messageUpdates, outsideUpdates, scheduleUpdates } from './conversations/message-events.ts';
 import { participantRoutes } from './conversations/participant-routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { SYSTEM_EVENT, type SystemEvent } from './conversations/system-event.ts';
@@ -184,7 +184,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       'message.updated': (queries, changes) => messageUpdates(queries, store, changes),
       'draft.created': outside,
       'draft.updated': outside,
-      'scheduled.updated': outside,
+      'scheduled.updated': (queries, changes) => scheduleUpdates(queries, store, changes),
       'notification.updated': notificationEvents,
       'agent_run.updated': runEvents,
     },

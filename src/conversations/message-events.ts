@@ -6,13 +6,13 @@ import type { Audience } from '../protocol/conversation.ts';
 import type { StreamSeal } from '../protocol/event-data.ts';
 import type { MessageOutcome } from '../protocol/message-outcome.ts';
 import type { Change } from './changed.ts';
-import { messageEvent, presentMessage } from './message-present.ts';
+import { forCustomer, messageEvent, presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
 
 /** What became of a draft or a scheduled message, as its row keeps it; null while that is open. */
 export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
 
-/** The events that tell the team of what is, or was, outside the timeline; customers never get them (realtime.md section 3). */
+/** The events of what is, or was, outside the timeline. */
 export type OutsideEvent = 'draft.created' | 'draft.updated' | 'scheduled.updated';
 
 /** `message.updated` of sent messages: edits, tombstones, finished streams. Customers get those that they may see. */
@@ -28,7 +28,7 @@ export async function messageUpdates(
   );
 }
 
-/** `draft.created`, `draft.updated` and `scheduled.updated`: changes of one of these events. */
+/** `draft.created` and `draft.updated`, for the team: changes of one of these events. */
 export async function outsideUpdates(
   database: Queries,
   files: Downloads,
@@ -39,6 +39,37 @@ export async function outsideUpdates(
   const rows = await database.query<OutsideRow>(READ_OUTSIDE, [idsOf(changes)]);
   const events = await outsideEvents(database, files, rows, () => first.event as OutsideEvent);
   return events.map((event, index) => sealed(event, rows[index]!, changes));
+}
+
+/**
+ * `scheduled.updated`, for those that may see the message before it is sent: on a case the team, and the author on its
+ * own feed where that does not include the author.
+ */
+export async function scheduleUpdates(
+  database: Queries,
+  files: Downloads,
+  changes: readonly Pick<Change, 'id'>[],
+): Promise<readonly DomainEvent[]> {
+  const rows = await database.query<ScheduleRow>(READ_SCHEDULES, [changes.map(({ id }) => id)]);
+  const ofCases = rows.filter(({ audience }) => audience === 'customer');
+  return [
+    ...(await outsideEvents(database, files, ofCases, outsideUpdateOf)),
+    ...(await authorEvents(database, files, rows)),
+  ];
+}
+
+/** What the feeds of these authors may have missed of their schedules since the transaction `since`. */
+export async function changedSchedules(
+  database: Queries,
+  files: Downloads,
+  authorIds: readonly string[],
+  since: string,
+): Promise<readonly DomainEvent[]> {
+  return authorEvents(
+    database,
+    files,
+    await database.query<ScheduleRow>(READ_CHANGED_SCHEDULES, [authorIds, since]),
+  );
 }
 
 /**
@@ -82,6 +113,35 @@ async function outsideEvents(
   }));
 }
 
+interface ScheduleRow extends OutsideRow {
+  readonly audience: Audience;
+  readonly by_customer: boolean;
+}
+
+/** On the authors' own feeds, which the conversation's subscribers do not get. */
+async function authorEvents(
+  database: Queries,
+  files: Downloads,
+  rows: readonly ScheduleRow[],
+): Promise<DomainEvent[]> {
+  const apart = rows.filter(({ audience, by_customer }) => audience === 'internal' || by_customer);
+  const messages = await withParts(database, files, apart);
+  return messages.map(({ row, sender, attachments }, index) => {
+    const { outcome, by_customer } = apart[index]!;
+    const message = presentMessage(row, { sender, attachments });
+    return {
+      event: 'scheduled.updated',
+      stream: row.author_id!,
+      conversationId: row.conversation_id,
+      sequence: row.sequence ?? 0,
+      resource: row.id,
+      at: row.updated_at,
+      team: by_customer ? undefined : { ...message, outcome },
+      customer: by_customer ? { ...forCustomer(message), outcome } : undefined,
+    };
+  });
+}
+
 /** Of a text that was written to its end, what its readers check their pieces against: of the body as it was read. */
 function sealed(
   event: DomainEvent,
@@ -120,13 +180,32 @@ const READ_OUTSIDE = {
     WHERE m.id = ANY($1) AND m.status <> 'void' ORDER BY m.updated_at`,
 };
 
+const SCHEDULES = `
+    SELECT ${messageColumns('m')}, m.outcome, c.audience, a.customer AS by_customer
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN actors a ON a.id = m.author_id`;
+
+const READ_SCHEDULES = {
+  name: 'read-schedules',
+  text: `${SCHEDULES} WHERE m.id = ANY($1) ORDER BY m.updated_at`,
+};
+
+// Its conditions are those of the index messages_schedules.
+const READ_CHANGED_SCHEDULES = {
+  name: 'read-changed-schedules',
+  text: `${SCHEDULES}
+    WHERE m.author_id = ANY($1) AND m.kind = 'scheduled' AND m.changed_in >= $2::xid8
+      AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
+    ORDER BY m.updated_at`,
+};
+
 // The first condition is the index's own; an approved draft and a delivered schedule are changes of theirs too.
 const READ_CHANGED_OUTSIDE = {
   name: 'read-changed-outside',
   text: `
-    SELECT ${messageColumns('m')}, m.outcome FROM messages m
+    SELECT ${messageColumns('m')}, m.outcome FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
       AND (m.updated_at > m.created_at OR m.sequence IS NULL)
       AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
+      AND (m.kind <> 'scheduled' OR c.audience = 'customer')
     ORDER BY m.updated_at`,
 };

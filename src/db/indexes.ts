@@ -28,6 +28,8 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   },
   notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
   actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
+  // What resume reads of an author's own feed. A plain send does not touch it.
+  messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

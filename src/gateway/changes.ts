@@ -1,7 +1,7 @@
 import { changedRuns } from '../agents/runs/events.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import { changedConversations, changedMemberships } from '../conversations/conversation-events.ts';
-import { changedOutside } from '../conversations/message-events.ts';
+import { changedOutside, changedSchedules } from '../conversations/message-events.ts';
 import { messageEvent } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns, withParts } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
@@ -58,7 +58,14 @@ export async function readChanges(
   return { frames, tooMany };
 }
 
-type Part = 'messages' | 'conversation' | 'participants' | 'memberships' | 'notifications' | 'runs';
+type Part =
+  | 'messages'
+  | 'conversation'
+  | 'participants'
+  | 'memberships'
+  | 'notifications'
+  | 'runs'
+  | 'schedules';
 
 interface Changed {
   readonly stream: string;
@@ -87,6 +94,8 @@ async function readEvents(
   if (ofMembers.length > 0) events.push(...(await changedMemberships(database, ofMembers, since)));
   const ofRecipients = ids('notifications');
   if (ofRecipients.length > 0) events.push(...(await changedNotifications(database, ofRecipients, since)));
+  const ofAuthors = ids('schedules');
+  if (ofAuthors.length > 0) events.push(...(await changedSchedules(database, files, ofAuthors, since)));
   const ofTriggerers = ids('runs');
   if (ofTriggerers.length > 0) events.push(...(await changedRuns(database, ofTriggerers, since)));
   return events;
@@ -132,6 +141,10 @@ const READ_CHANGED = {
       UNION ALL
       SELECT s.id, 'runs' FROM unnest($2::text[]) AS s(id), LATERAL (
         SELECT FROM agent_runs r WHERE r.triggered_by = s.id AND r.changed_in >= $3::xid8
+          LIMIT $4) AS changed
+      UNION ALL
+      SELECT s.id, 'schedules' FROM unnest($2::text[]) AS s(id), LATERAL (
+        SELECT FROM messages m WHERE m.author_id = s.id AND m.kind = 'scheduled' AND m.changed_in >= $3::xid8
           LIMIT $4) AS changed
     ) AS changed GROUP BY stream, part`,
 };

@@ -82,6 +82,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       since: '1.1.harbor',
       permission: 'messaging:update',
       own: { permission: 'messaging:create', of: 'your own messages' },
+      customers: true,
       query: IncludeQuery,
       status: 200,
       response: ChatMessage,

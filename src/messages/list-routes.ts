@@ -7,12 +7,18 @@ import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { defineList, PageQuery, type PageRequest, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { ChatMessage, MESSAGE_INCLUDES, MESSAGE_STATUSES } from '../protocol/chat-message.ts';
+import {
+  ChatMessage,
+  MESSAGE_INCLUDES,
+  MESSAGE_STATUSES,
+  type MessageStatus,
+} from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { OneOf } from '../protocol/schema.ts';
 import { showMessages } from './expand.ts';
 import { readTimeline } from './list.ts';
+import { seesSchedules } from './readable.ts';
 import { readOutside } from './store.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -47,8 +53,9 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
         const isSent = status === 'sent';
         const filters = { conversation: params.id, status, after_sequence, before_sequence };
         const page = readPage(isSent ? TIMELINE : OUTSIDE, query, filters);
-        const { id: conversationId } = await readableConversation(directory, principal, params.id!);
-        if (!isSent) requireTeam(principal);
+        const facts = await readableConversation(directory, principal, params.id!);
+        const { id: conversationId } = facts;
+        if (!isSent && !isSchedule(status)) requireTeam(principal);
         const rows = isSent
           ? await readTimeline(database, timeline, {
               conversationId,
@@ -56,7 +63,10 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
               limit: page.fetch,
               forCustomer: principal.customer,
             })
-          : await readOutside(database, { conversationId, status, ...outsideOf(page) });
+          : await readOutside(database, {
+              ...{ conversationId, status, ...outsideOf(page) },
+              authorId: isSchedule(status) && !seesSchedules(principal, facts) ? principal.actor.id : null,
+            });
         const shown = await showMessages(database, files, principal, rows, query['include[]'] ?? []);
         return toList(rows, page, url, isSent ? byNumber : byTime, (row) => shown.get(row)!);
       },
@@ -105,10 +115,17 @@ function outsideOf({ direction, after, fetch: limit }: PageRequest) {
   return { order, after: after as readonly [string, string] | null, limit };
 }
 
-/** What waits outside the timeline is the team's business (realtime.md section 3). */
+/** The states of a scheduled message that was not sent. */
+function isSchedule(status: MessageStatus): boolean {
+  return status === 'scheduled' || status === 'canceled' || status === 'failed';
+}
+
 function requireTeam({ customer }: Principal): void {
   if (!customer) return;
-  throw new ApiError('insufficient_permissions', 'Customers may list sent messages only.');
+  throw new ApiError(
+    'insufficient_permissions',
+    'Customers may list sent messages and their own schedules only.',
+  );
 }
 
 function exclusive(param: string, message: string): ApiError {

@@ -1,4 +1,4 @@
-import type { Principal } from '../access/principal.ts';
+import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { mayRead } from '../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import { visibleToCustomers } from '../conversations/message-present.ts';
@@ -19,8 +19,17 @@ export interface Readable {
 }
 
 /**
- * The message, if the caller may read it: the team everything in its conversations, a customer what is sent
- * and visible to it. Otherwise `resource_not_found`, the same for another account's and an absent one.
+ * Whether the caller sees what waits for its time in a conversation that it may read, whoever wrote it: the team of a
+ * case, and callers that see the whole account. Authors see their own in any case.
+ */
+export function seesSchedules(principal: Principal, facts: ConversationFacts): boolean {
+  return seesWholeAccount(principal) || (facts.audience === 'customer' && !principal.customer);
+}
+
+/**
+ * The message, if the caller may read it: the team everything in its conversations but the schedules of others, a
+ * customer what is sent and visible to it, and its own schedules. Otherwise `resource_not_found`, the same for another
+ * account's message and an absent one.
  */
 export async function readableMessage(
   { database, directory }: MessageSources,
@@ -29,10 +38,14 @@ export async function readableMessage(
 ): Promise<Readable> {
   const row = await readMessage(database, id);
   const facts = row && (await directory.facts(row.conversation_id));
-  const visible =
-    facts !== undefined &&
-    mayRead(principal, facts) &&
-    (!principal.customer || visibleToCustomers(row!, facts.audience));
+  const visible = facts !== undefined && mayRead(principal, facts) && isVisible(principal, row!, facts);
   if (!visible) throw new ApiError('resource_not_found', 'There is no such message.', { param: 'id' });
   return { row: row!, facts };
+}
+
+function isVisible(principal: Principal, row: MessageRow, facts: ConversationFacts): boolean {
+  if (row.kind === 'scheduled' && row.sequence === null) {
+    return row.author_id === principal.actor.id || seesSchedules(principal, facts);
+  }
+  return !principal.customer || visibleToCustomers(row, facts.audience);
 }

@@ -29,6 +29,8 @@ export function lockMessage(
 export interface OutsidePage {
   readonly conversationId: string;
   readonly status: MessageStatus;
+  /** Null: whoever wrote them. */
+  readonly authorId: string | null;
   readonly order: 'newest_first' | 'oldest_first';
   /** `created_at` and id of the one before the page; null: from that end of the list. */
   readonly after: readonly [string, string] | null;
@@ -38,10 +40,10 @@ export interface OutsidePage {
 /** Messages that are not sent, by their `created_at`. */
 export function readOutside(
   database: Queries,
-  { conversationId, status, order, after, limit }: OutsidePage,
+  { conversationId, status, authorId, order, after, limit }: OutsidePage,
 ): Promise<MessageRow[]> {
   const [at, id] = after ?? FARTHEST[order];
-  return database.query<MessageRow>(READ_OUTSIDE[order], [conversationId, status, at, id, limit]);
+  return database.query<MessageRow>(READ_OUTSIDE[order], [conversationId, status, at, id, limit, authorId]);
 }
 
 const FARTHEST = { newest_first: ['infinity', ''], oldest_first: ['-infinity', ''] } as const;
@@ -57,7 +59,7 @@ function outsideStatement(end: string, beyond: '<' | '>', order: 'ASC' | 'DESC')
     text: `
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.sequence IS NULL AND m.conversation_id = $1 AND m.status = $2
-      AND (m.created_at, m.id) ${beyond} ($3::timestamptz, $4)
+      AND (m.created_at, m.id) ${beyond} ($3::timestamptz, $4) AND ($6::text IS NULL OR m.author_id = $6)
     ORDER BY m.created_at ${order}, m.id ${order} LIMIT $5`,
   };
 }

@@ -102,7 +102,8 @@ export const EVENT_DATA = {
     data: UnsentMessage,
   },
   'scheduled.updated': {
-    summary: 'A scheduled message was edited, or its time is over.',
+    summary:
+      'A scheduled message was made, edited, or its time is over: to its author, and on a case to the team.',
     data: UnsentMessage,
   },
   'conversation.updated': {

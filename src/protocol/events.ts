@@ -1,7 +1,8 @@
 import type { Version } from './versions.ts';
 
 /**
- * Every event a socket can get (realtime.md section 3). `stream` is whose channel it travels on;
+ * Every event a socket can get (realtime.md section 3). `stream` is whose channel it travels on (`scheduled.updated` also
+ * on its author's own, where other subscribers may not see it);
  * `order` is how nodes deliver it: `created` strictly by number, `updated` behind the message it is
  * about, `durable` as it comes, `ephemeral` not at all when the reader is slow. Sockets of a version before `since`
  * do not get it.
@@ -11,7 +12,7 @@ export const EVENTS = {
   'message.updated': { stream: 'conversation', order: 'updated', customers: true, since: '1.1.harbor' },
   'draft.created': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
   'draft.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
-  'scheduled.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'scheduled.updated': { stream: 'conversation', order: 'durable', customers: true, since: '1.1.harbor' },
   'conversation.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
   'participant.added': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
   'participant.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },

@@ -6,8 +6,9 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   send_message:
     'Delivers a message at once, queues it with `scheduled_at`, or proposes it as a customer-reply draft with `mode` `draft`. Sending again with the same `client_message_id` returns the first message. An archived conversation answers `resource_conflict`; viewers and former members get `insufficient_permissions` or `resource_not_found`.',
   list_messages:
-    'Lists the timeline, newest first; with `after_sequence` oldest first, which is how a client catches up. With another `status` it lists drafts or scheduled messages, which are not in the timeline. `before_sequence` and `after_sequence` together bound a range.',
-  get_message: 'Returns one message, whatever its status. A deleted message is returned as its tombstone.',
+    'Lists the timeline, newest first; with `after_sequence` oldest first, which is how a client catches up. With another `status` it lists drafts or scheduled messages, which are not in the timeline. Scheduled, canceled and failed ones are listed for their author only, but those of everybody for the team of a case and for callers that see the whole account. `before_sequence` and `after_sequence` together bound a range.',
+  get_message:
+    'Returns one message, whatever its status. Until it is sent, a scheduled message is there for its author, the team of a case, and callers that see the whole account only. A deleted message is returned as its tombstone.',
   update_message:
     'Edits the text of a sent message, a draft or a scheduled message. What is absent stays. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
   delete_message:

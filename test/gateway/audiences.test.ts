@@ -68,6 +68,7 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
   'draft.updated': [{ to: TEAM, make: async () => act('messages', (await draft()).id, 'reject') }],
   'scheduled.updated': [
     { to: TEAM, make: () => send({ audience: 'customer', scheduled_at: inAnHour() }) },
+    { to: BOTH, make: () => send({ body: 'help', scheduled_at: inAnHour() }, customerToken) },
     {
       to: TEAM,
       make: async () => act('messages', (await send({ scheduled_at: inAnHour() })).id, 'cancel'),

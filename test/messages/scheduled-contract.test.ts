@@ -19,7 +19,7 @@ const cases = new Cases(app);
 t.test('from the schedule to the sockets: every field and no other', async (t) => {
   const conversationId = await cases.conversation('internal');
   const [reader, feed] = await Promise.all([
-    listen(ada.access_token, conversationId),
+    listen(grace.access_token, conversationId),
     listen(ada.access_token),
   ]);
   const later = await timeIn(60_000);
@@ -86,6 +86,102 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   t.match(told.data, { category: 'chat.message', body: 'good morning', resource: null });
 });
 
+t.test('until it is sent, it is for its author, admins and keys, and the team of a case', async (t) => {
+  const group = await cases.conversation('internal', user(vera.id));
+  const { id: caseId, customerToken } = await cases.open(user(vera.id));
+  const { id: otherCase, customerToken: stranger } = await cases.open();
+  await cases.setParticipant(group, vera.id, { role: 'owner' });
+  const soon = { scheduled_at: await timeIn(3_600_000) };
+  const own = { token: grace.access_token };
+  const inGroup = await cases.sent(group, soon, own);
+  const inCase = await cases.sent(caseId, { ...soon, audience: 'customer' }, own);
+  const byCustomer = await cases.sent(caseId, soon, { token: customerToken });
+  await cases.sent(otherCase, soon, { token: stranger });
+  t.match(byCustomer, { status: 'scheduled', visibility: 'external', author: null });
+
+  const readers: [who: string, token: string, seen: ChatMessage[], unseen: ChatMessage[]][] = [
+    ['its author', grace.access_token, [inGroup, inCase, byCustomer], []],
+    ['an admin', ada.access_token, [inGroup, inCase, byCustomer], []],
+    ['a key', demo.api_key, [inGroup, inCase, byCustomer], []],
+    ['another member, owner of the group', vera.access_token, [inCase, byCustomer], [inGroup]],
+    ['the customer', customerToken, [byCustomer], [inGroup, inCase]],
+    ['another customer', stranger, [], [inGroup, inCase, byCustomer]],
+  ];
+  for (const [who, token, seen, unseen] of readers) {
+    for (const { id } of seen) {
+      const answer = await app.call<ChatMessage>('GET', `/v1/messaging/messages/${id}`, { token });
+      t.match(answer, { status: 200, body: { id, status: 'scheduled' } }, who);
+    }
+    for (const { id } of unseen) {
+      const answer = await app.call('GET', `/v1/messaging/messages/${id}`, { token });
+      t.equal(refusalOf(answer), '404 resource_not_found id', who);
+      const isReader = token === vera.access_token;
+      const refusal = isReader ? '403 insufficient_permissions null' : '404 resource_not_found id';
+      t.equal(refusalOf(await cases.act('cancel', id, { token })), refusal, who);
+    }
+  }
+  const listed = async (conversation: string, token: string, status = 'scheduled') => {
+    const path = `/v1/messaging/conversations/${conversation}/messages?status=${status}`;
+    const { body } = await app.call<List<ChatMessage>>('GET', path, { token });
+    return body.data?.map(({ id }) => id);
+  };
+  for (const token of [grace.access_token, ada.access_token, demo.api_key]) {
+    t.strictSame(await listed(group, token), [inGroup.id]);
+  }
+  t.strictSame(await listed(group, vera.access_token), []);
+  t.strictSame(await listed(caseId, vera.access_token), [byCustomer.id, inCase.id]);
+  t.strictSame(await listed(caseId, customerToken), [byCustomer.id]);
+  const drafts = await app.call('GET', `/v1/messaging/conversations/${caseId}/messages?status=draft`, {
+    token: customerToken,
+  });
+  t.equal(refusalOf(drafts), '403 insufficient_permissions null');
+
+  const canceled = message(await cases.act('cancel', byCustomer.id, { token: customerToken }), 200);
+  t.match(canceled, { status: 'canceled', author: null });
+  t.strictSame(await listed(caseId, customerToken, 'canceled'), [byCustomer.id]);
+  t.strictSame(await listed(caseId, stranger, 'canceled'), undefined, 'of another case nothing');
+});
+
+t.test('scheduled.updated reaches those that see the message alone, after a break as well', async (t) => {
+  const group = await cases.conversation('internal', user(vera.id));
+  const { id: caseId, customerToken } = await cases.open(user(vera.id));
+  const [author, member, team, customer] = await Promise.all([
+    listen(grace.access_token, group),
+    listen(vera.access_token, group),
+    listen(vera.access_token, caseId),
+    listen(customerToken, caseId),
+  ]);
+  const cursors = [author, member, customer].map(
+    ({ frames }) => frames.find(({ type }) => type === 'ready')!.cursor,
+  );
+  const soon = { scheduled_at: await timeIn(3_600_000) };
+  const inGroup = await cases.sent(group, soon);
+  const byCustomer = await cases.sent(caseId, soon, { token: customerToken });
+  t.match(await eventOf(author, 'scheduled.updated', inGroup.id), {
+    conversation_id: group,
+    data: { status: 'scheduled', body: 'ahoy', outcome: null },
+  });
+  t.match(await eventOf(team, 'scheduled.updated', byCustomer.id), { conversation_id: caseId });
+  t.match(await eventOf(customer, 'scheduled.updated', byCustomer.id), {
+    conversation_id: caseId,
+    data: { author: null, outcome: null },
+  });
+  const { id: last } = await cases.sent(group, { body: 'the last' });
+  await eventOf(member, 'message.created', last);
+  t.notMatch(JSON.stringify(member.frames), inGroup.id);
+
+  const resumed = async (token: string, cursor: unknown, conversation: string) => {
+    const client = await listen(token);
+    await client.request('resume', { cursor, conversations: { [conversation]: 0 } });
+    await client.frame('resumed');
+    return client.frames.filter(({ event }) => event === 'scheduled.updated').map(({ data }) => data!.id);
+  };
+  t.ok((await resumed(grace.access_token, cursors[0], group)).includes(inGroup.id), 'the author');
+  const missed = await resumed(vera.access_token, cursors[1], group);
+  t.notOk(missed.includes(inGroup.id), 'another member');
+  t.ok((await resumed(customerToken, cursors[2], caseId)).includes(byCustomer.id), 'a customer');
+});
+
 t.test('what cannot be scheduled', async (t) => {
   const [open, archived, { id: caseId }] = await Promise.all([
     cases.conversation('internal', user(vera.id, 'viewer')),
@@ -147,7 +243,7 @@ t.test('a resend and a replay answer what the first one did', async (t) => {
 
 t.test('canceled before its time, or edited', async (t) => {
   const conversationId = await cases.conversation('internal');
-  const reader = await listen(ada.access_token, conversationId);
+  const reader = await listen(grace.access_token, conversationId);
   const [canceled, earlier, later] = await Promise.all([
     cases.sent(conversationId, { scheduled_at: await timeIn(1_000) }),
     cases.sent(conversationId, { scheduled_at: await timeIn(60_000) }),
@@ -191,8 +287,12 @@ t.test('on a case: team and customer', async (t) => {
   t.match(question, { visibility: 'external', status: 'scheduled', author: null });
   await customer.frame(({ event, data }) => event === 'message.created' && data?.id === question.id);
   t.same(await cases.lanes(id), ['open', null]);
-  const events = new Set(customer.frames.flatMap(({ event }) => event ?? []));
-  t.same([...events], ['message.created'], 'customers see nothing of what waits');
+  const waiting = customer.frames.filter(({ event }) => event === 'scheduled.updated');
+  t.same(
+    [...new Set(waiting.map(({ data }) => data?.id))],
+    [question.id],
+    'customers see nothing of what else waits',
+  );
 });
 
 t.test('its author hears that it was not sent, once', async (t) => {
