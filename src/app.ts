@@ -286,7 +286,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       ...clientRoutes(),
       ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files)),
-      ...healthRoutes({ database, engine, draining: () => draining }),
+      ...healthRoutes({ database, engine, files, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
     authenticator,

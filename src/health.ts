@@ -6,21 +6,28 @@ import type { Metrics } from './metrics.ts';
 export interface HealthOptions {
   readonly database: Database;
   readonly engine: Engine;
+  /** Undefined where files are kept elsewhere. */
+  readonly files: { readonly full: boolean } | undefined;
   readonly draining: () => boolean;
 }
 
 /** What balancers ask: `/healthz`, the process is up; `/readyz`, it can serve. */
-export function healthRoutes({ database, engine, draining }: HealthOptions): PublicRoutes {
+export function healthRoutes({ database, engine, files, draining }: HealthOptions): PublicRoutes {
   return {
     '/healthz': () => json(200, { status: 'up' }),
     '/readyz': async () => {
       const postgres = await database.query(PROBE).then(
-        () => 'up',
+        () => database.shortage ?? 'up',
         () => 'away',
       );
-      const ready = postgres === 'up' && !draining();
-      // Without the engine a node still reads and delivers what it has: no reason to take it out.
-      const state = { engine: engine.healthy ? 'up' : 'away', postgres, draining: draining() };
+      const ready = postgres !== 'away' && !draining();
+      // Without the engine, or with a full disk, a node still reads and delivers what it has: no reason to take it out.
+      const state = {
+        engine: engine.healthy ? 'up' : 'away',
+        postgres,
+        ...(files !== undefined && { files: files.full ? 'disk_full' : 'up' }),
+        draining: draining(),
+      };
       return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...state });
     },
   };

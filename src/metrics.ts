@@ -113,6 +113,20 @@ export function createMetrics() {
       registers,
     }),
 
+    postgresErrors: new Counter({
+      name: 'parley_postgres_errors_total',
+      help: 'Errors of statements, by SQLSTATE, by the code of a socket, or "connection"; 23505 is part of everyday work',
+      labelNames: ['code'],
+      registers,
+    }),
+    /** Of prepared statements over the pool; pipelined connections have nothing to wait for. */
+    postgresPoolWait: new Histogram({
+      name: 'parley_postgres_pool_wait_seconds',
+      help: 'Time until the pool gave a connection to a prepared statement',
+      buckets: SECONDS,
+      registers,
+    }),
+
     settles: new Counter({
       name: 'parley_settles_total',
       help: 'Times a reader met an unsettled number and settled it',

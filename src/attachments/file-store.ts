@@ -34,6 +34,7 @@ export class FileStore implements ObjectStore {
   /** What is still coming in. */
   readonly #incoming: string;
   readonly #now: () => number;
+  #fullAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ directory, urls, now = Date.now }: FileStoreOptions) {
     this.#directory = directory;
@@ -86,7 +87,9 @@ export class FileStore implements ObjectStore {
   async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
     const path = this.#pathOf(key);
     if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
-    await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
+    await mkdir(this.#incoming, { recursive: true, mode: 0o700 }).catch((error) => {
+      throw this.#noted(error);
+    });
     const incoming = join(this.#incoming, `${key}-${randomBytes(6).toString('hex')}`);
     try {
       const file = await open(incoming, 'wx', 0o600);
@@ -100,7 +103,8 @@ export class FileStore implements ObjectStore {
       await link(incoming, path);
       await syncDirectory(this.#directory);
     } catch (error) {
-      throw codeOf(error) === 'EEXIST' ? alreadyThere() : error;
+      if (codeOf(error) === 'EEXIST') throw alreadyThere();
+      throw this.#noted(error);
     } finally {
       await rm(incoming, { force: true });
     }
@@ -129,6 +133,18 @@ export class FileStore implements ObjectStore {
 
   close(): void {}
 
+  /** Whether a file was refused for want of room, within the last half minute. */
+  get full(): boolean {
+    return performance.now() - this.#fullAtMs < FULL_MS;
+  }
+
+  #noted(error: unknown): unknown {
+    if (!NO_ROOM.has(codeOf(error))) return error;
+    this.#fullAtMs = performance.now();
+    const message = 'There is no room left for uploaded files. Try again later.';
+    return new ApiError('service_unavailable', message, { retryAfterS: 30, cause: error });
+  }
+
   #pathOf(key: string): string {
     // Only ever keys of newId('upload'): this is the fence behind the signature.
     if (!KEY.test(key)) throw new TypeError('not a key of an upload');
@@ -137,6 +153,9 @@ export class FileStore implements ObjectStore {
 }
 
 const KEY = /^upl_[0-9A-Za-z]{24}$/;
+/** What the file system answers when it, or the quota of our user, is full. */
+const NO_ROOM = new Set<unknown>(['ENOSPC', 'EDQUOT']);
+const FULL_MS = 30_000;
 const PIECE_BYTES = 64 * 1024;
 const STALE_MS = 24 * 60 * 60 * 1000;
 

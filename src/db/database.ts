@@ -8,14 +8,15 @@ import { noteOutbox, type OutboxRow } from './outbox.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import type { Schema } from './schema.ts';
 import { requireServerVersion } from './server-version.ts';
+import { Shortage, type ShortageKind } from './shortage.ts';
 import { bindable, type Queries, type Statement, type Value } from './statement.ts';
-import { isUnavailable, named } from './unavailable.ts';
+import { codeOf, isUnavailable, named } from './unavailable.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
   readonly log: Logger;
-  /** Where statements are counted. */
-  readonly metrics?: Pick<Metrics, 'statements'>;
+  /** Where statements and errors are counted. */
+  readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
   /** Of the pool; the pipelined connection comes on top. Default 10. */
   readonly maxConnections?: number | undefined;
   /** How long a query may take, in milliseconds, before its connection counts as dead. Default 10,000. */
@@ -91,8 +92,11 @@ export class Database implements Queries {
   #tellCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
   readonly #count: (name: string) => void;
+  readonly #shortage = new Shortage();
+  readonly #metrics: DatabaseOptions['metrics'];
 
   constructor({ url, log, metrics, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
+    this.#metrics = metrics;
     this.#count = (name) => metrics?.statements.inc({ name });
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
     this.#config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
@@ -108,7 +112,11 @@ export class Database implements Queries {
     });
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
-      new PipelinedConnection({ url, log, onStatement: this.#count, queryTimeoutMs, settings, gather });
+      new PipelinedConnection({
+        ...{ url, log, queryTimeoutMs, settings, gather },
+        onStatement: this.#count,
+        onError: (error) => void this.#failed(error),
+      });
     this.pipeline = connect();
     this.#readers = Array.from({ length: READERS }, () => connect(undefined, GATHERED_READS));
     this.writers = Array.from({ length: WRITERS }, () => connect());
@@ -135,15 +143,37 @@ export class Database implements Queries {
     this.#count(statement.name);
     let client: pg.PoolClient | undefined;
     try {
-      client = await this.pool.connect();
+      client = await this.#client();
       const { rows } = await client.query(query);
       client.release();
       return rows;
     } catch (error) {
       // pool.query() would throw the connection away after any error: a unique violation is no reason to.
       client?.release(isUnavailable(error) || !(error instanceof pg.DatabaseError));
-      throw named(error);
+      throw this.#failed(error);
     }
+  }
+
+  async #client(): Promise<pg.PoolClient> {
+    const beganMs = performance.now();
+    const client = await this.pool.connect();
+    this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
+    return client;
+  }
+
+  /** What Postgres has lately run out of. */
+  get shortage(): ShortageKind | undefined {
+    return this.#shortage.current;
+  }
+
+  /** Counts the error and returns it as callers get it. */
+  #failed(error: unknown): unknown {
+    const result = named(error);
+    // Anything without a code is a connection's end, or no error of Postgres at all.
+    const code = codeOf(error) || (isUnavailable(result) ? 'connection' : '');
+    if (code !== '') this.#metrics?.postgresErrors.inc({ code });
+    this.#shortage.note(code);
+    return result;
   }
 
   /**
@@ -160,7 +190,8 @@ export class Database implements Queries {
         return run(tx);
       });
     } catch (error) {
-      throw named(error);
+      // Of what was thrown by the caller's own code nothing is counted: refusals are no errors of Postgres.
+      throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
     }
     if (rows.length > 0) this.#tellCommitted?.(rows);
     return result;

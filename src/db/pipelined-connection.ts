@@ -9,6 +9,8 @@ export interface PipelinedConnectionOptions {
   readonly log: Logger;
   /** Called with the name of each statement. */
   readonly onStatement?: (name: string) => void;
+  /** Called with what a query failed with. */
+  readonly onError?: (error: unknown) => void;
   /** A query that has no answer after this long, in milliseconds, rejects and takes the connection with it. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
@@ -40,10 +42,12 @@ export class PipelinedConnection {
   #backoffMs = MIN_BACKOFF_MS;
   readonly #gather: number;
   readonly #onStatement: ((name: string) => void) | undefined;
+  readonly #onError: ((error: unknown) => void) | undefined;
 
   constructor(options: PipelinedConnectionOptions) {
     this.#gather = options.gather ?? 1;
     this.#onStatement = options.onStatement;
+    this.#onError = options.onError;
     const queryTimeoutMs = options.queryTimeoutMs ?? 10_000;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
     this.#config = {
@@ -79,6 +83,7 @@ export class PipelinedConnection {
       const { rows } = await this.#send(query);
       return rows;
     } catch (error) {
+      this.#onError?.(error);
       throw named(error);
     }
   }

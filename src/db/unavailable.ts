@@ -17,6 +17,13 @@ export function isUnavailable(error: unknown): boolean {
   return isUnavailable(error.cause);
 }
 
+/** The SQLSTATE or code of a socket that an error has, by itself or in what caused it; '' where there is none. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return codeOf(error.cause);
+}
+
 /** The same error, or a DatabaseUnavailableError around it. */
 export function named(error: unknown): unknown {
   if (!isUnavailable(error) || error instanceof DatabaseUnavailableError) return error;
@@ -26,11 +33,11 @@ export function named(error: unknown): unknown {
 }
 
 /**
- * Sockets: E… · SQLSTATE: 08 connection, 53300 too many connections, 57014 a statement over its time,
+ * Sockets: E… · SQLSTATE: 08 connection, 53 disk full, out of memory, too many connections, 57014 a statement over its time,
  * 57P01–57P05 shut down, crashed, starting, database dropped, session idle too long.
  */
 const UNAVAILABLE_CODE =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|53300|57014|57P0[1-5])$/;
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|53...|57014|57P0[1-5])$/;
 
 /** What pg 8.23 and pg-pool say without a code, see their client.js and index.js. */
 const UNAVAILABLE_MESSAGE =
