@@ -48,6 +48,7 @@ const ALWAYS: readonly ErrorCondition[] = [
   'invalid_credentials',
   'invalid_format',
   'head_too_large',
+  'head_too_large',
   'parameter_invalid',
   'parameter_unknown',
   'resource_not_found',

@@ -2,6 +2,7 @@ import { ErrorEnvelope } from '../protocol/error-envelope.ts';
 import type { ErrorCondition } from '../protocol/errors.ts';
 import { CURRENT_VERSION, VERSIONS } from '../protocol/versions.ts';
 import { pathExampleOf } from './openapi-examples.ts';
+import { FILE_PATHS } from './openapi-files.ts';
 import { operationOf, templateOf } from './openapi-operations.ts';
 import { refusalExample, refusalsOf } from './openapi-refusals.ts';
 import { SchemaComponents, type SchemaObject } from './openapi-schemas.ts';
@@ -39,7 +40,7 @@ export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
     security: [{ bearer: [] }],
     tags: tagsOf(routes.map(({ path }) => path)),
-    paths,
+    paths: { ...paths, ...FILE_PATHS },
     components: {
       securitySchemes: { bearer: BEARER },
       parameters: PARAMETERS,

@@ -36,6 +36,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
   add_participant:
     'Adds a user, an agent or a customer. A former member joins again under the same participant. An active member answers `resource_exists`, and a direct message `resource_conflict`.',
+  list_participants: 'Lists the active participants, in the order in which they joined.',
   update_participant:
     "Changes a participant's role or an agent's trigger; a participant mutes the conversation for itself. What is absent stays.",
   remove_participant:

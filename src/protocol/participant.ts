@@ -44,6 +44,7 @@ const Keywords = Type.Array(Label(PARTICIPANT_LIMITS.keywordCharacters), {
 
 /** One of the two users of a direct message, who are both members. */
 export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id });
+describe(DirectUserInput, { actor_id: 'Id of the user.' });
 
 /** A teammate; `role` is member unless given. */
 const UserInput = Body({

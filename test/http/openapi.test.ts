@@ -19,7 +19,8 @@ import { Contract, type WireAnswer } from '../support/contract.ts';
 const app = await startTestApp(t);
 const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
 const document: OpenApi = JSON.parse(source);
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+const { '/v1/files/{key}': files, ...apiPaths } = document.paths;
+const operations = Object.entries(apiPaths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 
@@ -106,6 +107,13 @@ t.test('nothing in it is without a description', async (t) => {
   }
   t.strictSame(mute, [], 'fields');
   for (const [name, { description }] of Object.entries(parameters)) described(description, name);
+});
+
+t.test('files and long heads are in it', async (t) => {
+  t.strictSame(Object.keys(files ?? {}), ['get', 'put']);
+  t.strictSame(Object.keys(files!.get!.responses), ['200', '403', '404', '410']);
+  t.strictSame(Object.keys(files!.put!.responses), ['204', '403', '410', '413', '422']);
+  for (const { operation } of operations) t.ok(operation.responses['431'], operation.operationId);
 });
 
 t.test('what fields demand of each other stands in the document', async (t) => {
