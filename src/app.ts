@@ -303,7 +303,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     requestLogUrl: config.requestLogUrl,
     allowedOrigins: config.allowedOrigins,
   });
-  const server = disposer.add('server', new HttpServer({ handler: http, tls: config.tls }), (it) =>
+  const server = disposer.add('server', new HttpServer({ handler: http, metrics, tls: config.tls }), (it) =>
     it.close(),
   );
   const runner = openRunner({

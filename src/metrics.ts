@@ -28,6 +28,12 @@ export function createMetrics() {
       registers,
     }),
 
+    httpHeldBytes: new Gauge({
+      name: 'parley_http_held_answer_bytes',
+      help: 'Bytes of answers in memory that their clients have not taken yet',
+      registers,
+    }),
+
     sends: new Counter({
       name: 'parley_sends_total',
       help: 'Messages committed into a timeline',

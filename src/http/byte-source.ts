@@ -43,7 +43,12 @@ export class SourceSender {
     this.#source = source;
     this.#sink = sink;
     this.#listener = listener;
-    sink.onWritable((offset) => this.#isOver || this.#write(offset));
+    sink.onWritable((offset) => this.writeOn(offset));
+  }
+
+  /** Tries to send what is left of the piece. Returns whether the library may go on. */
+  writeOn(offset: number): boolean {
+    return this.#isOver || this.#write(offset);
   }
 
   /** Resolves when the source is let go: also where `stop` came before, or it was shorter than it said. */

@@ -4,6 +4,7 @@ import { BodyStream } from './body-stream.ts';
 import { type ByteSource, type Sink, SourceSender } from './byte-source.ts';
 import { Chunks } from './chunks.ts';
 import type { ClientConnection } from './client-connection.ts';
+import type { HeldAnswers } from './held-answers.ts';
 import type { RequestHead } from './request-head.ts';
 import { statusLine } from './status-lines.ts';
 
@@ -48,7 +49,7 @@ export interface RequestHandler {
 export interface ExchangeLimits {
   readonly bodyBytes: number;
   readonly bodyMs: number;
-  /** For a client that takes its answer slowly. */
+  /** For a client that takes nothing of its answer. */
   readonly writeMs: number;
   /** For a connection without a request, its first one or the next. */
   readonly idleMs: number;
@@ -59,6 +60,7 @@ export interface ExchangeHost {
   readonly limits: ExchangeLimits;
   /** While it drains, every answer ends its connection. */
   readonly draining: boolean;
+  readonly held: HeldAnswers;
   /** Connections that closed so far, which tells whether the end of an answer closed one. */
   readonly closed: number;
   /** The library is calling: `leaveLibrary` is called when it has returned. */
@@ -95,7 +97,7 @@ export class Exchange {
   #chunks: Chunks | undefined;
   /** Whoever takes the body as it comes, in place of the receiver. */
   #stream: BodyStream | undefined;
-  /** Bytes that went by without being kept. */
+  /** Bytes of the body that were not kept. */
   #discarded = 0;
   /** The last byte of the body has come in. */
   #bodyOver: boolean;
@@ -105,6 +107,11 @@ export class Exchange {
   #held: Outgoing | undefined;
   /** Of an answer that is read while it is sent. */
   #sender: SourceSender | undefined;
+  /** Writes on from an offset of the answer's body, where it could not be written in one go. */
+  #writeOn: ((offset: number) => boolean) | undefined;
+  /** Whose memory the answer counts as, and how much of it is left. */
+  #credentialId: string | undefined;
+  #heldBytes = 0;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #keptMs = 0;
   #closes: boolean;
@@ -170,6 +177,15 @@ export class Exchange {
     this.#stream?.abandon();
     this.#held = outgoing;
     if (!this.#inLibrary) this.#release();
+  }
+
+  /**
+   * From now on what the client has not taken of the answer counts as held by this credential. Throws ApiError
+   * `service_unavailable` where it, or the server, holds too much already.
+   */
+  answerTo(credentialId: string): void {
+    this.#host.held.requireRoom(credentialId);
+    this.#credentialId = credentialId;
   }
 
   /** The connection ends with the answer: what is behind this request may not be a request. */
@@ -246,7 +262,7 @@ export class Exchange {
     if (nowMs < this.#deadlineMs) return;
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     if (this.#held !== undefined) this.#writeBeforeBody(this.#held);
-    else if (this.#answered) this.abort();
+    else if (this.#answered) this.#writeOrAbort();
     else this.#bodyTimedOut();
   }
 
@@ -334,13 +350,11 @@ export class Exchange {
   /** `end` returns whether that was all of the answer. Then the connection waits for its next request, unless it closed. */
   #ending(end: () => boolean): boolean {
     const closedBefore = this.#host.closed;
-    const isOver = end();
-    if (isOver) {
-      if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
-      else this.#clientConnection?.drop();
-      this.#finish();
-    }
-    return isOver;
+    if (!end()) return false;
+    if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
+    else this.#clientConnection?.drop();
+    this.#finish();
+    return true;
   }
 
   #writeHead(connection: Connection, { status, body, contentType }: Outgoing): void {
@@ -374,37 +388,66 @@ export class Exchange {
       if (this.#mustClose) connection.writeHeader('Connection', 'close');
     };
     const sink: Sink = {
-      tryEnd: (piece, totalSize) => {
-        let isTaken = false;
-        const isOver = this.#ending(() => {
-          const [ok, done] = connection.tryEnd(piece, totalSize);
-          isTaken = ok;
-          return done;
-        });
-        return [isTaken, isOver];
-      },
+      tryEnd: (piece, totalSize) => this.#tryEnd(connection, piece, totalSize),
       onWritable: (resume) => connection.onWritable(resume),
       getWriteOffset: () => connection.getWriteOffset(),
       cork: (write) => connection.cork(write),
     };
-    this.#sender = new SourceSender(source, sink, { head, progress, done: () => {} });
+    const sender = new SourceSender(source, sink, { head, progress, done: () => {} });
+    this.#sender = sender;
+    this.#writeOn = (offset) => sender.writeOn(offset);
     progress();
     const endIfShort = () => this.abort();
     this.#sender.run().then(endIfShort, endIfShort);
   }
 
+  /** Returns whether the library may go on, and whether that was all of the answer. */
+  #tryEnd(connection: Connection, bytes: Buffer, totalSize: number): [boolean, boolean] {
+    let isTaken = false;
+    const isOver = this.#ending(() => {
+      const [ok, done] = connection.tryEnd(bytes, totalSize);
+      isTaken = ok;
+      return done;
+    });
+    return [isTaken, isOver];
+  }
+
+  /** A client that takes something, however slowly, is waited for. */
   #trickle(connection: Connection, body: string | Buffer): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    this.#watch(this.#host.limits.writeMs);
-    connection.onWritable((offset) => {
-      let isTaken = false;
-      this.#ending(() => {
-        const [ok, done] = connection.tryEnd(bytes.subarray(offset), bytes.length);
-        isTaken = ok;
-        return done;
-      });
+    const writeOn = (offset: number) => {
+      const [isTaken, isOver] = this.#tryEnd(connection, bytes.subarray(offset), bytes.length);
+      if (!isOver && connection.getWriteOffset() > offset)
+        this.#keep(bytes.length - connection.getWriteOffset());
       return isTaken;
-    });
+    };
+    this.#writeOn = writeOn;
+    connection.onWritable(writeOn);
+    if (!this.#keep(bytes.length - connection.getWriteOffset())) this.abort();
+  }
+
+  /** `bytes` of the answer are left. Returns whether there is room to keep them. */
+  #keep(bytes: number): boolean {
+    this.#watch(this.#host.limits.writeMs);
+    return this.#countHeld(bytes);
+  }
+
+  #countHeld(bytes: number): boolean {
+    if (this.#credentialId === undefined || bytes === this.#heldBytes) return true;
+    const change = bytes - this.#heldBytes;
+    this.#heldBytes = bytes;
+    return this.#host.held.change(this.#credentialId, change);
+  }
+
+  /** The library reports room only when there is much of it: a slow client may have taken something all the same. */
+  #writeOrAbort(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    const offset = connection.getWriteOffset();
+    this.#writeOn?.(offset);
+    if (this.#finished) return;
+    if (connection.getWriteOffset() > offset) this.#watch(this.#host.limits.writeMs);
+    else this.abort();
   }
 
   #watch(ms: number): void {
@@ -415,6 +458,8 @@ export class Exchange {
   readonly #finish = (): void => {
     if (this.#finished) return;
     this.#finished = true;
+    this.#countHeld(0);
+    this.#writeOn = undefined;
     this.#connection = undefined;
     this.#receiver = undefined;
     this.#chunks = undefined;

@@ -4,6 +4,7 @@ import { unlessAborted } from '../lifecycle.ts';
 import { CURRENT_VERSION } from '../protocol/versions.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } from './exchange.ts';
+import { HeldAnswers } from './held-answers.ts';
 import type { Http } from './pipeline.ts';
 import type { RequestHead } from './request-head.ts';
 import { RequestRun, type RunHost } from './request-run.ts';
@@ -45,7 +46,11 @@ export class InProcess {
   constructor(http: Http, limits: ExchangeLimits) {
     this.#http = http;
     // Nothing here is slow: what is watched has ended before the clock would look at it.
-    this.#host = { limits, draining: false, closed: 0, enter() {}, watch() {}, finished() {} };
+    const held = new HeldAnswers({
+      perCredential: Number.POSITIVE_INFINITY,
+      total: Number.POSITIVE_INFINITY,
+    });
+    this.#host = { limits, held, draining: false, closed: 0, enter() {}, watch() {}, finished() {} };
   }
 
   /** Resolves with whatever was answered, refusals too; rejects with the reason of `signal` alone. */

@@ -146,6 +146,7 @@ export class RequestRun implements BodyReceiver {
       this.#exchange.setHeader('RateLimit-Remaining', String(state.remaining));
       this.#exchange.setHeader('RateLimit-Reset', String(state.resetS));
     }
+    this.#exchange.answerTo(this.#principal!.credential.id);
     this.#checkPermission(this.#principal!, this.#endpoint!);
   }
 

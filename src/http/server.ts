@@ -1,8 +1,10 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
+import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { ClientConnection, type ConnectionHost, KEEP_OPEN_TICK_MS } from './client-connection.ts';
 import { Exchange, type ExchangeHost, type ExchangeLimits, type RequestHandler } from './exchange.ts';
+import { HeldAnswers, type HeldLimits } from './held-answers.ts';
 import { type RequestHead, readHead } from './request-head.ts';
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './uws.ts';
 
@@ -11,18 +13,23 @@ export interface HttpServerOptions {
   /** Paths of PEM files; null or absent: plain HTTP. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | null;
   readonly limits?: Partial<ExchangeLimits>;
+  readonly heldLimits?: HeldLimits;
+  readonly metrics?: Pick<Metrics, 'httpHeldBytes'>;
 }
 
 /**
- * Bodies: 256 KiB, whole in 10 s. Answers have a minute to be taken. Connections may be idle for longer than those of
+ * Bodies: 256 KiB, whole in 10 s. A client that takes nothing of its answer is cut. Connections may be idle for longer than those of
  * common proxies (60 s), which then close first rather than send a request to a connection that is being closed.
  */
 export const EXCHANGE_LIMITS: ExchangeLimits = {
   bodyBytes: 256 * 1024,
   bodyMs: 10_000,
-  writeMs: 60_000,
+  writeMs: 10_000,
   idleMs: 75_000,
 };
+
+/** A few pages of 1 MiB for each client that reads slowly, and no more in all than a small container can spare. */
+const HELD_LIMITS: HeldLimits = { perCredential: 8 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
 /**
  * uWebSockets.js as the rest of this server wants it: one port for requests and sockets, requests copied
@@ -32,6 +39,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   /** For the gateway to add its socket route to. */
   readonly app: TemplatedApp;
   readonly limits: ExchangeLimits;
+  readonly held: HeldAnswers;
 
   readonly #handler: RequestHandler;
   readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
@@ -50,7 +58,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   /** Those that the library called for since the event loop went on. */
   #entered: Exchange[] = [];
 
-  constructor({ handler, tls, limits }: HttpServerOptions) {
+  constructor({ handler, tls, limits, heldLimits = HELD_LIMITS, metrics }: HttpServerOptions) {
+    this.held = new HeldAnswers(heldLimits, metrics?.httpHeldBytes);
     this.#handler = handler;
     this.limits = { ...EXCHANGE_LIMITS, ...limits };
     this.app = tls ? SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) : App();

@@ -3,6 +3,7 @@ import type { Principal } from '../../src/access/principal.ts';
 import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import type { ExchangeLimits } from '../../src/http/exchange.ts';
+import type { HeldLimits } from '../../src/http/held-answers.ts';
 import { defineList, PageQuery, readPage, toList } from '../../src/http/pagination.ts';
 import { createHttp, type HttpOptions } from '../../src/http/pipeline.ts';
 import { Answer, defineRoute, type Route } from '../../src/http/route.ts';
@@ -27,9 +28,13 @@ export interface Fixture {
 
 export interface FixtureOptions extends Partial<HttpOptions> {
   readonly limits?: Partial<ExchangeLimits>;
+  readonly heldLimits?: HeldLimits;
 }
 
-export async function serve(t: Teardown, { limits = {}, ...options }: FixtureOptions = {}): Promise<Fixture> {
+export async function serve(
+  t: Teardown,
+  { limits = {}, heldLimits, ...options }: FixtureOptions = {},
+): Promise<Fixture> {
   const handled: string[] = [];
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -50,7 +55,12 @@ export async function serve(t: Teardown, { limits = {}, ...options }: FixtureOpt
     ...options,
   });
   // Some hostile heads are never answered: their connections end with the limit for idle ones.
-  const server = new HttpServer({ handler: http, limits: { idleMs: 10_000, ...limits } });
+  const server = new HttpServer({
+    handler: http,
+    metrics,
+    limits: { idleMs: 10_000, ...limits },
+    ...(heldLimits && { heldLimits }),
+  });
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close());
   return { port, url: `http://127.0.0.1:${port}`, server, metrics, handled, open };
@@ -102,6 +112,7 @@ const ROWS = defineList('rows', ['integer']);
 const CALLERS: Readonly<Record<string, Principal>> = {
   known: principal(),
   looked_up: principal(),
+  other: principal({ credential: { kind: 'api_key', id: 'key_2', expiresAtMs: null } }),
   unpaid: principal({ subscribed: false }),
   reader: principal({ permissions: new Set(['messaging:read']) }),
   admin: principal({ admin: true, permissions: new Set() }),
