@@ -27,6 +27,7 @@ import { attachmentRoutes } from './attachments/routes.ts';
 import { purgeUploads } from './attachments/uploads.ts';
 import { BUILD } from './build.ts';
 import type { Config } from './config.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { ADDED, type Added } from './conversations/added.ts';
 import { CHANGED, type Change } from './conversations/changed.ts';
 import { conversationEvents, feedEvents, participantEvents } from './conversations/conversation-events.ts';
@@ -43,7 +44,15 @@ import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 import { migrate } from './db/migrate.ts';
 import { acquireNodeLock } from './db/node-lock.ts';
 import { sharedSecret } from './db/shared-secret.ts';
-import { demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
+import {
+  type DemoFile,
+  demoCommands,
+  demoFilePath,
+  demoSession,
+  printWelcome,
+  seedDemo,
+  writeDemoFile,
+} from './demo.ts';
 import type { Engine } from './engine/engine.ts';
 import { MemoryEngine } from './engine/memory-engine.ts';
 import { RedisEngine } from './engine/redis-engine.ts';
@@ -57,6 +66,8 @@ import { clientRoutes } from './http/client-modules.ts';
 import { docsRoutes } from './http/docs/routes.ts';
 import { requireFreePort } from './http/free-port.ts';
 import { InProcess } from './http/in-process.ts';
+import { isLoopbackAddress, isLoopbackOrigin } from './http/loopback.ts';
+import { AllowedOrigins } from './http/origins.ts';
 import { createHttp } from './http/pipeline.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
@@ -279,11 +290,33 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...realtimeRoutes(tickets),
   ];
   const docsUrl = docsUrlOf(config);
+  const hasDemoPage = config.demo && isLocal(config);
+  const origins = new AllowedOrigins(config.allowedOrigins, { loopback: hasDemoPage });
+  let demo: DemoFile | undefined;
+  const runsOn: RunsOn = {
+    database: `${config.databaseUrl === null ? 'embedded' : placeOf(url)}, PostgreSQL ${database.serverVersion}`,
+    engine: engineDescription,
+    files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
+    models: providersOf(config.models).join(', '),
+    ...BUILD,
+  };
   const http = createHttp({
     routes,
     publicRoutes: {
       ...docsRoutes({ routes, docsUrl }),
       ...clientRoutes(),
+      ...consoleRoutes({
+        version: runsOn.version,
+        runsOn: () => ({ ...runsOn }),
+        metricsPath: config.adminPort === null ? '/metrics' : undefined,
+        demo: hasDemoPage
+          ? {
+              commands: () => demo && demoCommands(demo, config.dataDir),
+              // Nothing is served before the demo account is there.
+              session: () => demoSession(demo!, tokens),
+            }
+          : undefined,
+      }),
       ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files)),
       ...healthRoutes({ database, engine, files, draining: () => draining }),
@@ -301,7 +334,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     log,
     docsUrl,
     requestLogUrl: config.requestLogUrl,
-    allowedOrigins: config.allowedOrigins,
+    origins,
   });
   const server = disposer.add('server', new HttpServer({ handler: http, metrics, tls: config.tls }), (it) =>
     it.close(),
@@ -327,7 +360,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     http: server,
     refuse: (exchange, thrown) => http.refuse(exchange, thrown),
     failures: http.failures,
-    allowedOrigins: config.allowedOrigins,
+    origins,
     limits: config.socket,
     metrics,
     log,
@@ -338,25 +371,20 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   disposer.add('repair', repair, (it) => it.close());
   await startAdminServer(config, log, metrics, engine, disposer);
 
-  const demo = config.demo
+  const seeded = config.demo
     ? await seedDemo({ database, tokens, path: demoFilePath(config.dataDir) })
     : undefined;
   const port = await server.listen({ host: config.host, port: config.port });
   const baseUrl = urlOf(config, port);
   publicUrl = publicUrlOf(config, port);
-  if (demo !== undefined) {
-    printWelcome(writeDemoFile(demoFilePath(config.dataDir), demo, baseUrl), config.dataDir);
+  if (seeded !== undefined) {
+    demo = writeDemoFile(demoFilePath(config.dataDir), seeded, baseUrl);
+    printWelcome(demo, config.dataDir, hasDemoPage);
   }
   return {
     port,
     baseUrl,
-    runsOn: {
-      database: `${config.databaseUrl === null ? 'embedded' : placeOf(url)}, PostgreSQL ${database.serverVersion}`,
-      engine: engineDescription,
-      files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
-      models: providersOf(config.models).join(', '),
-      ...BUILD,
-    },
+    runsOn,
     routes,
     async close() {
       draining = true;
@@ -421,6 +449,11 @@ function docsUrlOf(config: Config): string {
   return config.port === 0 && config.publicUrl === null
     ? '/docs'
     : `${publicUrlOf(config, config.port)}/docs`;
+}
+
+/** Whether this node is reached from its own machine alone: a public URL means that a proxy brings others. */
+function isLocal({ host, publicUrl }: Config): boolean {
+  return isLoopbackAddress(host) && (publicUrl === null || isLoopbackOrigin(new URL(publicUrl).origin));
 }
 
 /** Where callers reach this server: behind a balancer only the operator knows. */

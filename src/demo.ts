@@ -14,7 +14,8 @@ import { createCustomer } from './accounts/actors.ts';
 import { createApiKey, isValidApiKey } from './accounts/keys.ts';
 import { findRole } from './accounts/roles.ts';
 import { createUser } from './accounts/users.ts';
-import { insertAgent } from './agents/store.ts';
+import { insertAgent, updateAgent } from './agents/store.ts';
+import type { ToolSetting } from './agents/tool-rules.ts';
 import { createConversation, directKeyOf, type NewParticipant } from './conversations/create.ts';
 import type { Database } from './db/database.ts';
 import type { Schema } from './db/schema.ts';
@@ -33,7 +34,11 @@ export interface Demo {
   readonly users: Readonly<Record<'ada' | 'grace' | 'vera', DemoUser>>;
   readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
   /** The outside person of the case. */
-  readonly customer: { readonly participant_id: string; readonly access_token: string };
+  readonly customer: {
+    readonly participant_id: string;
+    readonly actor_id: string;
+    readonly access_token: string;
+  };
   /** In the group, answering when mentioned. */
   readonly agent: { readonly id: string; readonly actor_id: string; readonly slug: string };
   readonly other_account: { readonly account_id: string; readonly api_key: string };
@@ -87,6 +92,7 @@ export async function seedDemo({ database, tokens, path }: SeedOptions): Promise
     conversations: rows.conversations,
     customer: {
       participant_id: rows.customer.participantId,
+      actor_id: rows.customer.actorId,
       access_token: await tokenOf(rows.customer.actorId),
     },
     agent: { id: rows.agent.id, actor_id: rows.agent.actorId, slug: rows.agent.slug },
@@ -121,8 +127,8 @@ export function readDemoFile(path: string): DemoFile | undefined {
   }
 }
 
-/** On standard output: two lines to paste, each whole on its own line. */
-export function printWelcome(demo: DemoFile, dataDir: string): void {
+/** Two commands to paste, each whole on its own line: one watches a conversation, one sends to it. */
+export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; send: string } {
   const { group } = demo.conversations;
   const tail = `npm run -s tail -- ${group}`;
   const place = dataDir === resolve(DEFAULT_DATA_DIR) ? '' : `PARLEY_DATA_DIR=${quoted(dataDir)} `;
@@ -133,12 +139,21 @@ export function printWelcome(demo: DemoFile, dataDir: string): void {
     // A new client_message_id each time it is pasted: the same one would answer with the first message.
     `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,
   ].join(' ');
+  return { tail: `${place}${tail}`, send };
+}
+
+/** On standard output. `hasPage`: whether the demo page is served. */
+export function printWelcome(demo: DemoFile, dataDir: string, hasPage: boolean): void {
+  const { tail, send } = demoCommands(demo, dataDir);
+  const page = hasPage ? `Look at it:      ${demo.base_url}/demo\n` : '';
   process.stdout.write(`
 Parley is ready at ${demo.base_url} with a demo account; its keys and ids are in ${demoFilePath(dataDir)}
 
+${page}Read about it:   ${demo.base_url}/docs
+
 Watch a conversation over a socket, in a second terminal:
 
-${place}${tail}
+${tail}
 
 Send a message to it, in a third:
 
@@ -147,6 +162,42 @@ ${send}
 Ctrl-C stops everything.
 `);
 }
+
+/** What the demo page works with: who is who, and tokens of fifteen minutes for the three whose panes it shows. */
+export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
+  const { account_id, service_version, users, customer, conversations, agent } = demo;
+  const person = async (name: string, id: string, detail: string) => {
+    const { token } = await tokens.issueAccess({ accountId: account_id, actorId: id, ttlS: SESSION_S });
+    return { id, name, detail, token };
+  };
+  return {
+    account_id,
+    service_version,
+    conversations,
+    agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
+    people: {
+      ada: await person(NAMES.ada, users.ada.id, 'Admin'),
+      grace: await person(NAMES.grace, users.grace.id, 'Member'),
+      carl: await person(NAMES.carl, customer.actor_id, 'Customer'),
+    },
+    names: {
+      [users.ada.id]: NAMES.ada,
+      [users.grace.id]: NAMES.grace,
+      [users.vera.id]: NAMES.vera,
+      [customer.actor_id]: NAMES.carl,
+      [agent.actor_id]: NAMES.agent,
+    },
+  };
+}
+
+const SESSION_S = 15 * 60;
+const NAMES = {
+  ada: 'Ada Lovelace',
+  grace: 'Grace Hopper',
+  vera: 'Vera Rubin',
+  carl: 'Carl Customer',
+  agent: 'Assistant',
+} as const;
 
 const DAY_S = 86_400;
 const DEFAULT_DATA_DIR = './.data';
@@ -170,11 +221,15 @@ async function demoRows(tx: Transaction<Schema>): Promise<DemoRows> {
     .select('value')
     .where('name', '=', SETTING)
     .executeTakeFirst();
-  if (seeded !== undefined) return JSON.parse(seeded.value);
-  const rows = await insertRows(tx);
+  const known: (DemoRows & { hasTools?: true }) | undefined = seeded && JSON.parse(seeded.value);
+  if (known?.hasTools === true) return known;
+  const rows = known ?? (await insertRows(tx));
+  if (known !== undefined) await attachTools(tx, known.agent.id);
+  const value = JSON.stringify({ ...rows, hasTools: true });
   await tx
     .insertInto('settings')
-    .values({ name: SETTING, value: JSON.stringify(rows) })
+    .values({ name: SETTING, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
   return rows;
 }
@@ -186,10 +241,10 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
     const { user } = await createUser(tx, { accountId, name, email, roleId });
     return { id: user.id, email: user.email };
   };
-  const ada = await user('Ada Lovelace', 'ada@example.com', roles.admin.id);
-  const grace = await user('Grace Hopper', 'grace@example.com', roles.member.id);
-  const vera = await user('Vera Rubin', 'vera@example.com', roles.viewer.id);
-  const customer = await createCustomer(tx, { accountId, name: 'Carl Customer', email: 'carl@example.net' });
+  const ada = await user(NAMES.ada, 'ada@example.com', roles.admin.id);
+  const grace = await user(NAMES.grace, 'grace@example.com', roles.member.id);
+  const vera = await user(NAMES.vera, 'vera@example.com', roles.viewer.id);
+  const customer = await createCustomer(tx, { accountId, name: NAMES.carl, email: 'carl@example.net' });
   const agent = await demoAgent(tx, accountId, roles.agent.id);
 
   const owner = (actorId: string): NewParticipant => ({ type: 'user', actorId, role: 'owner' });
@@ -237,15 +292,32 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
 async function demoAgent(tx: Transaction<Schema>, accountId: string, roleId: string) {
   const agent = await insertAgent(tx, {
     accountId,
-    name: 'Assistant',
+    name: NAMES.agent,
     slug: 'assistant',
     description: 'Answers when it is mentioned.',
     categoryCode: 'general',
     triggerType: 'chat',
     roleId,
     systemPrompt: 'You are a helpful colleague. Answer briefly.',
+    tools: TOOLS,
   });
   return { id: agent.id, actorId: agent.actor_id, slug: agent.slug };
+}
+
+/** So that an approval can be seen: it changes something, so each call waits for a person. */
+const TOOLS: readonly ToolSetting[] = [
+  { tool: 'create_artifact', review_requirement: 'required', config: null, sort_order: 0 },
+];
+
+/** Once: demo accounts of releases before had an agent without tools. */
+async function attachTools(tx: Transaction<Schema>, agentId: string): Promise<void> {
+  const agent = await tx
+    .selectFrom('agent_definitions')
+    .selectAll()
+    .where('id', '=', agentId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
 }
 
 /** The key of the last start while it opens the account, else a new one: only its hash is in the database. */

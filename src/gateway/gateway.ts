@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Failures } from '../http/failure.ts';
+import type { AllowedOrigins } from '../http/origins.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import type { Timeline } from '../messages/timeline.ts';
@@ -45,7 +46,7 @@ export interface GatewayOptions {
   /** How a request is answered that is not upgraded. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
   readonly failures: Failures;
-  readonly allowedOrigins: readonly string[];
+  readonly origins: Pick<AllowedOrigins, 'allows'>;
   readonly limits: SocketLimits;
   readonly metrics: Metrics;
   readonly log: Logger;

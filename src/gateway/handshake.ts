@@ -1,3 +1,4 @@
+import type { AllowedOrigins } from '../http/origins.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { requireVersion } from '../http/request-run.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -23,8 +24,8 @@ export interface Handshake {
  * `parameter_unknown`, `parameter_invalid`, `parameters_exclusive`, or what
  * requireVersion throws.
  */
-export function readHandshake(request: UpgradeRequest, allowedOrigins: readonly string[]): Handshake {
-  requireOrigin(request, allowedOrigins);
+export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'allows'>): Handshake {
+  requireOrigin(request, origins);
   const query = readQuery(request.query);
   const versionText = either('Service-Version', request.version, 'version', query.version);
   const account = either('Service-Account', request.account, 'account', query.account);
@@ -46,8 +47,8 @@ const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
 
 /** Behind a proxy that ends TLS we do not know our own scheme: with either one the host's own origin counts. */
-function requireOrigin({ origin, host }: UpgradeRequest, allowed: readonly string[]): void {
-  if (origin === undefined || allowed.includes(origin)) return;
+function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
+  if (origin === undefined || allowed.allows(origin)) return;
   if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)
     return;
   throw new ApiError('insufficient_permissions', 'Pages of this origin may not open sockets here.', {

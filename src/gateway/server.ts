@@ -11,6 +11,7 @@ import { requireAccount, requireSubscription } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import type { RateLimits } from '../access/rate-limit.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { AllowedOrigins } from '../http/origins.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import type { HttpServer } from '../http/server.ts';
 import { App, us_listen_socket_close, us_socket_local_port } from '../http/uws.ts';
@@ -34,7 +35,7 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
   readonly admission: Admission;
   readonly commands: Commands;
   readonly fanout: Fanout;
-  readonly allowedOrigins: readonly string[];
+  readonly origins: Pick<AllowedOrigins, 'allows'>;
   readonly limits: SocketLimits;
   readonly metrics: Metrics;
 }
@@ -155,7 +156,7 @@ export class SocketServer {
 
   /** The checks in the order of design.md section 7. Rejects with what the answer says. */
   async #admit(head: RequestHead, protocolVersion: string, address: string): Promise<Opening> {
-    const { rateLimits, admission, allowedOrigins } = this.#options;
+    const { rateLimits, admission, origins } = this.#options;
     await rateLimits.addresses.consume(address);
     if (this.#draining) {
       throw new ApiError('service_unavailable', 'This node is about to stop.', { retryAfterS: 1 });
@@ -165,7 +166,7 @@ export class SocketServer {
         param: 'Sec-WebSocket-Version',
       });
     }
-    const handshake = readHandshake(head, allowedOrigins);
+    const handshake = readHandshake(head, origins);
     const { rightsRead } = admission;
     const principal = await this.#authenticate(handshake);
     if (principal !== undefined) {

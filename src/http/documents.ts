@@ -22,7 +22,7 @@ export function documentRoute(make: () => Document | Promise<Document>): PublicR
 }
 
 /** Pages run what this server serves itself and nothing else: no other host, no script inside a page. */
-const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
+export const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-cache',
   'Content-Security-Policy':
     "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -1,18 +1,26 @@
 import type { Exchange } from './exchange.ts';
+import { isLoopbackOrigin } from './loopback.ts';
 
 /** Pages of other origins that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard, CORS). */
 export class AllowedOrigins {
   readonly #origins: ReadonlySet<string>;
+  readonly #loopback: boolean;
 
-  constructor(origins: readonly string[]) {
+  /** With `loopback`, pages of every port of this machine are allowed too: development servers, beside the demo account. */
+  constructor(origins: readonly string[], { loopback = false }: { readonly loopback?: boolean } = {}) {
     this.#origins = new Set(origins);
+    this.#loopback = loopback;
+  }
+
+  allows(origin: string): boolean {
+    return this.#origins.has(origin) || (this.#loopback && isLoopbackOrigin(origin));
   }
 
   /** Lets an allowed page read the answer. */
   mark(exchange: Exchange): void {
     const { origin } = exchange.head;
-    if (origin === undefined || !this.#origins.has(origin)) return;
-    // One of the configured ones, so no text of the caller's.
+    if (origin === undefined || !this.allows(origin)) return;
+    // A configured one, or one that matched a whole pattern: safe to write into a header.
     exchange.setHeader('Access-Control-Allow-Origin', origin);
     exchange.setHeader('Access-Control-Expose-Headers', EXPOSED);
     exchange.setHeader('Vary', 'Origin');
@@ -22,7 +30,7 @@ export class AllowedOrigins {
   answerOptions(exchange: Exchange, methods: string): void {
     exchange.setHeader('Allow', methods);
     const { origin, preflightFor } = exchange.head;
-    if (preflightFor !== undefined && origin !== undefined && this.#origins.has(origin)) {
+    if (preflightFor !== undefined && origin !== undefined && this.allows(origin)) {
       exchange.setHeader('Access-Control-Allow-Methods', methods);
       exchange.setHeader('Access-Control-Allow-Headers', ACCEPTED);
       exchange.setHeader('Access-Control-Max-Age', '600');

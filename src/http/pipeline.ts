@@ -30,7 +30,7 @@ export interface HttpOptions {
   readonly log: Logger;
   readonly docsUrl: string;
   readonly requestLogUrl: string | null;
-  readonly allowedOrigins?: readonly string[];
+  readonly origins?: AllowedOrigins;
 }
 
 export function createHttp(options: HttpOptions): Http {
@@ -54,7 +54,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
 
   constructor(options: HttpOptions) {
     this.failures = new Failures(options);
-    this.origins = new AllowedOrigins(options.allowedOrigins ?? []);
+    this.origins = options.origins ?? new AllowedOrigins([]);
     this.authenticator = options.authenticator;
     this.limiter = options.limiter;
     this.addressLimiter = options.addressLimiter;

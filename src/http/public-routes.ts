@@ -2,8 +2,8 @@ import { ApiError } from '../protocol/errors.ts';
 import type { Exchange, Outgoing } from './exchange.ts';
 import type { AllowedOrigins } from './origins.ts';
 
-/** By path; one that ends in `/*` stands for everything below it. Asks for no headers; GET and HEAD, or PUT as well. */
-export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile>>;
+/** By path; one that ends in `/*` stands for everything below it. Asks for no headers; GET and HEAD, PUT as well, or POST alone. */
+export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction>>;
 
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
 
@@ -13,12 +13,19 @@ export interface PublicFile {
   readonly put: (request: PutRequest) => Promise<PublicAnswer>;
 }
 
+/** What is done rather than got; a body is not read. */
+export interface PublicAction {
+  readonly post: PublicRoute;
+}
+
 export interface PublicRequest {
   readonly path: string;
   /** As sent, without `?`. */
   readonly query: string;
   /** The entity tags of what the caller has already. */
   readonly ifNoneMatch: string | undefined;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
 }
 
 export interface PutRequest extends PublicRequest {
@@ -45,7 +52,7 @@ export interface PublicHost {
 /** With the pattern that was found, for the metrics. */
 export interface FoundPublic {
   readonly pattern: string;
-  readonly route: PublicRoute | PublicFile;
+  readonly route: PublicRoutes[string];
 }
 
 /** Finds public routes by path. */
@@ -69,21 +76,27 @@ export class PublicTable {
 
 export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {
   const { method } = exchange.head;
-  const isFile = typeof route === 'object';
-  if (method === 'GET' || method === 'HEAD') {
-    run(http, exchange, pattern, isFile ? route.get : route, exchange.head);
-  } else if (isFile && method === 'PUT') {
-    run(http, exchange, pattern, route.put, { ...exchange.head, body: exchange.streamBody() });
-  } else if (isFile && method === 'OPTIONS') {
+  const { get, put, post } = handlersOf(route);
+  if (get !== undefined && (method === 'GET' || method === 'HEAD')) {
+    run(http, exchange, pattern, get, exchange.head);
+  } else if (put !== undefined && method === 'PUT') {
+    run(http, exchange, pattern, put, { ...exchange.head, body: exchange.streamBody() });
+  } else if (put !== undefined && method === 'OPTIONS') {
     http.origins.answerOptions(exchange, FILE_METHODS);
+  } else if (post !== undefined && method === 'POST') {
+    run(http, exchange, pattern, post, exchange.head);
   } else {
-    exchange.setHeader('Allow', isFile ? FILE_METHODS : 'GET, HEAD');
+    exchange.setHeader('Allow', post !== undefined ? 'POST' : put !== undefined ? FILE_METHODS : 'GET, HEAD');
     const error = new ApiError('method_not_allowed', `${method} is not possible here.`);
     http.answerError(exchange, error, pattern);
   }
 }
 
 const FILE_METHODS = 'GET, HEAD, PUT, OPTIONS';
+
+function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction> {
+  return typeof route === 'function' ? { get: route } : route;
+}
 
 function run<Request>(
   http: PublicHost,

@@ -11,6 +11,7 @@ import {
   ModelError,
   type ModelPart,
   type Prompt,
+  type ToolSpec,
   type Turn,
 } from '../../src/agents/models/model.ts';
 import { type ModelChoice, ModelTiers, tierOf } from '../../src/agents/models/tiers.ts';
@@ -21,6 +22,8 @@ import { until } from '../support/until.ts';
 /** For tests that wait for it to end; the others are patient, on a busy machine too. */
 const IMPATIENT = { firstPartMs: 250, stallMs: 250 };
 const SOON = new AbortController().signal;
+
+const CREATE_ARTIFACT: ToolSpec = { name: 'create_artifact', description: '', parameters: {} };
 
 const PROMPT: Prompt = {
   instructions: 'You are terse.',
@@ -553,6 +556,29 @@ t.test('the demo model', async (t) => {
   );
   t.equal(await answerTo(''), 'Demo model (no model is configured). You said nothing.');
   t.equal((await answerTo('word '.repeat(5_000))).split(' ').length, 9 + 180);
+
+  const partsOf = async (turns: readonly Turn[], tools = [CREATE_ARTIFACT]) => {
+    const parts: ModelPart[] = [];
+    for await (const part of demo.stream({ ...PROMPT, turns, tools }, SOON)) parts.push(part);
+    return parts;
+  };
+  const asking: Turn = { role: 'user', text: 'Ada: first\nBo: Create a summary, please' };
+  const [call, end] = await partsOf([asking]);
+  t.match(call, { type: 'call', call: { name: 'create_artifact', arguments: /summary\.md.*Ada: first/ } });
+  t.match(end, { type: 'end', reason: 'calls' });
+  t.match(await partsOf([asking], []), [{ type: 'text', text: 'Demo' }], 'an agent without the tool');
+  const later: Turn[] = [asking, { role: 'user', text: 'Bo: thanks' }];
+  t.match(await partsOf(later), [{ type: 'text', text: 'Demo' }], 'only what was asked last counts');
+  for (const [failed, outcome] of [
+    [false, 'create_artifact was carried out.'],
+    [true, 'create_artifact was not carried out.'],
+  ] as const) {
+    const results = [{ callId: 'summary', name: 'create_artifact', output: {}, failed }];
+    const parts = await partsOf([asking, { role: 'tool', results }]);
+    const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    t.ok(text.endsWith(outcome), text);
+  }
+
   const abort = new AbortController();
   const reason = new Error('enough');
   const cut = async () => {

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { fileRoutes } from '../../src/attachments/file-routes.ts';
 import { FileStore } from '../../src/attachments/file-store.ts';
 import { FileUrls } from '../../src/attachments/file-urls.ts';
+import { AllowedOrigins } from '../../src/http/origins.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { type FixtureOptions, serve } from '../http/fixture.ts';
@@ -199,7 +200,7 @@ t.test('a reader that stops is cut, and its file closed', async (t) => {
 });
 
 t.test('HEAD, and pages of allowed origins', async (t) => {
-  const { store } = await open(t, { allowedOrigins: ['https://app.example'] });
+  const { store } = await open(t, { origins: new AllowedOrigins(['https://app.example']) });
   const bytes = Buffer.from('0123456789');
   const object = newObject(bytes);
   const upload = await store.presignUpload(object);

@@ -16,6 +16,7 @@ import { Cursors } from '../../src/gateway/cursors.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
 import { Tickets } from '../../src/gateway/tickets.ts';
 import { Failures } from '../../src/http/failure.ts';
+import { AllowedOrigins } from '../../src/http/origins.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
 import { createMetrics, type Metrics } from '../../src/metrics.ts';
@@ -93,7 +94,7 @@ export class Ground {
         exchange.send({ status: error.status, body: failures.toBody(error) });
       },
       failures,
-      allowedOrigins: options.allowedOrigins ?? [],
+      origins: new AllowedOrigins(options.allowedOrigins ?? []),
       limits: { ...SOCKET_LIMITS, ...options.limits },
       metrics,
       log,

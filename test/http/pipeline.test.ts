@@ -1,6 +1,7 @@
 import t from 'tap';
 import { Idempotency } from '../../src/access/idempotency.ts';
 import { createRateLimits } from '../../src/access/rate-limit.ts';
+import { AllowedOrigins } from '../../src/http/origins.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
@@ -260,7 +261,7 @@ t.test('public routes ask for nothing', async (t) => {
 });
 
 t.test('pages of allowed origins may call, others are not told so', async (t) => {
-  const fixture = await serve(t, { allowedOrigins: ['https://app.example'] });
+  const fixture = await serve(t, { origins: new AllowedOrigins(['https://app.example']) });
   const preflight = (origin: string) =>
     fetch(`${fixture.url}/v1/things/a`, {
       method: 'OPTIONS',

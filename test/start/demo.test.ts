@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import t from 'tap';
 import { Tokens } from '../../src/access/tokens.ts';
 import { isValidApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
@@ -87,9 +88,11 @@ t.test('makes the accounts, people, conversations and agent that demo.json promi
     trigger_type: 'chat',
     status: 'active',
     tier: null,
-    tools: [],
+    tools: agent.tools,
     role_type: 'agent',
   });
+  t.match(agent.tools, [{ tool: 'create_artifact', review_requirement: 'required' }]);
+  t.equal(agent.tools.length, 1);
 
   t.ok(await isValidApiKey(kysely, demo.account_id, demo.api_key));
   const { account_id: otherId, api_key: otherKey } = demo.other_account;
@@ -113,6 +116,34 @@ t.test('a second start keeps rows and keys, and issues new tokens', async (t) =>
   const second = await seedDemo({ database, tokens, path });
   t.strictSame(withoutTokens(second), withoutTokens(first));
   t.not(second.users.ada.access_token, first.users.ada.access_token);
+});
+
+t.test('an agent of a release before gets its tool once, and keeps what was changed since', async (t) => {
+  const { database, tokens } = await open(t);
+  const path = demoFilePath(t.testdir());
+  const { kysely } = database;
+  const { agent } = await seedDemo({ database, tokens, path });
+  const toolsOf = async () => {
+    const { tools } = await kysely
+      .selectFrom('agent_definitions')
+      .select('tools')
+      .where('id', '=', agent.id)
+      .executeTakeFirstOrThrow();
+    return tools.map(({ tool }) => tool);
+  };
+  const removeTools = () =>
+    kysely.updateTable('agent_definitions').set({ tools: '[]' }).where('id', '=', agent.id).execute();
+  await removeTools();
+  await seedDemo({ database, tokens, path });
+  t.strictSame(await toolsOf(), [], 'taken away by somebody');
+
+  await kysely
+    .updateTable('settings')
+    .set({ value: sql<string>`(value::jsonb - 'hasTools')::text` })
+    .where('name', '=', 'demo')
+    .execute();
+  await seedDemo({ database, tokens, path });
+  t.strictSame(await toolsOf(), ['create_artifact'], 'made by a release before');
 });
 
 t.test('a key that is lost or no longer valid is replaced, the other one stays', async (t) => {

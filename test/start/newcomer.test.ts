@@ -7,7 +7,7 @@ import type { DemoFile } from '../../src/demo.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { copyCheckout, isRoot, NOBODY, type Owner } from './checkout.ts';
-import { freePort, isAlive, type Running, runProgram, signalGroup, startParley } from './parley.ts';
+import { freePort, isAlive, ROOT, type Running, runProgram, signalGroup, startParley } from './parley.ts';
 
 // Most of the time each waits for processes of its own.
 t.jobs = 2;
@@ -37,6 +37,16 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   await example.says(/^1 Hello\n2 Hello\n3 ahoy$/m);
   signalGroup(example.child, 'SIGTERM');
   await example.ended;
+
+  t.comment('the approvals of README');
+  const blocks = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)];
+  const [setUp, approve] = ['ask() {', 'actions/continue'].map(
+    (part) => blocks.find(([, text = '']) => text.includes(part))?.[1],
+  );
+  const approved = await runProgram('sh', ['-c', `${setUp}${approve}`], {}, directory);
+  t.match(approved.stdout, /"status":"awaiting_approval".*"tool":"create_artifact"/s, approved.stderr);
+  const { id, status } = JSON.parse(approved.stdout.trim().split('\n').at(-1) ?? '');
+  t.match({ id, status }, { id: /^run_/, status: /^(pending|running|completed)$/ }, approved.stdout);
 
   t.comment('kill -9 of the server: npm ends, the next start goes on with what was there');
   const database = postgresIn(directory);

@@ -1,10 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Model, ModelPart, Prompt } from './model.ts';
+import type { Model, ModelPart, Prompt, ToolCall, ToolResult, Turn } from './model.ts';
 
 /** What the demo model turns around at most: at 60 words a second three seconds of it are enough. */
 const MOST_WORDS = 180;
 
-/** Answers where no model is configured, so that agents can be tried out: the last thing said, backwards. */
+/**
+ * Answers where no model is configured, so that agents can be tried out: with the last message, backwards. Asked to
+ * "create a summary", it calls `create_artifact` with the conversation so far, where the agent has that tool.
+ */
 export class DemoModel implements Model {
   readonly provider = 'demo';
   readonly model = 'demo';
@@ -15,26 +18,55 @@ export class DemoModel implements Model {
     this.#wordMs = 1_000 / wordsPerSecond;
   }
 
-  async *stream({ turns }: Prompt, signal: AbortSignal): AsyncIterable<ModelPart> {
-    const last = turns.findLast((turn) => turn.role === 'user');
-    const words = answerTo(last?.text ?? '').split(' ');
+  async *stream(prompt: Prompt, signal: AbortSignal): AsyncIterable<ModelPart> {
+    signal.throwIfAborted();
+    const call = summaryCall(prompt);
+    if (call !== undefined) {
+      yield { type: 'call', call };
+      yield { type: 'end', reason: 'calls', ...UNCOUNTED };
+      return;
+    }
+    const words = answerTo(prompt.turns).split(' ');
     for (const [index, word] of words.entries()) {
       signal.throwIfAborted();
       if (index > 0) await pause(this.#wordMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       yield { type: 'text', text: index === 0 ? word : ` ${word}` };
     }
-    yield { type: 'end', reason: 'stop', inputTokens: null, outputTokens: null, costUsd: 0 };
+    yield { type: 'end', reason: 'stop', ...UNCOUNTED };
   }
 }
 
-function answerTo(turn: string): string {
-  // Of a turn of several messages the last one, without its author's name: only these begin a line (history.ts).
-  const message = turn.split(/\n(?=\S)/).at(-1) ?? '';
-  const words = message
-    .replace(/^[^\s:][^:\n]{0,99}: /, '')
-    .split(/\s+/)
-    .filter(Boolean);
+const UNCOUNTED = { inputTokens: null, outputTokens: null, costUsd: 0 } as const;
+
+/** Undefined unless the last turn asks for it and the tool is there; a turn of results is answered in words. */
+function summaryCall({ turns, tools }: Prompt): ToolCall | undefined {
+  const last = turns.at(-1);
+  const isAsked = last?.role === 'user' && /\bcreate a summary\b/i.test(lastMessage(last.text));
+  if (!isAsked || !tools.some(({ name }) => name === 'create_artifact')) return undefined;
+  const said = turns.flatMap((turn) => (turn.role === 'tool' || turn.text === '' ? [] : [turn.text]));
+  const content = `# Summary\n\n${said.join('\n').slice(-SUMMARY_CHARACTERS)}\n`;
+  const args = { filename: 'summary.md', content_type: 'text/markdown', content };
+  return { id: 'summary', name: 'create_artifact', arguments: JSON.stringify(args) };
+}
+
+const SUMMARY_CHARACTERS = 2_000;
+
+function answerTo(turns: readonly Turn[]): string {
+  const last = turns.at(-1);
+  if (last?.role === 'tool') return `Demo model. ${last.results.map(outcomeOf).join(' ')}`;
+  const said = turns.findLast((turn) => turn.role === 'user')?.text ?? '';
+  const words = lastMessage(said).split(/\s+/).filter(Boolean);
   if (words.length === 0) return 'Demo model (no model is configured). You said nothing.';
   const backwards = words.slice(0, MOST_WORDS).reverse().join(' ');
   return `Demo model (no model is configured). You said, backwards: ${backwards}`;
+}
+
+function outcomeOf({ name, failed }: ToolResult): string {
+  return failed ? `The call of ${name} was not carried out.` : `The call of ${name} was carried out.`;
+}
+
+/** Of a turn of several messages the last one, without its author's name: only these begin a line (history.ts). */
+function lastMessage(turn: string): string {
+  const message = turn.split(/\n(?=\S)/).at(-1) ?? '';
+  return message.replace(/^[^\s:][^:\n]{0,99}: /, '');
 }

@@ -1,5 +1,6 @@
 import type { Document } from '../documents.ts';
 import { type Html, html } from './html.ts';
+import { htmlPage } from './html-page.ts';
 
 /** Every page of the documentation, as the navigation lists them. */
 export const PAGES = {
@@ -23,34 +24,19 @@ export interface PageContent {
 /** A whole page, readable without any script. */
 export function pageOf(name: PageName, { main, styles = [], scripts = [] }: PageContent): Document {
   const { title } = PAGES[name];
-  const { text } = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Parley</title>
-<link rel="icon" type="image/svg+xml" href="/docs/assets/icon.svg">
-${['docs.css', ...styles].map((file) => html`<link rel="stylesheet" href="/docs/assets/${file}">`)}
-${scripts.map((file) => html`<script defer src="/docs/assets/${file}"></script>`)}
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header>
-<a class="brand" href="/docs"><img src="/docs/assets/icon.svg" alt="Parley" width="24" height="24"><span aria-hidden="true">Parley</span></a>
-<nav aria-label="Documentation">
-${Object.entries(PAGES).map(([page, { path, title }]) =>
-  page === name
-    ? html`<a href="${path}" aria-current="page">${title}</a>`
-    : html`<a href="${path}">${title}</a>`,
-)}
-</nav>
-</header>
-<main id="main" class="${name}">
-${main}
-</main>
-</body>
-</html>
-`;
-  return { contentType: 'text/html; charset=utf-8', body: Buffer.from(text) };
+  return htmlPage({
+    title,
+    name,
+    main,
+    nav: {
+      label: 'Documentation',
+      links: Object.entries(PAGES).map(([page, link]) => ({ ...link, current: page === name })),
+    },
+    styles: ['docs.css', ...styles].map(assetPath),
+    scripts: scripts.map((file) => html`<script defer src="${assetPath(file)}"></script>`),
+  });
+}
+
+function assetPath(file: string): string {
+  return `/docs/assets/${file}`;
 }

@@ -1,0 +1,62 @@
+import { element } from './element.js';
+
+/** What this person was notified of, with a count of what was not looked at. */
+export class Bell {
+  constructor({ client, call, key, name }, report) {
+    this.unread = new Map();
+    this.count = element('span', { class: 'count', 'aria-hidden': 'true' });
+    this.label = element('span', { class: 'hidden' });
+    this.list = element('ul', { class: 'notifications', id: `${key}-notifications`, hidden: true });
+    this.button = element(
+      'button',
+      {
+        type: 'button',
+        class: 'bell',
+        'aria-expanded': 'false',
+        'aria-controls': `${key}-notifications`,
+        onclick: () => this.toggle(call, report),
+      },
+      element('span', { class: 'icon', 'aria-hidden': 'true' }),
+      this.count,
+      this.label,
+    );
+    this.owner = name;
+    for (const event of ['notification.created', 'notification.updated']) {
+      client.on(event, (notification) => this.update(notification));
+    }
+    this.show();
+    this.ready = call('GET', '/v1/messaging/notifications?limit=20').then(({ data }) => {
+      for (const notification of data.reverse()) this.update(notification);
+    });
+  }
+
+  update(notification) {
+    const { id, read_at: readAt, dismissed_at: dismissedAt } = notification;
+    if (readAt === null && dismissedAt === null) this.unread.set(id, notification);
+    else this.unread.delete(id);
+    this.show();
+  }
+
+  show() {
+    const { size } = this.unread;
+    this.count.textContent = size === 0 ? '' : String(size);
+    this.label.textContent = `Notifications of ${this.owner}: ${size} unread`;
+    const rows = [...this.unread.values()]
+      .reverse()
+      .map(({ title, body }) =>
+        element('li', {}, element('strong', {}, title), ...(body === null ? [] : [' ', body])),
+      );
+    this.list.replaceChildren(...(rows.length === 0 ? [element('li', {}, 'Nothing new.')] : rows));
+  }
+
+  /** Marks everything read when the list is closed, having been seen. */
+  toggle(call, report) {
+    const isOpening = this.list.hidden;
+    this.list.hidden = !isOpening;
+    this.button.setAttribute('aria-expanded', String(isOpening));
+    if (isOpening || this.unread.size === 0) return;
+    for (const id of this.unread.keys()) {
+      call('POST', `/v1/messaging/notifications/${id}/actions/read`, {}).catch(report);
+    }
+  }
+}

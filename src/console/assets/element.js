@@ -1,0 +1,11 @@
+/** An element with properties and children; text among the children is text. `on…` properties are listeners. */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === false) continue;
+    if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? '' : value);
+  }
+  made.append(...children);
+  return made;
+}

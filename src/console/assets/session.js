@@ -1,0 +1,49 @@
+import { connect } from '/v1/client.js';
+
+let current = request();
+
+/** Ids, names and tokens of the demo account. */
+export function session() {
+  return current.then(({ value }) => value);
+}
+
+async function request() {
+  const response = await fetch('/demo/session', { method: 'POST' });
+  const value = await response.json();
+  if (!response.ok) throw new Error(value.error.message);
+  return { value, at: Date.now() };
+}
+
+/** The SDK asks when a token expires or was refused; all panes share one answer for a while. */
+async function tokenOf(key) {
+  const known = await current.catch(() => undefined);
+  if (known === undefined || Date.now() - known.at > SHARED_MS) {
+    current = request();
+  }
+  return (await session()).people[key].token;
+}
+
+const SHARED_MS = 30_000;
+
+/** One person: a client of the SDK, and the few REST calls that it does not have. */
+export async function openPerson(key) {
+  const { people, account_id: account, service_version: version } = await session();
+  const getToken = () => tokenOf(key);
+  const client = connect({ url: location.origin, account, version, getToken });
+  const call = async (method, path, body) => {
+    const response = await fetch(path, {
+      method,
+      headers: {
+        authorization: `Bearer ${await getToken()}`,
+        'service-account': account,
+        'service-version': version,
+        'content-type': 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error.message);
+    return answer;
+  };
+  return { ...people[key], key, client, call };
+}

@@ -1,0 +1,69 @@
+import { element } from './element.js';
+
+/** Messages after one another, growing while the agent writes. */
+export class Timeline {
+  /** `marksNotes`: says which messages the customer does not see. */
+  constructor(label, ownId, marksNotes) {
+    this.ownId = ownId;
+    this.marksNotes = marksNotes;
+    this.items = new Map();
+    this.list = element('div', { class: 'timeline', role: 'log', 'aria-label': label, tabindex: '0' });
+    // Smaller by a card or a keyboard, it still shows what was said last.
+    new ResizeObserver(() => this.toEnd()).observe(this.list);
+  }
+
+  /** A message that is new, or a newer state of one. */
+  show(message) {
+    const known = this.items.get(message.id);
+    const item = known ?? this.add(message);
+    const isWriting = message.streaming_state === 'streaming';
+    if (!isWriting || known === undefined) item.text.textContent = textOf(message);
+    item.row.classList.toggle('writing', isWriting);
+    item.files.replaceChildren(...(message.attachments ?? []).map(fileOf));
+    this.toEnd();
+  }
+
+  write({ messageId, body }) {
+    const item = this.items.get(messageId);
+    if (item === undefined) return;
+    item.text.textContent = body;
+    this.toEnd();
+  }
+
+  add(message) {
+    const text = element('p', { class: 'text' });
+    const files = element('p', { class: 'files' });
+    const isSystem = message.sender === null;
+    const isOwn = message.sender?.id === this.ownId;
+    const heading = element(
+      'p',
+      { class: 'by' },
+      element('strong', {}, isSystem ? 'Parley' : isOwn ? 'You' : message.sender.name),
+      ...(message.visibility === 'external' && !isOwn
+        ? [' ', element('small', {}, 'with the customer')]
+        : []),
+      ' ',
+      element('time', { datetime: message.created_at }, TIME.format(new Date(message.created_at))),
+    );
+    const kind = isSystem ? 'system' : isOwn ? 'own' : message.kind;
+    const row = element('article', { class: `message ${kind}`, 'data-id': message.id }, heading, text, files);
+    this.list.append(row);
+    const item = { row, text, files };
+    this.items.set(message.id, item);
+    return item;
+  }
+
+  toEnd() {
+    this.list.scrollTop = this.list.scrollHeight;
+  }
+}
+
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+function textOf({ body, deleted_at: deletedAt }) {
+  return deletedAt === null ? (body ?? '') : 'Deleted.';
+}
+
+function fileOf({ url, filename }) {
+  return element('a', { href: url, target: '_blank', rel: 'noreferrer' }, filename ?? 'Attachment');
+}

@@ -1,0 +1,123 @@
+import { readFile } from 'node:fs/promises';
+import { DOCUMENT_HEADERS, type Document, documentRoute } from '../http/documents.ts';
+import { isLoopbackHost } from '../http/loopback.ts';
+import type { PublicAnswer, PublicRequest, PublicRoute, PublicRoutes } from '../http/public-routes.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { demoPage } from './demo-page.ts';
+import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
+
+export interface ConsoleOptions {
+  readonly version: string;
+  readonly runsOn: () => Readonly<Record<string, string>>;
+  /** Where /metrics is served; undefined: on a port of its own. */
+  readonly metricsPath: string | undefined;
+  /** Undefined unless the demo account is on and the node is reached from its own machine alone. */
+  readonly demo: ConsoleDemo | undefined;
+}
+
+export interface ConsoleDemo {
+  readonly commands: () => Welcome['commands'];
+  /** What the demo page works with: ids, names and tokens of a few minutes. */
+  readonly session: () => Promise<object>;
+}
+
+/**
+ * `/` and, with the demo account, `/demo`. What opens the demo account (its API key on `/`, tokens from
+ * `/demo/session`) is given to pages of this very server alone: the Host must be this machine's, so that a
+ * name that was pointed at it gets nothing, and a request of another page, which browsers mark by Origin, is
+ * refused.
+ */
+export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
+  const links: readonly WelcomeLink[] = [
+    ...(demo === undefined ? [] : [DEMO]),
+    { path: '/docs', title: 'Docs', summary: 'the API, the socket, errors, agents.' },
+    ...(metricsPath === undefined
+      ? []
+      : [{ path: metricsPath, title: 'Metrics', summary: 'for Prometheus.' }]),
+    { path: '/readyz', title: 'Health', summary: 'whether this node can serve.' },
+  ];
+  const welcome: PublicRoute = (request) => {
+    const isLocal = demo !== undefined && isOwnPage(request);
+    return answer(
+      welcomePage({
+        version,
+        links: isLocal ? links : links.filter((link) => link !== DEMO),
+        runsOn: isLocal ? runsOn() : undefined,
+        commands: isLocal ? demo.commands() : undefined,
+      }),
+    );
+  };
+  return { '/': welcome, ...(demo === undefined ? {} : demoRoutes(demo, links)) };
+}
+
+const DEMO: WelcomeLink = {
+  path: '/demo',
+  title: 'Demo',
+  summary: 'three people of the demo account side by side, live.',
+};
+
+function demoRoutes({ session }: ConsoleDemo, links: readonly WelcomeLink[]): PublicRoutes {
+  const page = documentRoute(() =>
+    demoPage(links.map((link) => (link === DEMO ? { ...link, current: true } : link))),
+  );
+  return {
+    '/demo': (request) => {
+      requireLocalHost(request);
+      return page(request);
+    },
+    '/demo/session': {
+      post: async (request) => {
+        requireLocalHost(request);
+        if (request.origin === undefined || !isOwnOrigin(request)) {
+          throw new ApiError('insufficient_permissions', 'Only the demo page of this server may call this.', {
+            param: 'Origin',
+          });
+        }
+        return { status: 200, body: JSON.stringify(await session()), headers: PRIVATE };
+      },
+    },
+    ...Object.fromEntries(
+      Object.entries(ASSETS).map(([name, contentType]) => [
+        `/demo/assets/${name}`,
+        documentRoute(async () => ({
+          contentType,
+          body: await readFile(new URL(`assets/${name}`, import.meta.url)),
+        })),
+      ]),
+    ),
+  };
+}
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const ASSETS: Readonly<Record<string, string>> = {
+  'bell.svg': 'image/svg+xml',
+  'demo.css': 'text/css; charset=utf-8',
+  'demo.js': JAVASCRIPT,
+  'approvals.js': JAVASCRIPT,
+  'bell.js': JAVASCRIPT,
+  'element.js': JAVASCRIPT,
+  'pane.js': JAVASCRIPT,
+  'session.js': JAVASCRIPT,
+  'timeline.js': JAVASCRIPT,
+};
+
+/** Neither a name that was pointed at this machine nor, where the browser says so, a page of another origin. */
+function isOwnPage(request: PublicRequest): boolean {
+  return isLoopbackHost(request.host) && (request.origin === undefined || isOwnOrigin(request));
+}
+
+function isOwnOrigin({ origin, host }: PublicRequest): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}
+
+/** As if there were nothing. */
+function requireLocalHost({ host }: PublicRequest): void {
+  if (!isLoopbackHost(host)) throw new ApiError('resource_not_found', 'There is no such endpoint.');
+}
+
+function answer({ contentType, body }: Document): PublicAnswer {
+  return { status: 200, contentType, body, headers: { ...DOCUMENT_HEADERS, ...PRIVATE } };
+}
+
+/** Never kept by a cache, never part of another page. */
+const PRIVATE = { 'Cache-Control': 'no-store', 'Cross-Origin-Resource-Policy': 'same-origin' };

@@ -1,0 +1,17 @@
+/** Whether a server that listens on this address is reached from its own machine alone. */
+export function isLoopbackAddress(host: string): boolean {
+  return LOOPBACK.test(host) || host === '::1';
+}
+
+/** Of a Host header: a page of another name that was pointed at this machine (DNS rebinding) sends that name. */
+export function isLoopbackHost(header: string | undefined): boolean {
+  return header !== undefined && LOOPBACK_HOST.test(header);
+}
+
+export function isLoopbackOrigin(origin: string): boolean {
+  return isLoopbackHost(/^https?:\/\/(.*)$/.exec(origin)?.[1]);
+}
+
+const NAMES = String.raw`(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3})`;
+const LOOPBACK = new RegExp(`^${NAMES}$`, 'i');
+const LOOPBACK_HOST = new RegExp(String.raw`^(?:${NAMES}|\[::1\])(?::\d{1,5})?$`, 'i');
