@@ -367,7 +367,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   });
   disposer.add('gateway', gateway, (it) => it.close());
   const { streams, broadcast } = gateway;
-  const repair = new Repair({ database, files: store, engine, streams, cursors, broadcast, log });
+  const repair = new Repair({ database, files: store, engine, streams, cursors, broadcast, metrics, log });
   disposer.add('repair', repair, (it) => it.close());
   await startAdminServer(config, log, metrics, engine, disposer);
 

@@ -143,6 +143,22 @@ export function createMetrics() {
       help: 'Numbers settled as no message',
       registers,
     }),
+    engineLostFrames: new Counter({
+      name: 'parley_engine_lost_frames_total',
+      help: 'Frames of other nodes that were lost on a link that stayed up',
+      registers,
+    }),
+    repairs: new Counter({
+      name: 'parley_repairs_total',
+      help: 'Repairs of streams from Postgres, by reason: frames (were lost), link (was away), silence (of another node)',
+      labelNames: ['reason'],
+      registers,
+    }),
+    repairedStreams: new Counter({
+      name: 'parley_repaired_streams_total',
+      help: 'Streams of conversations and actors that these repairs read',
+      registers,
+    }),
     engineHealthy: new Gauge({
       name: 'parley_engine_healthy',
       help: '1 while the link between nodes is proven, else 0',

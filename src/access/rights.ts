@@ -21,7 +21,7 @@ export class Rights {
   readonly #untold = new Set<string>();
   readonly #retry: Loop;
   #subscription: Subscription | undefined;
-  #forgetRecovery: (() => void) | undefined;
+  #unregister: (() => void) | undefined;
 
   /**
    * Listens from here on. A link that is lost at that moment, as a busy machine loses one while it starts, is waited
@@ -35,7 +35,8 @@ export class Rights {
       await rights.#retry.close();
       throw error;
     }
-    rights.#forgetRecovery = engine.onRecovered(() => {
+    rights.#unregister = engine.onMissed(({ channels }) => {
+      if (channels?.has(CHANNEL) === false) return;
       rights.#tell(EVERYTHING);
       rights.#retry.wake();
     });
@@ -92,7 +93,7 @@ export class Rights {
   }
 
   async close(): Promise<void> {
-    this.#forgetRecovery?.();
+    this.#unregister?.();
     this.#subscription?.unsubscribe();
     this.#listeners.clear();
     await this.#retry.close();

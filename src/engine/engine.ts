@@ -6,9 +6,9 @@ import type { Frame } from './frame.ts';
  * (test/engine/contract.ts).
  *
  * What callers may rely on:
- * - **Delivery.** A published frame reaches every listener of its channel on every node at most once
- *   while links are whole. What a broken link loses is lost: `onRecovered` says so, and whoever needs
- *   it reads Postgres.
+ * - **Delivery.** A published frame reaches every listener of its channel on every node at most once.
+ *   What is lost between nodes, on a link that breaks or on one that stays up, is reported by `onMissed`
+ *   and read from Postgres; `wholeMs` does not pass it before it is reported.
  * - **Local first.** Listeners on the publishing node are called synchronously, before `publish`
  *   returns its promise, whatever the state of the link. One exception keeps the order: a frame published
  *   from inside a listener of the same channel waits until the present one has reached every listener.
@@ -32,6 +32,12 @@ export interface Engine {
 
   /** True from the last proof of the link until a proof fails or is overdue. A MemoryEngine is always healthy. */
   readonly healthy: boolean;
+
+  /**
+   * Whatever any node published before this moment (`performance.now()` ms) has arrived here or was reported by
+   * `onMissed`.
+   */
+  readonly wholeMs: number;
 
   /**
    * Calls `listener` with every frame of `channel` until `unsubscribe`. Rejects with EngineUnavailableError
@@ -59,18 +65,35 @@ export interface Engine {
   tally(additions: readonly Addition[]): Promise<readonly Tally[]>;
 
   /**
-   * Called after the link was away and is proven again, with the time (`performance.now()` ms) it was
-   * last known whole: anything the broker took after it may not have arrived, so a reader of Postgres
-   * subtracts what lies between its commit and its publish. Every subscription is back by then, nothing
-   * published from now on is missed. Returns what unregisters.
+   * Calls `listener` when frames may not have arrived: after the link was away and is proven again, and when what
+   * other nodes announced did not arrive. Every subscription is back by then, nothing published from now on is
+   * missed unreported. Returns what unregisters.
    */
-  onRecovered(listener: (healthySinceMs: number) => void): () => void;
+  onMissed(listener: (missed: Missed) => void): () => void;
 
   /** Sends what was published before. Never rejects, also when the link is away; twice is once. */
   close(): Promise<void>;
 }
 
 export type FrameListener = (frame: Frame) => void;
+
+/** Frames that did not arrive, or may not have. */
+export interface Missed {
+  /**
+   * `link`: the link was away. `frames`: these frames were lost on a link that stayed up. `silence`: another node
+   * ended without a word, or too many of its announcements were lost.
+   */
+  readonly reason: 'link' | 'frames' | 'silence';
+  /** On which channels; undefined: on any. */
+  readonly channels: ReadonlySet<string> | undefined;
+  /** How many are known to be lost. */
+  readonly frames: number;
+  /**
+   * Everything published before it arrived (`performance.now()` ms). A reader of Postgres subtracts what lies
+   * between a commit and its publish.
+   */
+  readonly sinceMs: number;
+}
 
 export interface Subscription {
   /** Synchronously: the listener is not called again. */

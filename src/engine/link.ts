@@ -46,6 +46,11 @@ export class Link {
     return this.#healthy;
   }
 
+  /** When the last proof that came back was sent (`performance.now()`). */
+  get provenAtMs(): number {
+    return this.#provenAt;
+  }
+
   /** Makes the first proof and starts the others. Rejects when it fails. */
   async open(): Promise<void> {
     this.#provenAt = await this.#prove();

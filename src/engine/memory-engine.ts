@@ -23,6 +23,10 @@ export class MemoryEngine implements Engine {
     return !this.#closed;
   }
 
+  get wholeMs(): number {
+    return performance.now();
+  }
+
   async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
     this.#mustBeOpen();
     return this.#channels.add(channel, listener);
@@ -52,7 +56,7 @@ export class MemoryEngine implements Engine {
   }
 
   /** Never calls: there is no link to lose. */
-  onRecovered(): () => void {
+  onMissed(): () => void {
     return () => {};
   }
 

@@ -1,20 +1,28 @@
-import { TLSSocket } from 'node:tls';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import { nanoid } from 'nanoid';
+import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
+import { ANNOUNCE_EVERY_MS, decodeAnnouncement, encodeAnnouncement } from './announcement.ts';
+import { Arrivals } from './arrivals.ts';
 import { Channels } from './channels.ts';
+import { type Counter, Departures } from './departures.ts';
 import {
   type Addition,
   type Claim,
   type Engine,
   EngineUnavailableError,
   type FrameListener,
+  type Missed,
   type Subscription,
   type Tally,
 } from './engine.ts';
+import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
 import { decodeFrame, encodeFrame, type Frame } from './frame.ts';
 import { Link } from './link.ts';
+import { channelOf, redisName } from './partitions.ts';
+import { CONNECTION, end, LEAST_REDIS, requireVersion, reset } from './redis-connection.ts';
 import { describe, isSlowness, withoutArguments, withoutSecrets } from './redis-errors.ts';
+import { PUBLISH, RESERVE, TALLY } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface RedisEngineOptions {
@@ -28,14 +36,13 @@ export interface RedisEngineOptions {
 /**
  * The engine of many nodes, over one Redis: a connection for commands, one for subscriptions.
  *
- * Frames travel on `parley:ch:{<channel>}` as 12 bytes of node id and the encoded frame, counters are
- * `parley:seq:{<stream>}`: the braces keep each on one shard of a cluster.
+ * Frames travel in envelopes (envelope.ts), on channels that partitions.ts names. Each is counted, and every second
+ * the node announces its counters to all others: what was lost on the way is noticed there (arrivals.ts).
  */
 export class RedisEngine implements Engine {
   readonly nodeId = nanoid(NODE_ID_BYTES);
   /** Of the Redis, such as `7.0.15`; null where INFO is not permitted. */
   serverVersion: string | null = null;
-  readonly #prefix = Buffer.from(this.nodeId, 'latin1');
   readonly #proofChannel = `node:${this.nodeId}`;
   readonly #log: Logger;
   readonly #commands: Redis;
@@ -43,6 +50,13 @@ export class RedisEngine implements Engine {
   readonly #channels: Channels;
   readonly #subscriptions: Subscriptions;
   readonly #link: Link;
+  readonly #departures = new Departures(this.nodeId);
+  readonly #uncounted = new Sealer(this.nodeId, 0);
+  readonly #arrivals = new Arrivals({ onMissed: (missed) => this.#missed(missed) });
+  readonly #announcing: Loop;
+  readonly #missedListeners = new Set<(missed: Missed) => void>();
+  /** Up to when everything had arrived when a connection was lost; Infinity while none is. */
+  #wholeBeforeMs = Number.POSITIVE_INFINITY;
   #outbox: Outbox | undefined;
   #closing: Promise<void> | undefined;
   #lastError: Error | undefined;
@@ -85,14 +99,14 @@ export class RedisEngine implements Engine {
       this.#subscriptions.settle(channel).catch(() => {});
     });
     this.#subscriptions = new Subscriptions({
-      wanted: (channel) => channel === this.#proofChannel || this.#channels.has(channel),
-      allWanted: () => [this.#proofChannel, ...this.#channels.names()],
-      join: async (channels) => {
-        await this.#subscriber.ssubscribe(...channels.map(channelKey)).catch((error: unknown) => {
-          throw withoutArguments(error);
-        });
+      wanted: (channel) => this.#isOwn(channel) || this.#channels.has(channel),
+      allWanted: () => [this.#proofChannel, ANNOUNCEMENTS, ...this.#channels.names()],
+      join: (channels) => this.#join(channels),
+      joined: (channels, atUs) => this.#arrivals.joined(channels, atUs),
+      leave: (channels) => {
+        this.#arrivals.left(channels);
+        return this.#subscriber.sunsubscribe(...channels.map(channelName));
       },
-      leave: (channels) => this.#subscriber.sunsubscribe(...channels.map(channelKey)),
     });
     this.#link = new Link({
       connected: () => this.#commands.status === 'ready' && this.#subscriber.status === 'ready',
@@ -106,12 +120,30 @@ export class RedisEngine implements Engine {
     });
     this.#watch(this.#commands);
     this.#watch(this.#subscriber);
-    this.#subscriber.on('close', () => this.#subscriptions.forget());
-    this.#subscriber.on('smessageBuffer', (key: Buffer, message: Buffer) => this.#receive(key, message));
+    this.#subscriber.on('close', () => this.#forget());
+    this.#subscriber.on('smessageBuffer', (name: Buffer, message: Buffer) => this.#receive(name, message));
+    this.#link.onRecovered((healthySinceMs) => {
+      const sinceMs = Math.min(healthySinceMs, this.#wholeBeforeMs);
+      this.#wholeBeforeMs = Number.POSITIVE_INFINITY;
+      this.#missed({ reason: 'link', frames: 0, channels: undefined, sinceMs });
+    });
+    this.#announcing = new Loop({
+      intervalMs: ANNOUNCE_EVERY_MS,
+      run: async () => {
+        if (!this.healthy) return;
+        this.#arrivals.round();
+        this.#announce();
+      },
+      onError: (error) => log.error({ err: error }, 'announcing frames failed'),
+    });
   }
 
   get healthy(): boolean {
     return this.#link.healthy;
+  }
+
+  get wholeMs(): number {
+    return Math.min(this.#link.provenAtMs, this.#arrivals.wholeMs, this.#wholeBeforeMs);
   }
 
   async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
@@ -130,7 +162,8 @@ export class RedisEngine implements Engine {
   publish(channel: string, frame: Frame): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(new EngineUnavailableError('closed'));
     // Into the outbox first: what a listener publishes in answer must not overtake it.
-    const sent = this.#enqueue(channelKey(channel), Buffer.concat([this.#prefix, encodeFrame(frame)]));
+    const counter = this.#departures.counter(channel);
+    const sent = this.#enqueue(counter.name, counter.seal(encodeFrame(frame)), counter);
     this.#channels.deliver(channel, frame);
     return sent;
   }
@@ -160,8 +193,10 @@ export class RedisEngine implements Engine {
     }
   }
 
-  onRecovered(listener: (healthySinceMs: number) => void): () => void {
-    return this.#link.onRecovered(listener);
+  onMissed(listener: (missed: Missed) => void): () => void {
+    const entry = (missed: Missed) => listener(missed);
+    this.#missedListeners.add(entry);
+    return () => this.#missedListeners.delete(entry);
   }
 
   close(): Promise<void> {
@@ -171,28 +206,22 @@ export class RedisEngine implements Engine {
 
   async #open(): Promise<void> {
     await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
-    await this.#requireVersion();
+    this.serverVersion = await requireVersion(this.#commands);
     await this.#link.open();
-  }
-
-  /** An older Redis has no sharded publish/subscribe, and would refuse every frame. */
-  async #requireVersion(): Promise<void> {
-    const info = await this.#commands.info('server').catch((error: Error) => {
-      if (error.message.includes('NOPERM')) return '';
-      throw error;
-    });
-    this.serverVersion = /^redis_version:(\S+)/m.exec(info)?.[1] ?? null;
-    if (this.serverVersion === null || Number.parseInt(this.serverVersion, 10) >= LEAST_REDIS) return;
-    throw new Error(`it is version ${this.serverVersion}, and Parley needs ${LEAST_REDIS} or newer`);
+    this.#announce();
   }
 
   async #close(): Promise<void> {
+    await this.#announcing.close();
+    if (this.healthy) this.#announce({ isLast: true });
     // What was published before is still sent; a Redis that hangs is waited for no longer than a command.
     await this.#outbox?.sent.catch(() => {});
     if (this.#commands.status === 'ready') await this.#commands.ping().catch(() => {});
     const linkClosed = this.#link.close();
     await Promise.all([end(this.#commands), end(this.#subscriber)]);
     await linkClosed;
+    this.#missedListeners.clear();
+    this.#arrivals.forget();
     this.#channels.clear();
   }
 
@@ -211,68 +240,110 @@ export class RedisEngine implements Engine {
     });
   }
 
-  /** All frames of one tick leave in one write; the promise is shared by them. */
-  #enqueue(key: string, message: Buffer): Promise<void> {
+  /** All frames of one tick leave in one write; the promise is shared by them. `counter`: has numbered the message. */
+  #enqueue(name: string, message: Buffer, counter?: Counter): Promise<void> {
     if (this.#outbox === undefined) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      this.#outbox = { keys: [], messages: [], sent: promise };
+      this.#outbox = { departing: [], sent: promise };
       process.nextTick(() => this.#flush().then(resolve, reject));
     }
     const outbox = this.#outbox;
-    outbox.keys.push(key);
-    outbox.messages.push(message);
+    outbox.departing.push({ name, message, counter, number: counter?.given ?? 0 });
     return outbox.sent;
   }
 
   async #flush(): Promise<void> {
-    const { keys, messages } = this.#outbox!;
+    const { departing } = this.#outbox!;
     this.#outbox = undefined;
-    const answers: Promise<unknown>[] = [];
-    for (let start = 0; start < keys.length; start += MOST_PER_SCRIPT) {
-      const some = keys.slice(start, start + MOST_PER_SCRIPT);
-      answers.push(
-        this.#commands.eval(PUBLISH, some.length, ...some, ...messages.slice(start, start + MOST_PER_SCRIPT)),
-      );
+    const sent: Promise<void>[] = [];
+    for (let start = 0; start < departing.length; start += MOST_PER_SCRIPT) {
+      sent.push(this.#send(departing.slice(start, start + MOST_PER_SCRIPT)));
     }
     try {
-      await Promise.all(answers);
+      await Promise.all(sent);
     } catch (error) {
       throw this.#unavailable(error);
     }
   }
 
+  async #send(departing: readonly Departing[]): Promise<void> {
+    const names = departing.map(({ name }) => name);
+    const messages = departing.map(({ message }) => message);
+    const time = await this.#commands.eval(PUBLISH, names.length, ...names, ...messages);
+    const atUs = microseconds(time as [string, string]);
+    for (const { counter, number } of departing) {
+      if (counter !== undefined) this.#departures.taken(counter, number, atUs);
+    }
+  }
+
+  #announce(options: { isLast?: boolean } = {}): void {
+    const announcement = encodeAnnouncement(this.#departures.announce(options));
+    // The next one covers it.
+    this.#enqueue(channelName(ANNOUNCEMENTS), this.#uncounted.seal(0, announcement)).catch(() => {});
+  }
+
+  /** Resolves with a moment behind the subscription, in microseconds of Redis's clock. */
+  async #join(channels: readonly string[]): Promise<number> {
+    this.#arrivals.joining(channels);
+    try {
+      await this.#subscriber.ssubscribe(...channels.map(channelName));
+      return microseconds(await this.#commands.time());
+    } catch (error) {
+      throw withoutArguments(error);
+    }
+  }
+
+  #forget(): void {
+    this.#wholeBeforeMs = this.wholeMs;
+    this.#subscriptions.forget();
+    this.#arrivals.forget();
+  }
+
+  #missed(missed: Missed): void {
+    if (missed.reason !== 'link') this.#log.warn(describeMissed(missed), 'frames of other nodes were lost');
+    for (const listener of [...this.#missedListeners]) listener(missed);
+  }
+
+  #isOwn(channel: string): boolean {
+    return channel === this.#proofChannel || channel === ANNOUNCEMENTS;
+  }
+
   async #reserve(claims: readonly Claim[]): Promise<(number | null)[]> {
-    const keys = claims.map((claim) => `parley:seq:{${claim.stream}}`);
+    const keys = claims.map(({ stream }) => redisName('seq', stream));
     const amounts = claims.flatMap((claim) => [claim.count, claim.floor ?? '']);
     return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
   }
 
   async #tally(additions: readonly Addition[]): Promise<[total: number, leftMs: number][]> {
-    const keys = additions.map(({ key }) => `parley:tally:{${key}}`);
+    const keys = additions.map(({ key }) => redisName('tally', key));
     const amounts = additions.flatMap(({ by, windowMs }) => [by, Math.ceil(windowMs)]);
     return (await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts)) as [number, number][];
   }
 
   #sendProof(proof: string): void {
     // A failure needs no handling: the proof stays out, which is what the link watches.
-    this.#commands.spublish(channelKey(this.#proofChannel), `${this.nodeId}${proof}`).catch(() => {});
+    this.#commands
+      .spublish(channelName(this.#proofChannel), this.#uncounted.seal(0, Buffer.from(proof)))
+      .catch(() => {});
   }
 
-  #receive(key: Buffer, message: Buffer): void {
-    const channel = key.toString('utf8', CHANNEL_PREFIX.length, key.length - 1);
-    if (message.toString('latin1', 0, NODE_ID_BYTES) === this.nodeId) {
-      // An own frame was delivered when it was published.
-      if (channel === this.#proofChannel) this.#link.arrived(message.toString('latin1', NODE_ID_BYTES));
-      return;
-    }
-    let frame: Frame;
+  #receive(name: Buffer, message: Buffer): void {
+    const channel = channelOf(name);
     try {
-      frame = decodeFrame(message.subarray(NODE_ID_BYTES));
+      const { publisherId, incarnation, number, content } = openEnvelope(message);
+      if (publisherId === this.nodeId) {
+        // An own frame was delivered when it was published.
+        if (channel === this.#proofChannel) this.#link.arrived(content.toString('latin1'));
+      } else if (channel === ANNOUNCEMENTS) {
+        this.#arrivals.announcement(publisherId, decodeAnnouncement(content));
+      } else {
+        const frame = decodeFrame(content);
+        this.#arrivals.frame(publisherId, channel, incarnation, number);
+        this.#channels.deliver(channel, frame);
+      }
     } catch (error) {
       this.#dropped(channel, error);
-      return;
     }
-    this.#channels.deliver(channel, frame);
   }
 
   /** Says so at most once in ten seconds: whoever publishes one such frame publishes many. */
@@ -295,105 +366,33 @@ export class RedisEngine implements Engine {
 }
 
 interface Outbox {
-  readonly keys: string[];
-  readonly messages: Buffer[];
+  readonly departing: Departing[];
   readonly sent: Promise<void>;
 }
 
-/** Oldest Redis that has what is used here, by its major version. */
-const LEAST_REDIS = 7;
-const NODE_ID_BYTES = 12;
-const PATIENCE_MS = 10_000;
+interface Departing {
+  readonly name: string;
+  readonly message: Buffer;
+  readonly counter: Counter | undefined;
+  readonly number: number;
+}
 
-/** No call waits for more than 500 ms, and none is kept for a connection that may come. */
-const CONNECTION = {
-  lazyConnect: true,
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 0,
-  commandTimeout: 500,
-  connectTimeout: 500,
-  disconnectTimeout: 50,
-  // A Redis that starts is asked again this often at most, whatever it says about how long it will load.
-  maxLoadingRetryTime: 250,
-  retryStrategy: (attempt: number) => Math.min(attempt * 50, 250),
-  // A frame sent again after newer ones would break the order.
-  autoResendUnfulfilledCommands: false,
-  // ioredis does not wait for the answers, and dies of an unhandled rejection when one times out: Subscriptions does it.
-  autoResubscribe: false,
-} satisfies RedisOptions;
+/** The channel that every node follows. */
+const ANNOUNCEMENTS = 'nodes';
+const PATIENCE_MS = 10_000;
 
 /** 256 frames keep Redis busy for about half a millisecond; others wait that long. */
 const MOST_PER_SCRIPT = 256;
 
-/**
- * A script, not a pipeline: ioredis spends 12 µs on every command, this 2 µs on every frame (measured,
- * 64 frames of 450 bytes). Sent whole each time, because EVALSHA after a SCRIPT FLUSH has to be sent
- * again, behind frames that came later.
- */
-const PUBLISH = `for i = 1, #KEYS do redis.call('SPUBLISH', KEYS[i], ARGV[i]) end`;
-
-/** KEYS: windows. ARGV: addition and length of each. Returns the total of each and the milliseconds it has left. */
-const TALLY = `
-local tallies = {}
-for i = 1, #KEYS do
-  local total = redis.call('INCRBY', KEYS[i], ARGV[2 * i - 1])
-  local left = redis.call('PTTL', KEYS[i])
-  if left < 0 then
-    left = tonumber(ARGV[2 * i])
-    redis.call('PEXPIRE', KEYS[i], left)
-  end
-  tallies[i] = { total, left }
-end
-return tallies`;
-
-/**
- * KEYS: counters. ARGV: count and floor ('' for none) of each. Returns the first number of each, or nil.
- * Numbers stay exact: below 2^53 they are, and what a counter holds beyond it, or what is not a whole
- * number at all, was put there by hand and counts as absent.
- */
-const RESERVE = `
-local first = {}
-for i = 1, #KEYS do
-  local count, floor = ARGV[2 * i - 1], ARGV[2 * i]
-  local held = redis.pcall('GET', KEYS[i])
-  local number = type(held) == 'string' and (held == '0' or string.find(held, '^[1-9]%d*$')) and tonumber(held)
-  if number and number + count > 9007199254740991 then number = false end
-  if not number and floor == '' then
-    if held then redis.call('DEL', KEYS[i]) end
-    first[i] = false
-  else
-    if not number or (floor ~= '' and number < tonumber(floor)) then redis.call('SET', KEYS[i], floor) end
-    first[i] = redis.call('INCRBY', KEYS[i], count) - count + 1
-  end
-end
-return first`;
-
-const CHANNEL_PREFIX = 'parley:ch:{';
-
-function channelKey(channel: string): string {
-  return `${CHANNEL_PREFIX}${channel}}`;
+function channelName(channel: string): string {
+  return redisName('ch', channel);
 }
 
-/**
- * Drops a connection at once; ioredis makes a new one. A reset where the transport has one: after a
- * plain close the kernel would still deliver what it holds, behind frames sent over the new connection.
- */
-function reset(connection: Redis): void {
-  const { stream } = connection;
-  // TLS has none, a Unix socket has no address, and one that is still connecting has sent nothing. While an end is
-  // under way libuv refuses one, and no `close` would follow.
-  const isEnding = stream.writableEnded && !stream.writableFinished;
-  if (stream instanceof TLSSocket || stream.remoteAddress === undefined || isEnding) stream.destroy();
-  else stream.resetAndDestroy();
+/** Of what TIME returns: seconds, and microseconds of the present one. */
+function microseconds([seconds, rest]: readonly (string | number)[]): number {
+  return Number(seconds) * 1_000_000 + Number(rest);
 }
 
-/** Resolves when the connection is closed for good. */
-function end(connection: Redis): Promise<void> {
-  return new Promise((resolve) => {
-    // Between attempts there is no connection whose end could be waited for.
-    const idle = connection.status === 'reconnecting' || connection.status === 'end';
-    connection.once('end', resolve);
-    connection.disconnect();
-    if (idle) resolve();
-  });
+function describeMissed({ reason, frames, channels }: Missed): object {
+  return { reason, frames, channels: channels === undefined ? 'all' : [...channels].slice(0, 10) };
 }

@@ -6,9 +6,11 @@ export interface SubscriptionsOptions {
   readonly wanted: (channel: string) => boolean;
   /** Every channel somebody listens to now. */
   readonly allWanted: () => Iterable<string>;
-  /** Resolves when the broker has confirmed all of them. */
-  readonly join: (channels: string[]) => Promise<unknown>;
-  readonly leave: (channels: string[]) => Promise<unknown>;
+  /** Resolves when the broker has confirmed all of them, with a moment of its clock from which on they are. */
+  readonly join: (channels: readonly string[]) => Promise<number>;
+  /** They are confirmed, on a connection that still stands. */
+  readonly joined: (channels: readonly string[], atUs: number) => void;
+  readonly leave: (channels: readonly string[]) => Promise<unknown>;
 }
 
 /**
@@ -121,8 +123,10 @@ export class Subscriptions {
     for (const channel of leave) this.#told.delete(channel);
     // Nobody waits for it: it was sent, and will be done, or the connection is gone.
     if (leave.length > 0) this.#options.leave(leave).catch(() => {});
-    if (join.length > 0) await this.#options.join(join);
+    if (join.length === 0) return;
+    const atUs = await this.#options.join(join);
     if (connection !== this.#connection) throw new Error('the connection was lost meanwhile');
     for (const channel of join) this.#told.set(channel, 'confirmed');
+    this.#options.joined(join, atUs);
   }
 }

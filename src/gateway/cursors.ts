@@ -32,6 +32,8 @@ export class Cursors {
   readonly #loop: Loop;
   /** Oldest first: one older than the margin, and all that are younger. */
   #samples: Sample[] = [];
+  /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
+  readonly #holds = new Set<{ readonly atMs: number }>();
   #current: string | undefined;
   #databaseId = '';
   #secret = '';
@@ -61,8 +63,8 @@ export class Cursors {
   }
 
   /**
-   * For `ready` and heartbeats: opaque, and safe to resume from on any node. Of this node's last ten
-   * seconds, and none newer than the last proof of its link.
+   * For `ready` and heartbeats: opaque, and safe to resume from on any node. At least ten seconds older than the
+   * moment up to which everything has arrived at this node.
    */
   current(): string {
     this.#current ??= this.#write(this.#samples[0]!);
@@ -91,6 +93,16 @@ export class Cursors {
     return (safe.at(-1) ?? this.#samples[0]!).xid;
   }
 
+  /**
+   * What changed from that moment on (`performance.now()`) may not have been delivered here: the cursor stays in
+   * front of it until the returned function is called.
+   */
+  hold(atMs: number): () => void {
+    const hold = { atMs };
+    this.#holds.add(hold);
+    return () => this.#holds.delete(hold);
+  }
+
   close(): Promise<void> {
     return this.#loop.close();
   }
@@ -106,15 +118,15 @@ export class Cursors {
   }
 
   async #sample(): Promise<void> {
-    // While the link is in doubt the samples stay: the cursor handed out grows no newer, and repair
-    // finds one from before.
+    // While the link is in doubt a sample is of no use before it is old.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
     const takenAtMs = performance.now();
     const [row] = await this.#database.query<{ xid: string; time: string; database_id: string }>(
       READ_SNAPSHOT,
     );
     this.#databaseId = row!.database_id;
-    const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= takenAtMs - MARGIN_MS);
+    const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
+    const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= wholeMs - MARGIN_MS);
     this.#samples = [...this.#samples.slice(Math.max(aged, 0)), { takenAtMs, ...row! }];
     this.#current = undefined;
   }

@@ -93,7 +93,7 @@ export class Gateway {
       resume,
       heldCursors,
     });
-    this.#unregister = options.engine.onRecovered(() => streams.askWriters());
+    this.#unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
     this.streams = streams;
     this.broadcast = fanout.broadcast;
     this.#heartbeats = heartbeats;

@@ -1,9 +1,10 @@
 import type { Downloads } from '../attachments/storage.ts';
 import type { Database } from '../db/database.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, Missed } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { READ_HEADS } from '../messages/insert-messages.ts';
+import type { Metrics } from '../metrics.ts';
 import { readChanges } from './changes.ts';
 import type { ConversationStream } from './conversation-stream.ts';
 import type { Cursors } from './cursors.ts';
@@ -17,6 +18,7 @@ export interface RepairOptions {
   readonly streams: Streams;
   readonly cursors: Cursors;
   readonly broadcast: Broadcast;
+  readonly metrics: Metrics;
   readonly log: Logger;
 }
 
@@ -24,16 +26,15 @@ export interface RepairOptions {
 const CHUNK = 500;
 
 /**
- * What a broken link lost, this node's readers get from Postgres, in place (design.md section 6): for
- * every stream that is open here, the messages by number and whatever else changed since the link was
- * last known whole. Tried again until a round has gone through.
+ * What was lost between nodes, this node's readers get from Postgres, in place: for every stream concerned that is
+ * open here, the messages by number and whatever else changed since the last moment at which nothing was missing.
+ * Tried again until a round has gone through; no cursor passes the loss until then.
  */
 export class Repair {
   readonly #options: RepairOptions;
   readonly #loop: Loop;
   readonly #unregister: () => void;
-  /** The transaction from which on something may be missing; undefined while nothing is. */
-  #since: string | undefined;
+  #due: Loss[] = [];
 
   constructor(options: RepairOptions) {
     this.#options = options;
@@ -42,10 +43,7 @@ export class Repair {
       run: () => this.#repair(),
       onError: (error) => options.log.warn({ err: error }, 'repair failed, trying again'),
     });
-    this.#unregister = options.engine.onRecovered((healthySinceMs) => {
-      this.#since ??= options.cursors.xidBefore(healthySinceMs);
-      this.#loop.wake();
-    });
+    this.#unregister = options.engine.onMissed((missed) => this.#missed(missed));
   }
 
   close(): Promise<void> {
@@ -53,26 +51,43 @@ export class Repair {
     return this.#loop.close();
   }
 
-  async #repair(): Promise<void> {
-    const since = this.#since;
-    if (since === undefined) return;
-    // Taken before the work: a link that breaks and returns meanwhile asks for a round of its own.
-    this.#since = undefined;
-    try {
-      await this.#repairSince(since);
-    } catch (error) {
-      this.#since = since;
-      throw error;
-    }
-    this.#options.log.info('repaired the streams of this node');
+  #missed({ reason, frames, channels, sinceMs }: Missed): void {
+    const { cursors, metrics } = this.#options;
+    metrics.engineLostFrames.inc(frames);
+    metrics.repairs.inc({ reason });
+    this.#due.push({ channels, since: cursors.xidBefore(sinceMs), release: cursors.hold(sinceMs) });
+    this.#loop.wake();
   }
 
-  async #repairSince(since: string): Promise<void> {
-    for (const streams of chunks([...this.#options.streams.open()]))
-      await this.#repairStreams(streams, since);
-    for (const actorIds of chunks([...this.#options.streams.feeds()])) {
-      await this.#repairFeeds(actorIds, since);
+  async #repair(): Promise<void> {
+    // Taken before the work: what is lost meanwhile asks for a round of its own.
+    const losses = this.#due;
+    if (losses.length === 0) return;
+    this.#due = [];
+    try {
+      await this.#repairAll(losses);
+    } catch (error) {
+      this.#due = [...losses, ...this.#due];
+      throw error;
     }
+    for (const { release } of losses) release();
+  }
+
+  async #repairAll(losses: readonly Loss[]): Promise<void> {
+    const { streams, metrics, log } = this.#options;
+    const since = losses.map((loss) => loss.since).reduce(earlier);
+    const channels = losses.some((loss) => loss.channels === undefined)
+      ? undefined
+      : new Set(losses.flatMap((loss) => [...loss.channels!]));
+    const conversations = await streams.open(channels);
+    const actorIds = streams.feeds(channels);
+    for (const some of chunks(conversations)) await this.#repairStreams(some, since);
+    for (const some of chunks(actorIds)) await this.#repairFeeds(some, since);
+    metrics.repairedStreams.inc(conversations.length + actorIds.length);
+    log.info(
+      { conversations: conversations.length, actors: actorIds.length },
+      'repaired streams of this node',
+    );
   }
 
   async #repairStreams(streams: readonly ConversationStream[], since: string): Promise<void> {
@@ -92,6 +107,18 @@ export class Repair {
     const { frames } = await readChanges(this.#options, { conversationIds: [], actorIds }, since);
     for (const frame of [...frames.values()].flat()) broadcast('durable', frame);
   }
+}
+
+/** On these channels, or on any, since that transaction. */
+interface Loss {
+  readonly channels: ReadonlySet<string> | undefined;
+  readonly since: string;
+  readonly release: () => void;
+}
+
+/** The lower of two xid8 in decimal. */
+function earlier(one: string, other: string): string {
+  return BigInt(one) < BigInt(other) ? one : other;
 }
 
 function* chunks<T>(items: readonly T[]): Iterable<readonly T[]> {

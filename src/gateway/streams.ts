@@ -10,6 +10,7 @@ import type { Standing, Timeline } from '../messages/timeline.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { ConversationStream, type Moved, type StreamContext } from './conversation-stream.ts';
+import { Feed } from './feed.ts';
 import { LiveTexts } from './live-texts.ts';
 import type { Presence } from './presence.ts';
 import { type Audience, type Broadcast, type Reader, topics } from './reader.ts';
@@ -64,9 +65,13 @@ export class Streams {
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks));
   }
 
-  /** The conversation streams that are open, for repair. */
-  *open(): Iterable<ConversationStream> {
-    for (const { stream } of this.#conversations.values()) if (stream !== undefined) yield stream;
+  /**
+   * The conversation streams that are open, for repair: those named, or all. One that is being opened is waited for,
+   * since it may have read Postgres before what was lost.
+   */
+  async open(ids: Iterable<string> = this.#conversations.keys()): Promise<ConversationStream[]> {
+    const opening = [...ids].map((id) => this.#conversations.get(id)?.ready.catch(() => undefined));
+    return (await Promise.all(opening)).filter((stream) => stream !== undefined);
   }
 
   /** The head of a conversation that moved last for an audience; undefined where nobody here listens to it. */
@@ -74,9 +79,9 @@ export class Streams {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
 
-  /** The actors whose feeds are open, for repair. */
-  feeds(): Iterable<string> {
-    return this.#feeds.keys();
+  /** The actors whose feeds are open, for repair: of those named, or all. */
+  feeds(ids: Iterable<string> = this.#feeds.keys()): string[] {
+    return [...ids].filter((id) => this.#feeds.has(id));
   }
 
   /**
@@ -138,9 +143,22 @@ export class Streams {
     return open !== undefined;
   }
 
-  /** Has who writes anything that is read here say how far it is: the link between nodes was broken. */
-  askWriters(): void {
-    for (const open of this.#conversations.values()) open.askWriters();
+  /**
+   * Frames that Postgres does not have were lost, on these channels or on any: the nodes that write texts which are
+   * read here are asked how far they are. Who is present in all conversations is repeated soon, in single ones it is
+   * asked for.
+   */
+  askOthers(channels: Iterable<string> | undefined): void {
+    if (channels === undefined) {
+      for (const open of this.#conversations.values()) open.askWriters();
+      return;
+    }
+    for (const id of channels) {
+      const open = this.#conversations.get(id);
+      if (open === undefined) continue;
+      open.askWriters();
+      this.#options.presence.opened(id);
+    }
   }
 
   /** The actor's own feed. Listening when it resolves; throws like `join`. */
@@ -273,7 +291,7 @@ class OpenStream {
     return this.#texts;
   }
 
-  /** The link between nodes was broken: what is being written may have gaps here. */
+  /** What is being written may have gaps here. */
   askWriters(): void {
     this.#texts?.askAll();
   }
@@ -348,29 +366,6 @@ class OpenStream {
       default:
         return frame.kind === FRAME_KINDS.ask;
     }
-  }
-}
-
-/** An actor's own events: no numbers, put on the topic as they come. */
-class Feed {
-  readonly readers = new Set<Reader>();
-  readonly ready: Promise<Subscription>;
-  #closed = false;
-
-  constructor(actorId: string, engine: Engine, broadcast: Broadcast) {
-    this.ready = engine.subscribe(actorId, (frame) => broadcast('durable', frame));
-    this.ready.then(
-      (subscription) => this.#closed && subscription.unsubscribe(),
-      () => {},
-    );
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.ready.then(
-      (subscription) => subscription.unsubscribe(),
-      () => {},
-    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { redisName } from '../../src/engine/partitions.ts';
 import { type Cluster, checkCluster, Load, startCluster } from '../support/cluster.ts';
 import type { Listener } from '../support/node.ts';
 import { Random } from '../support/random.ts';
@@ -74,7 +75,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   flushall: ({ redis }) => redis.flushall(),
   async rewound({ redis, conversationId }, random) {
     const client = new Redis(redis.url);
-    await client.set(`parley:seq:{${conversationId}}`, random.below(100));
+    await client.set(redisName('seq', conversationId), random.below(100));
     client.disconnect();
   },
   async restarted({ redis }) {

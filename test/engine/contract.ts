@@ -1,7 +1,13 @@
 /** What every engine must do (src/engine/engine.ts), run against each of them. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Engine, EngineUnavailableError, type Subscription } from '../../src/engine/engine.ts';
+import {
+  type Engine,
+  EngineUnavailableError,
+  type Missed,
+  type Subscription,
+} from '../../src/engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../../src/engine/frame.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
@@ -19,6 +25,7 @@ export function engineContract(t: Test, connect: ConnectNodes): void {
   t.test('subscriptions', (t) => subscriptionsContract(t, connect));
   t.test('counters', (t) => countersContract(t, connect));
   t.test('tallies', (t) => talliesContract(t, connect));
+  t.test('losses', (t) => lossesContract(t, connect));
   t.test('closing', (t) => closingContract(t, connect));
 }
 
@@ -369,6 +376,36 @@ async function countersContract(t: Test, connect: ConnectNodes): Promise<void> {
       Array.from({ length: total }, (_, index) => index + 1),
     );
   });
+}
+
+/** Of a link that loses nothing; what is lost is in redis-engine.test.ts and arrivals.test.ts. */
+async function lossesContract(t: Test, connect: ConnectNodes): Promise<void> {
+  const { a, b } = await connect(t);
+  const missed: Missed[] = [];
+  for (const node of [a, b]) node.onMissed((it) => missed.push(it));
+  const channels = Array.from({ length: 50 }, newChannel);
+  let isOver = false;
+  let sequence = 0;
+  const publishing = (async () => {
+    while (!isOver) {
+      const channel = channels[sequence++ % channels.length]!;
+      await Promise.all([a, b].map((node) => node.publish(channel, makeFrame(sequence))));
+      await pause(1);
+    }
+  })();
+  const startedAtMs = performance.now();
+  // Behind four announcements of either.
+  while (a.wholeMs < startedAtMs + 4_000 || b.wholeMs < startedAtMs + 4_000) {
+    const subscriptions = await Promise.all(
+      channels.map((channel, index) => (index % 2 === 0 ? a : b).subscribe(channel, () => {})),
+    );
+    for (const subscription of subscriptions) subscription.unsubscribe();
+    await pause(1);
+  }
+  isOver = true;
+  await publishing;
+  t.same(missed, [], 'none, whoever came and went meanwhile');
+  t.ok(a.wholeMs <= performance.now() && b.wholeMs <= performance.now());
 }
 
 async function closingContract(t: Test, connect: ConnectNodes): Promise<void> {

@@ -2,7 +2,9 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { type Engine, EngineUnavailableError } from '../../src/engine/engine.ts';
+import { Sealer } from '../../src/engine/envelope.ts';
 import { encodeFrame } from '../../src/engine/frame.ts';
+import { redisName } from '../../src/engine/partitions.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { startRedis, testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -43,7 +45,7 @@ t.test('what is published by hand does no harm', async (t) => {
   const garbage = ['', 'x', 'twelve bytes', 'much more than twelve bytes, but no frame', '\0'.repeat(60)];
   for (const message of garbage) await redis.spublish(key(channel), message);
   for (const message of garbage) await redis.spublish(key(`node:${a.nodeId}`), message);
-  await redis.spublish(key(channel), Buffer.concat([Buffer.from('another-node'), encodeFrame(makeFrame(7))]));
+  await redis.spublish(key(channel), new Sealer('another-node', 1).seal(1, encodeFrame(makeFrame(7))));
   await b.publish(channel, makeFrame(8));
   await until(() => received.length === 2, { what: 'the frames after the garbage' });
   t.same(received, [7, 8]);
@@ -129,14 +131,14 @@ t.test('a restart is noticed, and nothing published after the recovery is lost',
   // Connected again before the nodes are.
   const redis = await connectRaw(t, server.url, { retryStrategy: () => 5 });
   let heldAtRecovery: Promise<Set<string>> | undefined;
-  a.onRecovered((healthySinceMs) => {
+  a.onMissed(({ sinceMs: healthySinceMs }) => {
     recoveries.push({ at: performance.now(), healthySinceMs });
     heldAtRecovery = redis.call('PUBSUB', 'SHARDCHANNELS').then((keys) => new Set(keys as string[]));
   });
   let recoveredB = 0;
-  b.onRecovered(() => recoveredB++);
+  b.onMissed(() => recoveredB++);
   let unregisteredCalls = 0;
-  a.onRecovered(() => unregisteredCalls++)();
+  a.onMissed(() => unregisteredCalls++)();
 
   // The other node publishes all the time.
   const acknowledged: { sequence: number; publishedAt: number }[] = [];
@@ -205,7 +207,7 @@ t.test('a kill -9 in the middle of it all keeps the order', async (t) => {
   let failed = 0;
   let sequence = 0;
   let recovered = false;
-  b.onRecovered(() => {
+  b.onMissed(() => {
     recovered = true;
   });
   const publishUntil = async (done: () => boolean): Promise<void> => {
@@ -241,7 +243,7 @@ t.test('a Redis that hangs is noticed, and taken up again when it goes on', asyn
   await b.subscribe(channel, ({ sequence }) => received.push(sequence));
   let recoveries = 0;
   let healthySinceMs = 0;
-  b.onRecovered((since) => {
+  b.onMissed(({ sinceMs: since }) => {
     recoveries++;
     healthySinceMs = since;
   });
@@ -285,7 +287,7 @@ t.test('a lost connection is an outage, however short', async (t) => {
   await a.subscribe(channel, () => {});
   for (const type of ['pubsub', 'normal']) {
     const recoveries: number[] = [];
-    const unregister = a.onRecovered((healthySinceMs) => recoveries.push(healthySinceMs));
+    const unregister = a.onMissed(({ sinceMs }) => recoveries.push(sinceMs));
     await redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
     const killedAt = performance.now();
     await until(() => recoveries.length > 0, { what: `recovery from KILL TYPE ${type}` });
@@ -383,9 +385,9 @@ async function connectRaw(
 }
 
 function key(channel: string): string {
-  return `parley:ch:{${channel}}`;
+  return redisName('ch', channel);
 }
 
 function counter(stream: string): string {
-  return `parley:seq:{${stream}}`;
+  return redisName('seq', stream);
 }

@@ -22,7 +22,7 @@ t.test(
     const received: number[] = [];
     await behind.subscribe(channel, ({ sequence }) => received.push(sequence));
     const recoveries: number[] = [];
-    behind.onRecovered((healthySinceMs) => recoveries.push(healthySinceMs));
+    behind.onMissed(({ sinceMs }) => recoveries.push(sinceMs));
 
     await other.publish(channel, makeFrame(1));
     await until(() => received.length === 1, { what: 'the first frame' });

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
+import { redisName } from '../../src/engine/partitions.ts';
 import { delivery } from '../campaigns/delivery.ts';
 import { checkCluster, Load, onFreshGroup, startCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -20,9 +21,9 @@ t.test('FLUSHALL and a counter rewound by hand under load: no number twice, no e
   await grown(50);
   await redis.flushall();
   await grown(50);
-  await client.set(`parley:seq:{${conversationId}}`, '3');
+  await client.set(redisName('seq', conversationId), '3');
   await grown(50);
-  await client.set(`parley:seq:{${conversationId}}`, 'not a number');
+  await client.set(redisName('seq', conversationId), 'not a number');
   await grown(50);
   await Promise.all(loads.map((load) => load.stop()));
 

@@ -401,7 +401,9 @@ t.test('sockets that close in the middle of anything leave nothing behind', asyn
     else client.close();
   }
   await Promise.all(clients.map((client) => client.closes()));
-  await until(() => [...ground.gateway.streams.open()].length === 0, { what: 'streams to be closed' });
+  await until(async () => (await ground.gateway.streams.open()).length === 0, {
+    what: 'streams to be closed',
+  });
   await until(() => [...ground.gateway.streams.feeds()].length === 0, { what: 'feeds to be closed' });
   t.equal((await ground.metrics.socketsOpen.get()).values[0]?.value, 0);
 });

@@ -190,7 +190,7 @@ t.test('a stream that nobody reads any more is closed', async (t) => {
   node.streams.leave(ground.conversationId, reader);
   await send();
   t.same(reader.created(), []);
-  t.equal([...node.streams.open()].length, 0);
+  t.equal((await node.streams.open()).length, 0);
 });
 
 t.test('leaving during the replay ends it', async (t) => {

@@ -26,8 +26,8 @@ export interface Faults {
   dropRate: number;
   /**
    * In front of Redis alone: how long one pushed message (`message`, `smessage`) is held while those
-   * behind it pass, in milliseconds; 0: not at all. Undefined when a connection opens: that one is not
-   * looked into.
+   * behind it pass, in milliseconds; 0: not at all; Infinity: it is left out, and the connection stays up.
+   * Undefined when a connection opens: that one is not looked into.
    */
   holdMs: ((pushed: Pushed, random: Random) => number) | undefined;
 }
@@ -38,8 +38,8 @@ export interface Faults {
  */
 export class FaultProxy {
   readonly faults: Faults;
-  /** Connections that were cut, fell silent, and messages that were overtaken. */
-  readonly counts = { cut: 0, dropped: 0, held: 0 };
+  /** Connections that were cut, fell silent, and messages that were overtaken and left out. */
+  readonly counts = { cut: 0, dropped: 0, held: 0, lost: 0 };
   readonly #target: FaultProxyOptions['target'];
   readonly #server: Server;
   readonly #random: Random;
@@ -160,7 +160,7 @@ interface ConnectionOptions {
   readonly client: Socket;
   readonly server: Socket;
   readonly faults: Faults;
-  readonly counts: { dropped: number; held: number };
+  readonly counts: { dropped: number; held: number; lost: number };
   readonly random: Random;
   readonly ended: () => void;
 }
@@ -219,6 +219,10 @@ class Connection {
     const holdMs = pushed === undefined ? 0 : (faults.holdMs?.(pushed, random) ?? 0);
     if (holdMs <= 0) {
       this.#pass('down', value);
+      return;
+    }
+    if (holdMs === Number.POSITIVE_INFINITY) {
+      counts.lost += 1;
       return;
     }
     counts.held += 1;

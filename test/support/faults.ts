@@ -17,6 +17,8 @@ of the server, and see whether it gets everything, once and in order. Ctrl-C end
                        open and silent, as behind a router that is gone
   --hold-rate p        in front of Redis: the chance of each published message to be held for up to 50 ms while
                        those behind it pass
+  --lose-rate p        in front of Redis: the chance of each published message to be left out, while its connection
+                       stays up
 `;
 
 async function main(): Promise<void> {
@@ -29,6 +31,7 @@ async function main(): Promise<void> {
       delay: { type: 'string', default: '0' },
       'drop-rate': { type: 'string', default: '0' },
       'hold-rate': { type: 'string', default: '0' },
+      'lose-rate': { type: 'string', default: '0' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -40,6 +43,7 @@ async function main(): Promise<void> {
   if (target === undefined) throw new Error(`--target must be host:port, not '${values.target}'`);
   const seed = numberOf('seed', values.seed, 2 ** 32 - 1);
   const holdRate = numberOf('hold-rate', values['hold-rate'], 1);
+  const loseRate = numberOf('lose-rate', values['lose-rate'], 1);
   const proxy = await FaultProxy.start({
     target: { host: target.v6 ?? target.name ?? '', port: Number(target.port) },
     port: numberOf('listen', values.listen, 65_535),
@@ -48,8 +52,11 @@ async function main(): Promise<void> {
       cutEveryMs: numberOf('cut-every', values['cut-every'], MOST_MS),
       delayMs: numberOf('delay', values.delay, MOST_MS),
       dropRate: numberOf('drop-rate', values['drop-rate'], 1),
-      ...(holdRate > 0 && {
-        holdMs: (_, random) => (random.next() < holdRate ? 1 + random.below(MOST_HELD_MS) : 0),
+      ...(holdRate + loseRate > 0 && {
+        holdMs: (_, random) => {
+          if (random.next() < loseRate) return Number.POSITIVE_INFINITY;
+          return random.next() < holdRate ? 1 + random.below(MOST_HELD_MS) : 0;
+        },
       }),
     },
   });

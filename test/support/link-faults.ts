@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { FaultProxy, type Faults } from './fault-proxy.ts';
 import type { Random } from './random.ts';
 import type { TestRedis } from './redis.ts';
+import type { Pushed } from './resp.ts';
 import type { Teardown } from './teardown.ts';
 
 /** A way of its own to Redis for each node. */
@@ -24,7 +25,25 @@ export function disorder(links: readonly FaultProxy[]): void {
 }
 
 const OVERTAKEN: Faults['holdMs'] = ({ channel }, random) =>
-  channel.includes('{cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0;
+  channel.includes(':cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0;
+
+/** Leaves out the next message on the way to a node that `matches`. */
+export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean): void {
+  const { lost } = link.counts;
+  link.faults.holdMs = (pushed) =>
+    link.counts.lost === lost && matches(pushed) ? Number.POSITIVE_INFINITY : 0;
+}
+
+/** Leaves out that part of the frames between nodes, or of all messages: announcements and proofs too. */
+export function lossy(link: FaultProxy, rate: number, matches: (pushed: Pushed) => boolean = isFrame): void {
+  link.faults.holdMs = (pushed, random) =>
+    matches(pushed) && random.next() < rate ? Number.POSITIVE_INFINITY : 0;
+}
+
+/** On a conversation's or an actor's channel. */
+function isFrame({ channel }: Pushed): boolean {
+  return /:(cnv|act)_/.test(channel);
+}
 
 /** Not undefined: connections are looked into from the start. */
 const IN_ORDER = () => 0;

@@ -131,6 +131,8 @@ export interface ListenOptions {
   /** Default: ada's. */
   readonly token?: string;
   readonly afterSequence?: number;
+  /** Comes back with this cursor, behind `afterSequence`, instead of subscribing. */
+  readonly cursor?: string;
 }
 
 interface Frame {
@@ -148,6 +150,9 @@ export class Listener {
   readonly socket: WebSocket;
   /** Set when the socket closes. */
   closeCode: number | undefined;
+  /** Of `ready`, of the last heartbeat, or of `resumed`. */
+  cursor = '';
+  heartbeats = 0;
   readonly #created: Frame[] = [];
   readonly #notifications: Frame[] = [];
 
@@ -173,16 +178,15 @@ export class Listener {
     const closed = () => listener.closeCode !== undefined;
     await until(() => has('ready') || closed(), { what: 'a ready socket' });
     if (closed()) return listener;
-    socket.send(
-      JSON.stringify({
-        type: 'subscribe',
-        id: 's',
-        conversation_id: conversationId,
-        ...(options.afterSequence === undefined ? {} : { after_sequence: options.afterSequence }),
-      }),
-    );
+    const { afterSequence, cursor } = options;
+    const request =
+      cursor === undefined
+        ? { type: 'subscribe', conversation_id: conversationId, after_sequence: afterSequence }
+        : { type: 'resume', cursor, conversations: { [conversationId]: afterSequence ?? 0 } };
+    socket.send(JSON.stringify({ id: 's', ...request }));
     const refused = () => listener.frames.some(({ type, ok }) => type === 'reply' && ok === false);
-    await until(() => has('caught_up', 'resync') || refused() || closed(), {
+    const answers = cursor === undefined ? ['caught_up', 'resync'] : ['resumed'];
+    await until(() => has(...answers) || refused() || closed(), {
       what: 'an answer to the subscription',
     });
     if (refused()) {
@@ -196,8 +200,11 @@ export class Listener {
     this.socket = socket;
     socket.on('message', (data: Buffer) => {
       const frame: Frame = JSON.parse(data.toString());
-      if (frame.type === 'ping') socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
-      else this.frames.push(frame);
+      if (typeof frame.cursor === 'string') this.cursor = frame.cursor;
+      if (frame.type === 'ping') {
+        this.heartbeats += 1;
+        socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
+      } else this.frames.push(frame);
       if (frame.event === 'message.created') this.#created.push(frame);
       if (frame.event === 'notification.created') this.#notifications.push(frame);
     });

@@ -149,9 +149,9 @@ export abstract class LiveReply implements Reply {
     return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
   }
 
-  /** Unasked, for nodes that a broken link kept pieces from; who has them all takes no notice. */
-  repeat(): void {
-    if (this.#isWritten && !this.#isOver) this.#answer();
+  /** A question of another node may be among the frames that were lost on these channels, or on any. */
+  missed(channels: ReadonlySet<string> | undefined): void {
+    if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
   }
 
   keep({ body }: Kept): void {
@@ -222,10 +222,15 @@ export abstract class LiveReply implements Reply {
       if (this.#isOver) subscription.unsubscribe();
       else this.#listening = subscription;
       // Who has asked meanwhile was not heard.
-      if (isLate) this.repeat();
+      if (isLate) this.#repeat();
     } catch {
       this.host.pace.clock.after(AGAIN_MS, () => void this.#listen(true));
     }
+  }
+
+  /** Unasked; nodes that have all pieces take no notice. */
+  #repeat(): void {
+    if (this.#isWritten && !this.#isOver) this.#answer();
   }
 
   #hear({ kind, resource, sequence, streaming }: Frame): void {

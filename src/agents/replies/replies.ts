@@ -49,8 +49,8 @@ export class Replies {
       run: () => this.#endStrays(),
       onError: (error) => options.log.warn({ err: error }, 'stray replies could not be ended'),
     });
-    this.#unregister = options.engine.onRecovered(() => {
-      for (const reply of this.#open) reply.repeat();
+    this.#unregister = options.engine.onMissed(({ channels }) => {
+      for (const reply of this.#open) reply.missed(channels);
     });
   }
 

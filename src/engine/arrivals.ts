@@ -1,0 +1,283 @@
+import {
+  ANNOUNCE_EVERY_MS,
+  type AnnouncedChannel,
+  type Announcement,
+  COUNTER_MS,
+  WINDOW,
+} from './announcement.ts';
+import type { Missed } from './engine.ts';
+import { Recent } from './recent.ts';
+
+export interface ArrivalsOptions {
+  /** Called with each loss. */
+  readonly onMissed: (missed: Missed) => void;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+/**
+ * Compares the frames that arrive from other nodes with the counters that they carry and with what their publishers
+ * announce, and reports what was lost on a link that stays up. Only frames that the broker took after the
+ * subscription are compared: both moments are of its clock, so that joining and leaving raise no alarm.
+ */
+export class Arrivals {
+  readonly #onMissed: (missed: Missed) => void;
+  readonly #now: () => number;
+  /** Each subscribed channel, and since when. */
+  readonly #joins = new Map<string, Join>();
+  readonly #publishers = new Map<string, Publisher>();
+  /** The numbers that have not arrived, each with the moment at which its absence was seen. */
+  readonly #missing = new Map<Track, Map<number, number>>();
+  #timer: NodeJS.Timeout | undefined;
+  /** When this connection began; what was before is not reported here. */
+  #beganMs: number;
+
+  constructor({ onMissed, now = () => performance.now() }: ArrivalsOptions) {
+    this.#onMissed = onMissed;
+    this.#now = now;
+    this.#beganMs = now();
+  }
+
+  /** The broker is asked for these channels: what comes from now on counts. */
+  joining(channels: readonly string[]): void {
+    for (const channel of channels) {
+      if (!this.#joins.has(channel)) this.#joins.set(channel, { atUs: Number.POSITIVE_INFINITY });
+    }
+  }
+
+  /** What the broker takes on these channels after `atUs`, in microseconds of its clock, is to arrive. */
+  joined(channels: readonly string[], atUs: number): void {
+    for (const channel of channels) {
+      const join = this.#joins.get(channel);
+      if (join !== undefined) join.atUs = Math.min(join.atUs, atUs);
+    }
+  }
+
+  left(channels: readonly string[]): void {
+    for (const channel of channels) this.#joins.delete(channel);
+  }
+
+  /** The connection is gone. What it lost is not reported here. */
+  forget(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#beganMs = this.#now();
+    this.#joins.clear();
+    this.#publishers.clear();
+    this.#missing.clear();
+  }
+
+  /**
+   * Everything that other nodes published before this moment (`performance.now()`) has arrived, or was reported;
+   * Infinity while no other node is known.
+   */
+  get wholeMs(): number {
+    let wholeMs = Number.POSITIVE_INFINITY;
+    for (const publisher of this.#publishers.values()) {
+      if (publisher.isAwaited) wholeMs = Math.min(wholeMs, publisher.wholeMs);
+    }
+    return wholeMs;
+  }
+
+  frame(publisherId: string, channel: string, incarnation: number, number: number): void {
+    const publisher = this.#publisher(publisherId);
+    const join = this.#joins.get(channel);
+    // It was on its way when the channel was left.
+    if (join === undefined) return;
+    const track = publisher.tracks.get(channel);
+    if (track?.join !== join) {
+      // What was taken before the subscription is unknown, so this may be the first one.
+      publisher.tracks.set(channel, {
+        publisher,
+        channel,
+        join,
+        incarnation,
+        after: number - 1,
+        last: number,
+      });
+    } else if (track.incarnation === incarnation && track.last === number - 1) {
+      track.last = number;
+    } else {
+      const current = this.#current(track, incarnation);
+      if (current === undefined) return;
+      if (number > current.last) {
+        this.#expect(current, current.last, number - 1);
+        current.last = number;
+      } else this.#arrivedLate(current, number);
+    }
+  }
+
+  announcement(publisherId: string, { serial, isLast, channels }: Announcement): void {
+    const publisher = this.#publisher(publisherId);
+    const lastSerial = publisher.serial ?? serial - 1;
+    if (serial <= lastSerial) return;
+    publisher.serial = serial;
+    publisher.silentRounds = 0;
+    publisher.isGone = isLast;
+    // This one does not go back to the last one that arrived.
+    if (serial - lastSerial > WINDOW) this.#missedAll(publisher);
+    for (const announced of channels) this.#compare(publisher, announced);
+    if (publisher.late === 0) publisher.wholeMs = Math.max(publisher.wholeMs, this.#now() - LATENCY_MS);
+  }
+
+  /**
+   * To be called every `ANNOUNCE_EVERY_MS` while the link is whole: a publisher that falls silent without a last
+   * announcement may have published what nothing speaks of any more.
+   */
+  round(): void {
+    for (const [id, publisher] of this.#publishers) {
+      publisher.tracks.forget(this.#now());
+      publisher.silentRounds += 1;
+      if (publisher.silentRounds === SILENT_ROUNDS && !publisher.isGone) this.#missedAll(publisher);
+      if (publisher.silentRounds > FORGOTTEN_ROUNDS) this.#publishers.delete(id);
+    }
+  }
+
+  /** Reports what is missing for longer than others may have overtaken it. */
+  check(): void {
+    const beforeMs = this.#now() - OVERTAKEN_MS;
+    const channels = new Set<string>();
+    let frames = 0;
+    let sinceMs = Number.POSITIVE_INFINITY;
+    for (const [track, missing] of this.#missing) {
+      const lost = [...missing].filter(([, seenAtMs]) => seenAtMs <= beforeMs);
+      // Where nobody listens any more there is nothing to repair.
+      if (lost.length > 0 && this.#joins.get(track.channel) === track.join) {
+        frames += lost.length;
+        channels.add(track.channel);
+        sinceMs = Math.min(sinceMs, track.publisher.wholeMs);
+      }
+      for (const [number] of lost) this.#arrivedLate(track, number);
+    }
+    if (frames > 0) this.#onMissed({ reason: 'frames', frames, channels, sinceMs });
+    this.#watch();
+  }
+
+  #publisher(id: string): Publisher {
+    let publisher = this.#publishers.get(id);
+    if (publisher === undefined) {
+      publisher = new Publisher(this.#now(), this.#beganMs);
+      this.#publishers.set(id, publisher);
+    }
+    return publisher;
+  }
+
+  /** The track of that incarnation; undefined where it is an earlier one. */
+  #current(track: Track, incarnation: number): Track | undefined {
+    if (incarnation <= track.incarnation) return incarnation === track.incarnation ? track : undefined;
+    // The counter began anew while this node was subscribed: all its frames are to arrive.
+    const anew = { ...track, incarnation, after: 0, last: 0 };
+    track.publisher.tracks.set(track.channel, anew);
+    return anew;
+  }
+
+  #compare(publisher: Publisher, announced: AnnouncedChannel): void {
+    const { channel, incarnation, before, beganAtUs, last, lastAtUs } = announced;
+    const join = this.#joins.get(channel);
+    if (join === undefined) return;
+    // The frames behind this one were taken after the subscription.
+    const after = join.atUs < beganAtUs ? before : join.atUs < lastAtUs ? last - 1 : last;
+    const known = publisher.tracks.get(channel);
+    let track: Track | undefined;
+    if (known?.join === join) {
+      track = this.#current(known, incarnation);
+      if (track === undefined) return;
+    } else {
+      track = { publisher, channel, join, incarnation, after, last: after };
+      publisher.tracks.set(channel, track);
+    }
+    this.#expect(track, after, track.after);
+    track.after = Math.min(track.after, after);
+    this.#expect(track, track.last, last);
+    track.last = Math.max(track.last, last);
+  }
+
+  /** The numbers behind `after` up to `upTo` have not arrived. */
+  #expect(track: Track, after: number, upTo: number): void {
+    if (upTo <= after) return;
+    let missing = this.#missing.get(track);
+    if (missing === undefined) {
+      missing = new Map();
+      this.#missing.set(track, missing);
+      track.publisher.late += 1;
+    }
+    const nowMs = this.#now();
+    for (let number = Math.max(after, upTo - MOST_MISSING) + 1; number <= upTo; number++) {
+      missing.set(number, nowMs);
+    }
+    this.#watch();
+  }
+
+  #arrivedLate(track: Track, number: number): void {
+    const missing = this.#missing.get(track);
+    if (missing?.delete(number) !== true || missing.size > 0) return;
+    this.#missing.delete(track);
+    track.publisher.late -= 1;
+  }
+
+  #missedAll(publisher: Publisher): void {
+    for (const track of this.#missing.keys()) if (track.publisher === publisher) this.#missing.delete(track);
+    publisher.late = 0;
+    const sinceMs = publisher.wholeMs;
+    publisher.wholeMs = this.#now() - LATENCY_MS;
+    this.#onMissed({ reason: 'silence', frames: 0, channels: undefined, sinceMs });
+  }
+
+  #watch(): void {
+    if (this.#missing.size === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.check();
+    }, OVERTAKEN_MS + 1);
+  }
+}
+
+interface Join {
+  /** Infinity until the broker has confirmed it. */
+  atUs: number;
+}
+
+/** Another node, as far as it was received. */
+class Publisher {
+  readonly tracks: Recent<Track>;
+  /** Everything that it published before this moment has arrived, or was reported. */
+  wholeMs: number;
+  /** Of its last announcement; undefined before the first. */
+  serial: number | undefined;
+  silentRounds = 0;
+  /** It said that it stops. */
+  isGone = false;
+  /** How many of its tracks have numbers missing. */
+  late = 0;
+
+  constructor(nowMs: number, beganMs: number) {
+    this.tracks = new Recent(COUNTER_MS, nowMs);
+    // Its first announcement goes back to before it was known.
+    this.wholeMs = Math.max(beganMs, nowMs - LATENCY_MS - WINDOW * ANNOUNCE_EVERY_MS);
+  }
+
+  /** Of a publisher that is gone no announcement will prove anything; what it left was reported. */
+  get isAwaited(): boolean {
+    return this.late > 0 || (!this.isGone && this.silentRounds < SILENT_ROUNDS);
+  }
+}
+
+/** The frames of one publisher on one channel: all behind `after` up to `last` arrived, are missing, or were reported. */
+interface Track {
+  readonly publisher: Publisher;
+  readonly channel: string;
+  readonly join: Join;
+  readonly incarnation: number;
+  after: number;
+  last: number;
+}
+
+/** One Redis keeps the order of a publisher's frames; a cluster or a proxy may let some overtake others for a moment. */
+const OVERTAKEN_MS = 250;
+/** A link on which a frame takes longer is not whole (link.ts). */
+const LATENCY_MS = 1_000;
+/** Counted in rounds, so that a pause of this very process is not taken for silence of the others. */
+const SILENT_ROUNDS = 5;
+const FORGOTTEN_ROUNDS = 600;
+/** Of one channel; more are as lost as these. */
+const MOST_MISSING = 1_000;

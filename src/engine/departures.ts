@@ -1,0 +1,105 @@
+import { type AnnouncedChannel, type Announcement, COUNTER_MS, WINDOW } from './announcement.ts';
+import { Sealer } from './envelope.ts';
+import { redisName } from './partitions.ts';
+import { Recent } from './recent.ts';
+
+/** Counts the frames that this node publishes, by channel, so that receivers can tell whether they have all of them. */
+export class Departures {
+  readonly #nodeId: string;
+  readonly #counters: Recent<Counter>;
+  /** Those that moved during the last announcements. */
+  readonly #moving = new Set<Counter>();
+  #incarnations = 0;
+  #serial = 0;
+
+  constructor(nodeId: string, nowMs: number = performance.now()) {
+    this.#nodeId = nodeId;
+    this.#counters = new Recent(COUNTER_MS, nowMs);
+  }
+
+  counter(channel: string): Counter {
+    let counter = this.#counters.get(channel);
+    if (counter === undefined) {
+      counter = new Counter(channel, this.#nodeId, ++this.#incarnations);
+      this.#counters.set(channel, counter);
+    }
+    return counter;
+  }
+
+  /**
+   * The broker took frame `number`, at that moment of its own clock in microseconds. What it refused or did not
+   * answer is not announced.
+   */
+  taken(counter: Counter, number: number, atUs: number): void {
+    counter.taken(number, atUs);
+    this.#moving.add(counter);
+  }
+
+  announce({ nowMs = performance.now(), isLast = false } = {}): Announcement {
+    const channels: AnnouncedChannel[] = [];
+    for (const counter of this.#moving) {
+      channels.push(counter.announced());
+      if (!counter.turn()) this.#moving.delete(counter);
+    }
+    this.#counters.forget(nowMs);
+    this.#serial += 1;
+    return { serial: this.#serial, isLast, channels };
+  }
+}
+
+/** Of one channel: from its first frame until it has not been used for `COUNTER_MS`. */
+export class Counter {
+  /** Of the channel, in Redis. */
+  readonly name: string;
+  readonly #channel: string;
+  readonly #incarnation: number;
+  readonly #sealer: Sealer;
+  #given = 0;
+  #taken = 0;
+  #takenAtUs = 0;
+  /** Of each announcement of the window, newest first: what had been taken by then, and when the next frame was. */
+  readonly #window = Array.from({ length: WINDOW }, () => ({ taken: 0, nextAtUs: 0 }));
+
+  constructor(channel: string, nodeId: string, incarnation: number) {
+    this.name = redisName('ch', channel);
+    this.#channel = channel;
+    this.#incarnation = incarnation;
+    this.#sealer = new Sealer(nodeId, incarnation);
+  }
+
+  /** The number of the last sealed frame. */
+  get given(): number {
+    return this.#given;
+  }
+
+  /** Gives the frame the next number. */
+  seal(frame: Buffer): Buffer {
+    this.#given += 1;
+    return this.#sealer.seal(this.#given, frame);
+  }
+
+  taken(number: number, atUs: number): void {
+    this.#taken = number;
+    this.#takenAtUs = atUs;
+    const newest = this.#window[0]!;
+    if (newest.nextAtUs === 0) newest.nextAtUs = atUs;
+  }
+
+  announced(): AnnouncedChannel {
+    return {
+      channel: this.#channel,
+      incarnation: this.#incarnation,
+      before: this.#window.at(-1)!.taken,
+      beganAtUs: this.#window.findLast(({ nextAtUs }) => nextAtUs > 0)?.nextAtUs ?? 0,
+      last: this.#taken,
+      lastAtUs: this.#takenAtUs,
+    };
+  }
+
+  /** Moves the window on. Returns whether anything is left in it. */
+  turn(): boolean {
+    this.#window.pop();
+    this.#window.unshift({ taken: this.#taken, nextAtUs: 0 });
+    return this.#window.at(-1)!.taken < this.#taken;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * What stands in front of each message between nodes: 12 characters of the publisher's id, then, little-endian, its
+ * channel's counter: the incarnation and the frame's number in it, u32 each.
+ */
+export interface Envelope {
+  readonly publisherId: string;
+  readonly incarnation: number;
+  /** From 1, each frame of the channel one more; 0 for what is not counted. */
+  readonly number: number;
+  readonly content: Buffer;
+}
+
+export const NODE_ID_BYTES = 12;
+const NUMBER_AT = 16;
+const ENVELOPE_BYTES = 20;
+
+/** The envelopes of one counter; `seal` costs one copy of the content. */
+export class Sealer {
+  readonly #head = Buffer.alloc(ENVELOPE_BYTES);
+
+  constructor(publisherId: string, incarnation: number) {
+    this.#head.write(publisherId, 0, NODE_ID_BYTES, 'latin1');
+    this.#head.writeUInt32LE(incarnation, NODE_ID_BYTES);
+  }
+
+  seal(number: number, content: Buffer): Buffer {
+    this.#head.writeUInt32LE(number, NUMBER_AT);
+    return Buffer.concat([this.#head, content]);
+  }
+}
+
+/** `content` is a view of `message`. Throws a RangeError on what is shorter than an envelope. */
+export function openEnvelope(message: Buffer): Envelope {
+  return {
+    publisherId: message.toString('latin1', 0, NODE_ID_BYTES),
+    incarnation: message.readUInt32LE(NODE_ID_BYTES),
+    number: message.readUInt32LE(NUMBER_AT),
+    content: message.subarray(ENVELOPE_BYTES),
+  };
+}

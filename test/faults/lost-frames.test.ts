@@ -1,0 +1,259 @@
+/** Single deliveries between nodes are lost on a link that stays up: readers get them all the same, on the open socket. */
+
+import pg from 'pg';
+import t from 'tap';
+import { FRAME_KINDS } from '../../src/engine/frame.ts';
+import { loseNext, startLinks } from '../support/link-faults.ts';
+import { type Listener, startNode } from '../support/node.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { startRedis } from '../support/redis.ts';
+import type { Pushed } from '../support/resp.ts';
+import { until } from '../support/until.ts';
+
+const { url: databaseUrl } = await createTestDatabase(t);
+const redis = await startRedis(t);
+const [link] = await startLinks(t, { redis, seed: 1, count: 1 });
+// Presence is not repeated by itself as long as a test waits.
+const env = { PARLEY_SOCKET_HEARTBEAT_MS: '200', PARLEY_SOCKET_PRESENCE_MS: '600000' };
+const [near, far] = await Promise.all([
+  startNode(t, { databaseUrl, redisUrl: `redis://127.0.0.1:${link!.port}`, env }),
+  startNode(t, { databaseUrl, redisUrl: redis.url, env }),
+]);
+const { ada, grace } = near.demo.users;
+const timeoutMs = 60_000;
+
+interface Row {
+  /** Of the demo account. Default: a group of its own. */
+  readonly conversation?: 'case';
+  /** What is there before the loss; returns what `act` needs. */
+  readonly prepare?: (conversationId: string) => Promise<string>;
+  /** Publishes what is lost, on the other node. */
+  readonly act: (conversationId: string, prepared: string) => Promise<unknown>;
+  readonly event: string;
+  /** Under which it comes instead, where the repair cannot know more. */
+  readonly as?: string;
+  readonly data: (prepared: string) => object;
+}
+
+const ROWS: Readonly<Record<string, Row>> = {
+  'the last message of a quiet conversation': {
+    act: (id) => far.send(id, { body: 'last' }),
+    event: 'message.created',
+    data: () => ({ body: 'last' }),
+  },
+  'an edit': {
+    prepare: sendOne,
+    act: (_, messageId) => far.call('PATCH', `/v1/messaging/messages/${messageId}`, { body: 'edited' }),
+    event: 'message.updated',
+    data: (id) => ({ id, body: 'edited' }),
+  },
+  'a deletion': {
+    prepare: sendOne,
+    act: (_, messageId) => far.call('DELETE', `/v1/messaging/messages/${messageId}`),
+    event: 'message.updated',
+    data: (id) => ({ id, body: null }),
+  },
+  'a notification': {
+    act: (id) => far.send(id, { body: 'look here' }),
+    event: 'notification.created',
+    data: () => ({ body: 'look here' }),
+  },
+  'a change of the conversation': {
+    act: (id) => far.call('PATCH', `/v1/messaging/conversations/${id}`, { title: 'Renamed' }),
+    event: 'conversation.updated',
+    data: () => ({ title: 'Renamed' }),
+  },
+  'a draft': {
+    conversation: 'case',
+    act: (id) => far.send(id, { body: 'a draft', mode: 'draft', channel: 'message' }, grace.access_token),
+    event: 'draft.created',
+    as: 'draft.updated',
+    data: () => ({ body: 'a draft' }),
+  },
+};
+
+for (const [name, row] of Object.entries(ROWS)) {
+  t.test(`${name} that is lost comes on the open socket, and to who resumes`, async (t) => {
+    const conversationId =
+      row.conversation === undefined ? await newGroup() : near.demo.conversations[row.conversation];
+    const prepared = (await row.prepare?.(conversationId)) ?? '';
+    const reader = await near.listen(conversationId);
+    const leaver = await near.listen(conversationId, { token: ada.access_token });
+    const names = [row.event, row.as];
+    const has = (listener: Listener) =>
+      listener.frames.some(
+        ({ event, data }) => names.includes(event) && isWithin(row.data(prepared), data ?? {}),
+      );
+
+    const { lost } = link!.counts;
+    loseNext(link!, isEvent(row.event));
+    await row.act(conversationId, prepared);
+    await until(() => link!.counts.lost > lost, { what: 'the loss', timeoutMs });
+    const { heartbeats } = leaver;
+    await until(() => leaver.heartbeats > heartbeats, { what: 'a heartbeat behind the loss', timeoutMs });
+    const wasThere = has(leaver);
+    leaver.socket.terminate();
+    await until(() => has(reader), { what: `${row.event} on the open socket`, timeoutMs });
+    t.equal(reader.closeCode, undefined);
+
+    const afterSequence = lastSeen(leaver);
+    const back = await near.listen(conversationId, { cursor: leaver.cursor, afterSequence });
+    t.ok(wasThere || has(back), 'comes with the resume');
+    reader.socket.terminate();
+    back.socket.terminate();
+  });
+}
+
+t.test(
+  'what one of many streams lost is repaired where it was lost, and raises no other alarm',
+  async (t) => {
+    const before = await metric('parley_repaired_streams_total');
+    const ids = await Promise.all(Array.from({ length: 12 }, newGroup));
+    const readers = await Promise.all(ids.map((id) => near.listen(id, { token: near.demo.api_key })));
+    const { lost } = link!.counts;
+    loseNext(link!, ({ channel }) => channel.endsWith(`:${ids[0]}`));
+    await Promise.all(ids.map((id) => far.send(id)));
+    await until(() => readers.every((reader) => reader.created().length === 1), { what: 'all', timeoutMs });
+    t.equal(link!.counts.lost, lost + 1);
+    const repaired = async () => (await metric('parley_repaired_streams_total')) - before;
+    await until(async () => (await repaired()) > 0, { what: 'the repair to be counted', timeoutMs });
+    t.equal(await repaired(), 1, 'one stream of many');
+    t.equal(await metric('parley_repairs_total{reason="silence"}'), 0);
+  },
+);
+
+t.test('subscriptions that come and go under load raise no alarm', async (t) => {
+  link!.faults.holdMs = () => 0;
+  const ids = await Promise.all(Array.from({ length: 4 }, newGroup));
+  const before = await metric('parley_engine_lost_frames_total');
+  let isOver = false;
+  const sending = Promise.all(
+    ids.map(async (id) => {
+      while (!isOver) await far.send(id);
+    }),
+  );
+  for (let round = 0; round < 15; round++) {
+    const listeners = await Promise.all(ids.map((id) => near.listen(id)));
+    for (const { socket } of listeners) socket.terminate();
+  }
+  isOver = true;
+  await sending;
+  // Whatever was wrong would show with the announcements that speak of it.
+  const listener = await near.listen(ids[0]!);
+  await until(() => listener.heartbeats > 20, { what: 'four seconds of heartbeats', timeoutMs });
+  t.equal(await metric('parley_engine_lost_frames_total'), before);
+  listener.socket.terminate();
+});
+
+t.test('no cursor passes a loss that is not repaired yet', async (t) => {
+  const conversationId = await newGroup();
+  const reader = await near.listen(conversationId);
+  const blocker = new pg.Client({ connectionString: databaseUrl });
+  await blocker.connect();
+  t.teardown(() => blocker.end());
+  const { lost } = link!.counts;
+  loseNext(link!, isEvent('notification.created'));
+  await far.send(conversationId, { body: 'held' });
+  await until(() => link!.counts.lost > lost, { what: 'the loss', timeoutMs });
+  // The repair has to wait, and cursors go on to be taken.
+  await blocker.query('BEGIN; LOCK TABLE notifications IN ACCESS EXCLUSIVE MODE');
+  const { heartbeats } = reader;
+  // Longer than the ten seconds by which every cursor is older than what was delivered.
+  await until(() => reader.heartbeats > heartbeats + 75, { what: '15 s of heartbeats', timeoutMs });
+  const isLost = !has(reader, 'held');
+  reader.socket.terminate();
+  await blocker.query('COMMIT');
+  const afterSequence = lastSeen(reader);
+  const back = await far.listen(conversationId, { cursor: reader.cursor, afterSequence });
+  t.ok(isLost, 'it had not been repaired');
+  t.ok(has(back, 'held'), 'comes with the resume');
+  back.socket.terminate();
+
+  function has({ frames }: Listener, body: string): boolean {
+    return frames.some(({ event, data }) => event === 'notification.created' && data?.body === body);
+  }
+});
+
+t.test('a right whose end was lost ends all the same', async (t) => {
+  const conversationId = await newGroup();
+  const reader = await near.listen(conversationId, { token: grace.access_token });
+  const { body } = await far.call(
+    'GET',
+    `/v1/messaging/conversations/${conversationId}?include[]=participants`,
+  );
+  const participants = body.participants as { id: string; actor: { id: string } }[];
+  const { id } = participants.find(({ actor }) => actor.id === grace.id)!;
+  const { lost } = link!.counts;
+  const isInvalidation = ({ channel }: Pushed) => channel.endsWith(':rights');
+  loseNext(link!, isInvalidation);
+  const startedAtMs = performance.now();
+  await far.call('DELETE', `/v1/messaging/conversations/${conversationId}/participants/${id}`);
+  await until(() => link!.counts.lost > lost, { what: 'the loss', timeoutMs });
+  const isRevoked = () =>
+    reader.closeCode !== undefined || reader.frames.some(({ reason }) => reason === 'revoked');
+  await until(isRevoked, { what: 'the end of the subscription', timeoutMs: 25_000 });
+  t.ok(performance.now() - startedAtMs < 28_000, 'before a cached right would have ended by itself');
+  reader.socket.terminate();
+});
+
+t.test('presence that is lost is asked for', async (t) => {
+  const conversationId = await newGroup();
+  const reader = await near.listen(conversationId);
+  const other = await far.listen(conversationId, { token: grace.access_token });
+  const { lost } = link!.counts;
+  loseNext(
+    link!,
+    (pushed) => kindOf(pushed) === FRAME_KINDS.presence && pushed.channel.endsWith(conversationId),
+  );
+  other.socket.send(JSON.stringify({ type: 'presence', id: 'p', status: 'online' }));
+  await until(() => link!.counts.lost > lost, { what: 'the loss', timeoutMs });
+  await until(
+    () => reader.frames.some(({ event, data }) => event === 'presence' && data?.actor_id === grace.id),
+    { what: 'that grace is online', timeoutMs },
+  );
+  t.pass('it came');
+  for (const { socket } of [reader, other]) socket.terminate();
+});
+
+async function newGroup(): Promise<string> {
+  const participants = [ada, grace].map(({ id }) => ({ type: 'user', actor_id: id }));
+  const { body } = await far.call('POST', '/v1/messaging/conversations', {
+    type: 'group',
+    title: 'Pier',
+    participants,
+  });
+  return String(body.id);
+}
+
+async function sendOne(conversationId: string): Promise<string> {
+  const { body } = await far.send(conversationId);
+  return String(body.id);
+}
+
+/** What a client resumes behind: its last message, else the head that its subscription was answered with. */
+function lastSeen(listener: Listener): number {
+  const reply = listener.frames.find(({ type }) => type === 'reply') as
+    | { result?: { head_sequence: number } }
+    | undefined;
+  return listener.sequences().at(-1) ?? reply?.result?.head_sequence ?? 0;
+}
+
+function isEvent(name: string): (pushed: Pushed) => boolean {
+  return ({ message }) => message.includes(`"event":"${name}"`);
+}
+
+/** Behind the envelope. */
+function kindOf({ message }: Pushed): number | undefined {
+  return message[20];
+}
+
+function isWithin(expected: object, actual: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(expected).every(([name, value]) => actual[name] === value);
+}
+
+/** Of the node behind the link. */
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${near.baseUrl}/metrics`)).text();
+  const line = text.split('\n').find((line) => line.startsWith(`${name} `));
+  return Number(line?.split(' ').at(-1) ?? 0);
+}
