@@ -36,7 +36,7 @@ const SLICES = ROWS.slice(3, 10).flat();
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/(http\/(server|uws)|gateway\/server)\.ts$/,
-  ioredis: /^src\/engine\/redis-engine\.ts$/,
+  ioredis: /^src\/engine\/redis-[a-z]+\.ts$/,
   pg: /^src\/db\//,
 };
 
