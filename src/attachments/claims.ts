@@ -48,7 +48,7 @@ const NONE: ReadonlyMap<number, ClaimedFile> = new Map();
 function checkClaim(index: number, input: AttachmentInput, upload: Upload | undefined): void {
   const at = `attachments[${index}]`;
   if (upload === undefined) {
-    throw new ApiError('resource_not_found', `no such resource: ${at}.s3_key`, { param: `${at}.s3_key` });
+    throw new ApiError('resource_not_found', 'There is no such upload.', { param: `${at}.s3_key` });
   }
   const { content_type: contentType, size_bytes: sizeBytes } = upload;
   if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {

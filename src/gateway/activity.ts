@@ -132,5 +132,5 @@ function requireFollower(session: Session, conversationId: string): Principal {
 }
 
 function notFound(): ApiError {
-  return new ApiError('resource_not_found', 'no such conversation', { param: 'conversation_id' });
+  return new ApiError('resource_not_found', 'There is no such conversation.', { param: 'conversation_id' });
 }

@@ -344,7 +344,7 @@ function agreed(
 }
 
 function notFound(): ApiError {
-  return new ApiError('resource_not_found', 'no such conversation', { param: 'conversation_id' });
+  return new ApiError('resource_not_found', 'There is no such conversation.', { param: 'conversation_id' });
 }
 
 function tooFast(): ApiError {

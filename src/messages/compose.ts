@@ -158,7 +158,7 @@ function newAttachment(
 }
 
 function notFound(param: string): ApiError {
-  return new ApiError('resource_not_found', `no such resource: ${param}`, { param });
+  return new ApiError('resource_not_found', 'There is no such resource.', { param });
 }
 
 const READ_MESSAGE = {

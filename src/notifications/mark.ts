@@ -26,7 +26,8 @@ export async function mark(
 ): Promise<NotificationRow> {
   const queries = within(tx);
   const row = await lockNotification(queries, recipientId, id);
-  if (row === undefined) throw new ApiError('resource_not_found', 'no such notification', { param: 'id' });
+  if (row === undefined)
+    throw new ApiError('resource_not_found', 'There is no such notification.', { param: 'id' });
   if ((NOTIFICATION_MOVED_ALREADY[move] as readonly string[]).includes(row.status)) return row;
   const moved = await moveOne(queries, row, after(NOTIFICATION_MOVES, move, row.status));
   await tellUpdated(tx, recipientId, [moved]);
