@@ -57,7 +57,7 @@ async function run(session: Session): Promise<Findings> {
       durationMs,
       send: (_, call) => {
         const id = `p9-${number++}`;
-        const body = JSON.stringify({ body: 'The build is green again.', client_message_id: id });
+        const body = JSON.stringify({ body: `The build is green again. ${id}`, client_message_id: id });
         sentAtMs.set(id, performance.now());
         done.set(id, { left: 2, call });
         const path = `/v1/messaging/conversations/${conversation}/messages`;
@@ -120,7 +120,7 @@ function openListener(
     socket.on('error', reject);
     socket.on('message', (bytes: Buffer) => {
       const text = bytes.toString();
-      const id = /"client_message_id":"(p9-\d+)"/.exec(text)?.[1];
+      const id = /"body":"[^"]*(p9-\d+)"/.exec(text)?.[1];
       if (id !== undefined) return onMessage(id);
       if (text.startsWith('{"type":"ready"')) {
         socket.send(JSON.stringify({ type: 'subscribe', id: '1', conversation_id: conversation }));

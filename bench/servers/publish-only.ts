@@ -127,8 +127,10 @@ function rowOf(sequence: number): MessageRow {
     has_attachments: false,
     scheduled_at: null,
     edited_at: null,
+    edited_by: null,
     deleted_at: null,
     created_at: now,
     updated_at: now,
+    outcome: null,
   };
 }

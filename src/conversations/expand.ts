@@ -7,7 +7,7 @@ import type { Conversation, ConversationInclude } from '../protocol/conversation
 import type { Participant } from '../protocol/participant.ts';
 import { conversationForCustomer, type OwnView, presentConversation } from './conversation-present.ts';
 import type { ConversationRow } from './create.ts';
-import { forCustomer, presentMessage } from './message-present.ts';
+import { presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns, readActors } from './message-rows.ts';
 import { presentParticipant, presentParticipants, type ShownParticipant } from './participant-present.ts';
 
@@ -182,12 +182,7 @@ async function readMessages(
   const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
   if (ids.length === 0) return new Map();
   const rows = await database.query<MessageRow>(READ_LAST_MESSAGES, [ids]);
-  return new Map(
-    rows.map((row) => {
-      const message = presentMessage(row);
-      return [row.id, viewer.customer ? forCustomer(message) : message];
-    }),
-  );
+  return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
 }
 
 const READ_CONVERSATIONS = {

@@ -4,13 +4,9 @@ import type { Queries } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import type { StreamSeal } from '../protocol/event-data.ts';
-import type { MessageOutcome } from '../protocol/message-outcome.ts';
 import type { Change } from './changed.ts';
-import { forCustomer, messageEvent, presentMessage } from './message-present.ts';
+import { messageEvent, presentForTeam, presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
-
-/** What became of a draft or a scheduled message, as its row keeps it; null while that is open. */
-export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
 
 /** The events of what is, or was, outside the timeline. */
 export type OutsideEvent = 'draft.created' | 'draft.updated' | 'scheduled.updated';
@@ -36,7 +32,7 @@ export async function outsideUpdates(
 ): Promise<readonly DomainEvent[]> {
   const [first] = changes;
   if (first === undefined) return [];
-  const rows = await database.query<OutsideRow>(READ_OUTSIDE, [idsOf(changes)]);
+  const rows = await database.query<MessageRow>(READ_OUTSIDE, [idsOf(changes)]);
   const events = await outsideEvents(database, files, rows, () => first.event as OutsideEvent);
   return events.map((event, index) => sealed(event, rows[index]!, changes));
 }
@@ -82,7 +78,7 @@ export async function changedOutside(
   conversationIds: readonly string[],
   since: string,
 ): Promise<readonly DomainEvent[]> {
-  const rows = await database.query<OutsideRow>(READ_CHANGED_OUTSIDE, [conversationIds, since]);
+  const rows = await database.query<MessageRow>(READ_CHANGED_OUTSIDE, [conversationIds, since]);
   return outsideEvents(database, files, rows, outsideUpdateOf);
 }
 
@@ -91,29 +87,27 @@ export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): OutsideEven
   return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
 }
 
-type OutsideRow = MessageRow & { readonly outcome: Outcome };
-
 async function outsideEvents(
   database: Queries,
   files: Downloads,
-  rows: readonly OutsideRow[],
+  rows: readonly MessageRow[],
   eventOf: (row: MessageRow) => OutsideEvent,
 ): Promise<DomainEvent[]> {
   const messages = await withParts(database, files, rows);
-  return messages.map(({ row, sender, attachments }, index) => ({
+  return messages.map(({ row, sender, attachments }) => ({
     event: eventOf(row),
     stream: row.conversation_id,
     conversationId: row.conversation_id,
     sequence: row.sequence ?? 0,
     resource: row.id,
     at: row.updated_at,
-    team: { ...presentMessage(row, { sender, attachments }), outcome: rows[index]!.outcome },
+    team: { ...presentForTeam(row, { sender, attachments }), outcome: row.outcome },
     customer: undefined,
     streaming: row.streaming_state === 'streaming',
   }));
 }
 
-interface ScheduleRow extends OutsideRow {
+interface ScheduleRow extends MessageRow {
   readonly audience: Audience;
   readonly by_customer: boolean;
 }
@@ -128,7 +122,8 @@ async function authorEvents(
   const messages = await withParts(database, files, apart);
   return messages.map(({ row, sender, attachments }, index) => {
     const { outcome, by_customer } = apart[index]!;
-    const message = presentMessage(row, { sender, attachments });
+    const author = { customer: by_customer, actor: { id: row.author_id! } };
+    const data = { ...presentMessage(row, author, { sender, attachments }), outcome };
     return {
       event: 'scheduled.updated',
       stream: row.author_id!,
@@ -136,8 +131,8 @@ async function authorEvents(
       sequence: row.sequence ?? 0,
       resource: row.id,
       at: row.updated_at,
-      team: by_customer ? undefined : { ...message, outcome },
-      customer: by_customer ? { ...forCustomer(message), outcome } : undefined,
+      team: by_customer ? undefined : data,
+      customer: by_customer ? data : undefined,
     };
   });
 }
@@ -176,12 +171,12 @@ const READ_SENT = {
 const READ_OUTSIDE = {
   name: 'read-messages-outside',
   text: `
-    SELECT ${messageColumns('m')}, m.outcome FROM messages m
+    SELECT ${messageColumns('m')} FROM messages m
     WHERE m.id = ANY($1) AND m.status <> 'void' ORDER BY m.updated_at`,
 };
 
 const SCHEDULES = `
-    SELECT ${messageColumns('m')}, m.outcome, c.audience, a.customer AS by_customer
+    SELECT ${messageColumns('m')}, c.audience, a.customer AS by_customer
     FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN actors a ON a.id = m.author_id`;
 
 const READ_SCHEDULES = {
@@ -202,7 +197,7 @@ const READ_CHANGED_SCHEDULES = {
 const READ_CHANGED_OUTSIDE = {
   name: 'read-changed-outside',
   text: `
-    SELECT ${messageColumns('m')}, m.outcome FROM messages m JOIN conversations c ON c.id = m.conversation_id
+    SELECT ${messageColumns('m')} FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
       AND (m.updated_at > m.created_at OR m.sequence IS NULL)
       AND (m.sequence IS NULL OR m.outcome IS NOT NULL)

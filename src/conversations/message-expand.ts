@@ -3,7 +3,7 @@ import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Actor } from '../protocol/actor.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
-import { forCustomer, type MessageExpansions, presentMessage } from './message-present.ts';
+import { type MessageExpansions, presentMessage } from './message-present.ts';
 import { type MessageRow, readActors, readAttachments } from './message-rows.ts';
 import { readRuns } from './run-present.ts';
 
@@ -44,8 +44,7 @@ export async function expandMessages(
       ...(wanted.has('resource') && { resource: resources.get(resourceKey(row) ?? '') ?? null }),
       ...(wanted.has('agent_run') && { agent_run: runs.get(row.agent_run_id ?? '') ?? null }),
     };
-    const message = presentMessage(row, expansions);
-    shown.set(row, viewer.customer ? forCustomer(message) : message);
+    shown.set(row, presentMessage(row, viewer, expansions));
   }
   return shown;
 }

@@ -17,8 +17,36 @@ export interface MessageExpansions {
   readonly agent_run?: AgentRun | null;
 }
 
-/** A row as the team sees it (specification, chat_message). */
-export function presentMessage(row: MessageRow, expansions: MessageExpansions = {}): ChatMessage {
+/** The reader of a message, as far as it changes what is shown. A Principal is one. */
+export interface MessageViewer {
+  readonly customer: boolean;
+  readonly actor: Pick<Actor, 'id'>;
+}
+
+/** All readers of an audience together: none of them is the author. */
+const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
+const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
+
+/** A row as this reader sees it (specification, chat_message). */
+export function presentMessage(
+  row: MessageRow,
+  viewer: MessageViewer,
+  expansions: MessageExpansions = {},
+): Required<ChatMessage> {
+  const message = forTeam(row, viewer, expansions);
+  return viewer.customer ? forCustomer(message) : message;
+}
+
+/** An event of a message for all of the team: its frame goes to everybody, so it has no `client_message_id`. */
+export function presentForTeam(row: MessageRow, expansions: MessageExpansions): Required<ChatMessage> {
+  return presentMessage(row, TEAM, expansions);
+}
+
+function forTeam(
+  row: MessageRow,
+  viewer: MessageViewer,
+  expansions: MessageExpansions,
+): Required<ChatMessage> {
   if (row.kind === 'void' || row.status === 'void') throw new TypeError('a void is shown to nobody');
   return {
     id: row.id,
@@ -39,12 +67,24 @@ export function presentMessage(row: MessageRow, expansions: MessageExpansions = 
     scheduled_at: row.scheduled_at,
     agent_run: expansions.agent_run ?? null,
     streaming_state: row.streaming_state,
-    client_message_id: row.client_message_id,
+    client_message_id: row.author_id === viewer.actor.id ? row.client_message_id : null,
     edited_at: row.edited_at,
     deleted_at: row.deleted_at,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    sender_id: row.sender_id,
+    author_id: row.author_id,
+    edited_by: editorOf(row),
+    sent_at: row.status === 'sent' ? (row.outcome?.at ?? row.created_at) : null,
+    cc: row.cc && [...row.cc],
   };
+}
+
+/** Rows of before the column have none: what is no draft only its author edits. */
+function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: MessageRow): string | null {
+  if (edited_at === null) return null;
+  const isOfDraft = kind !== 'scheduled' && (status !== 'sent' || outcome !== null);
+  return edited_by ?? (isOfDraft ? null : author_id);
 }
 
 /** Customers get external and system messages only, and only of their own conversations' timeline. */
@@ -52,10 +92,26 @@ export function visibleToCustomers(row: MessageRow, audience: Audience): boolean
   return audience === 'customer' && row.status === 'sent' && row.visibility !== 'internal';
 }
 
-/** The same message as a customer sees it: without the author behind the persona, and without resources of the app. */
-export function forCustomer(message: ChatMessage): ChatMessage {
-  const attachments = message.attachments?.map((attachment) => ({ ...attachment, resource: null })) ?? null;
-  return { ...message, author: null, agent_run: null, attachments };
+/**
+ * The same message as a customer sees it: nothing of who is behind the persona, nor of how and when the team wrote.
+ * A message of the team is one that was sent under a name that is not its author's.
+ */
+function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
+  const { kind, sender_id, author_id, edited_at, sent_at, created_at } = message;
+  const isOfTeam = author_id !== null && author_id !== sender_id;
+  return {
+    ...message,
+    // A resource of the app can tell who stands behind the persona.
+    attachments: message.attachments?.map((attachment) => ({ ...attachment, resource: null })) ?? null,
+    kind: isOfTeam ? 'chat' : kind,
+    author: null,
+    author_id: null,
+    agent_run: null,
+    cc: null,
+    edited_by: null,
+    edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
+    created_at: sent_at ?? created_at,
+  };
 }
 
 /** `message.created` or `message.updated` of a sent message, for both audiences (realtime.md section 3). */
@@ -64,7 +120,7 @@ export function messageEvent(
   { row, sender, attachments }: MessageWithParts,
   audience: Audience,
 ): DomainEvent {
-  const team = presentMessage(row, { sender, attachments });
+  const parts = { sender, attachments };
   return {
     event,
     stream: row.conversation_id,
@@ -72,8 +128,8 @@ export function messageEvent(
     sequence: row.sequence ?? 0,
     resource: row.id,
     at: row.updated_at,
-    team,
-    customer: visibleToCustomers(row, audience) ? forCustomer(team) : undefined,
+    team: presentForTeam(row, parts),
+    customer: visibleToCustomers(row, audience) ? presentMessage(row, CUSTOMERS, parts) : undefined,
     streaming: row.streaming_state === 'streaming',
   };
 }

@@ -11,6 +11,7 @@ import type {
   MessageStatus,
   Visibility,
 } from '../protocol/chat-message.ts';
+import type { MessageOutcome } from '../protocol/message-outcome.ts';
 
 /** A message as it stands in Postgres; voids have status 'void' and are shown to nobody. */
 export interface MessageRow {
@@ -37,10 +38,17 @@ export interface MessageRow {
   readonly has_attachments: boolean;
   readonly scheduled_at: string | null;
   readonly edited_at: string | null;
+  /** Actor id. */
+  readonly edited_by: string | null;
   readonly deleted_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Null while it waits, and for what was sent at once. */
+  readonly outcome: Outcome;
 }
+
+/** What became of a draft or a scheduled message, as its row keeps it; null while that is open. */
+export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
 
 /** A message with what every event about it expands. */
 export interface MessageWithParts {
@@ -73,9 +81,11 @@ export const MESSAGE_COLUMNS = [
   'has_attachments',
   'scheduled_at',
   'edited_at',
+  'edited_by',
   'deleted_at',
   'created_at',
   'updated_at',
+  'outcome',
 ] as const satisfies readonly (keyof MessageRow)[];
 
 /** `m.id, m.account_id, …` for a table or alias. */

@@ -185,6 +185,7 @@ interface MessagesTable extends Times, Streamed {
   has_attachments: Generated<boolean>;
   scheduled_at: string | null;
   edited_at: string | null;
+  edited_by: string | null;
   deleted_at: string | null;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
   attempts: Generated<number>;

@@ -9,7 +9,7 @@ import { Body, OneOf } from '../protocol/schema.ts';
 import { answering } from './answering.ts';
 import { deleteMessage, editMessage } from './edits.ts';
 import { showMessage } from './expand.ts';
-import { readOutcome } from './outcome.ts';
+import { outcomeOf } from './outcome.ts';
 import { readableMessage } from './readable.ts';
 
 export interface EditRoutesOptions {
@@ -89,7 +89,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       response: MessageOutcome,
       async handle({ principal, params }) {
         const { row } = await readableMessage(sources, principal, params.id!);
-        return readOutcome(database, row);
+        return outcomeOf(row);
       },
     }),
   ];

@@ -47,10 +47,10 @@ export async function editMessage(
   checkEdit(principal, facts, current, body);
   const content = changedContent(current, body);
   if (content !== undefined) {
-    if (held) {
-      const revision = await keepRevision(tx, principal, current);
-      await auditOf(tx, principal, current, 'message.edited', { revision });
-    }
+    await auditEdit(tx, principal, current, {
+      fields: Object.keys(content),
+      ...(held && { revision: await keepRevision(tx, principal, current) }),
+    });
     current = await update(tx, current, {
       ...content,
       // Those of a sent message have been notified.
@@ -61,6 +61,7 @@ export async function editMessage(
         ),
       }),
       edited_at: sql<string>`clock_timestamp()`,
+      edited_by: principal.actor.id,
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
     const { id, conversation_id } = current;
@@ -70,7 +71,10 @@ export async function editMessage(
     }
   }
   const { scheduled_at: at } = body;
-  return at === undefined ? current : reschedule(tx, current, at);
+  if (at === undefined) return current;
+  const moved = await reschedule(tx, current, at);
+  if (moved !== current) await auditEdit(tx, principal, moved, { fields: ['scheduled_at'] });
+  return moved;
 }
 
 /** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
@@ -137,6 +141,19 @@ function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody)
   return changes ? content : undefined;
 }
 
+/** Of a sent message only what a hold keeps is audited: everybody in the conversation has the event. */
+async function auditEdit(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  row: MessageRow,
+  details: { readonly fields: readonly string[]; readonly revision?: number },
+): Promise<void> {
+  const { revision } = details;
+  if (row.status === 'draft') await auditOf(tx, principal, row, 'draft.edited', details);
+  else if (row.status === 'scheduled') await auditOf(tx, principal, row, 'scheduled.edited', details);
+  else if (revision !== undefined) await auditOf(tx, principal, row, 'message.edited', { revision });
+}
+
 function update(
   tx: Transaction<Schema>,
   { id, conversation_id }: MessageRow,
@@ -159,7 +176,7 @@ function auditOf(
   tx: Transaction<Schema>,
   { actor }: Principal,
   { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
-  action: 'message.edited' | 'message.deleted' | 'message.canceled',
+  action: 'message.edited' | 'draft.edited' | 'scheduled.edited' | 'message.deleted' | 'message.canceled',
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   return audit(tx, {

@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import { conversationRows, expandConversations } from '../conversations/expand.ts';
 import { expandMessages } from '../conversations/message-expand.ts';
-import { forCustomer, presentMessage, visibleToCustomers } from '../conversations/message-present.ts';
+import { presentMessage, visibleToCustomers } from '../conversations/message-present.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Queries } from '../db/statement.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
@@ -66,18 +66,13 @@ async function readConversations(
 /** The messages replied to, as the caller may see them. */
 async function readOriginals(
   database: Queries,
-  { customer }: Principal,
+  principal: Principal,
   rows: readonly MessageRow[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
   if (ids.length === 0) return new Map();
   const originals = await database.query<MessageRow>(READ_BY_ID, [ids]);
   // A customer reads no other conversations than cases.
-  const visible = originals.filter((row) => !customer || visibleToCustomers(row, 'customer'));
-  return new Map(
-    visible.map((row) => {
-      const message = presentMessage(row);
-      return [row.id, customer ? forCustomer(message) : message];
-    }),
-  );
+  const visible = originals.filter((row) => !principal.customer || visibleToCustomers(row, 'customer'));
+  return new Map(visible.map((row) => [row.id, presentMessage(row, principal)]));
 }

@@ -12,9 +12,11 @@ export interface NewMessage
     | 'has_attachments'
     | 'scheduled_at'
     | 'edited_at'
+    | 'edited_by'
     | 'deleted_at'
     | 'created_at'
     | 'updated_at'
+    | 'outcome'
   > {
   readonly attachments: readonly NewAttachment[];
 }

@@ -1,9 +1,8 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { tellChanged } from '../conversations/changed.ts';
-import { type Outcome, outsideUpdateOf } from '../conversations/message-events.ts';
+import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
 import type { MessageOutcome } from '../protocol/message-outcome.ts';
 import { MESSAGE_MOVES } from '../protocol/message-states.ts';
 import { after } from '../protocol/transitions.ts';
@@ -27,7 +26,7 @@ export async function conclude(
     .updateTable('messages')
     .set({
       status,
-      outcome: outcome(status, reason),
+      outcome: ended(status, reason),
       updated_at: sql<string>`later_than(updated_at)`,
       changed_in: sql<string>`pg_current_xact_id()`,
     })
@@ -41,14 +40,10 @@ export async function conclude(
 }
 
 /** What became of a message (design.md section 8): of a plain one, that it was sent. */
-export async function readOutcome(
-  database: Queries,
-  { id, status, created_at }: MessageRow,
-): Promise<MessageOutcome> {
-  const [row] = await database.query<{ outcome: Outcome }>(READ_OUTCOME, [id]);
+export function outcomeOf({ id, status, created_at, outcome }: MessageRow): MessageOutcome {
   const sent = { result: 'sent', reason: null, at: created_at } as const;
-  const ended = row?.outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });
-  const { result, reason, at } = ended;
+  const known = outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });
+  const { result, reason, at } = known;
   return {
     object: 'message_outcome',
     message_id: id,
@@ -59,12 +54,7 @@ export async function readOutcome(
   };
 }
 
-function outcome(result: string, reason: string | null): RawBuilder<string> {
+function ended(result: string, reason: string | null): RawBuilder<string> {
   return sql<string>`jsonb_build_object('result', ${result}::text, 'reason', ${reason}::text, 'at',
     to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
 }
-
-const READ_OUTCOME = {
-  name: 'read-message-outcome',
-  text: 'SELECT outcome FROM messages WHERE id = $1',
-};

@@ -64,9 +64,11 @@ export function asCommitted(
       has_attachments: attachments.length > 0,
       scheduled_at: null,
       edited_at: null,
+      edited_by: null,
       deleted_at: null,
       created_at: at,
       updated_at: at,
+      outcome: null,
     },
     sender,
     attachments: attachments.map(({ url, download_url, resource = null, ...attachment }) =>

@@ -18,6 +18,8 @@ export const AUDIT_ACTIONS = [
   'participant.removed',
   'customer_token.issued',
   'message.edited',
+  'draft.edited',
+  'scheduled.edited',
   'message.deleted',
   'message.canceled',
   'message.redacted',

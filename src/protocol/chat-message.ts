@@ -4,6 +4,7 @@ import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { Body, demand, describe, Nullable, OneOf, Text, Timestamp, where } from './schema.ts';
+import { Since } from './since.ts';
 
 export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
@@ -59,6 +60,11 @@ export const ChatMessage = Type.Object({
   deleted_at: Nullable(Timestamp),
   created_at: Timestamp,
   updated_at: Timestamp,
+  sender_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  author_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  edited_by: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  sent_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  cc: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -88,9 +94,17 @@ describe(ChatMessage, {
     '`streaming` while an agent writes the body, `complete` once it is final. Null for ordinary messages.',
   client_message_id:
     'The key under which the author sent the message, for deduplication. Null to everybody but the author, and for messages of the service.',
-  edited_at: 'When the message was last edited. Null if it never was.',
+  edited_at:
+    'When the message was last edited. Null if it never was; to customers also where that was before it was sent.',
   deleted_at:
     'When the message was deleted; the tombstone keeps its place in the timeline. Null unless deleted.',
+  created_at: 'When the message was written; to customers, when it was sent.',
+  sender_id: 'Id of the actor that `sender` expands. Null for messages of the service.',
+  author_id: 'Id of the actor that `author` expands. Null for messages of the service, and to customers.',
+  edited_by:
+    'Id of the actor that edited the message last. Null if it never was edited, for drafts edited before this field existed, and to customers.',
+  sent_at: 'When the message entered the timeline. Null unless `status` is `sent`.',
+  cc: 'Further email recipients of a customer reply. Null for every other message, and to customers.',
 });
 
 /** What `include[]` of Send Message may name (specification, endpoint 1). */

@@ -83,7 +83,8 @@ export class Cases {
   }
 
   async read(id: string, query = ''): Promise<ChatMessage> {
-    return message(await this.#app.call('GET', `/v1/messaging/messages/${id}?${query}`), 200);
+    const { access_token: token } = this.#app.demo.users.grace;
+    return message(await this.#app.call('GET', `/v1/messaging/messages/${id}?${query}`, { token }), 200);
   }
 
   /** An action of the message, by grace unless said otherwise. */

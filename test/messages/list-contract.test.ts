@@ -47,7 +47,7 @@ t.test('newest first, 25 a page unless asked otherwise', async (t) => {
 t.test('each item is the message as Send Message answered it', async (t) => {
   const conversation = await conversationOf(ada.id);
   const sent = await send(conversation, { body: 'ahoy' });
-  t.strictSame((await list(conversation)).data, [sent]);
+  t.strictSame((await list(conversation, '', { token: ada.access_token })).data, [sent]);
 });
 
 t.test('after_sequence: from there on, oldest first', async (t) => {

@@ -46,6 +46,7 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   const waiting = await app.call<List<ChatMessage>>(
     'GET',
     `/v1/messaging/conversations/${conversationId}/messages?status=scheduled`,
+    { token: grace.access_token },
   );
   t.strictSame(waiting.body.data, [scheduled]);
   t.match(await eventOf(reader, 'scheduled.updated', id), { data: { status: 'scheduled', outcome: null } });
@@ -66,7 +67,7 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
       at: created.at,
     },
     data: {
-      ...sent,
+      ...{ ...sent, client_message_id: null },
       sender: shownActor(grace.id, 'user', 'Grace Hopper', grace.email),
       attachments: (created.data as unknown as ChatMessage).attachments,
     },

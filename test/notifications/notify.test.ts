@@ -174,9 +174,11 @@ function message(fields: Partial<MessageRow>): MessageRow {
     has_attachments: false,
     scheduled_at: null,
     edited_at: null,
+    edited_by: null,
     deleted_at: null,
     created_at: '2026-11-21T01:02:03.000004Z',
     updated_at: '2026-11-21T01:02:03.000004Z',
+    outcome: null,
     ...fields,
   };
 }
