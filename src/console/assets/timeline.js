@@ -39,9 +39,7 @@ export class Timeline {
       'p',
       { class: 'by' },
       element('strong', {}, isSystem ? 'Parley' : isOwn ? 'You' : message.sender.name),
-      ...(message.visibility === 'external' && !isOwn
-        ? [' ', element('small', {}, 'with the customer')]
-        : []),
+      ...(this.marksNotes && message.visibility === 'internal' ? [' · note to the team'] : []),
       ' ',
       element('time', { datetime: message.created_at }, TIME.format(new Date(message.created_at))),
     );
