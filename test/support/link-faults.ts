@@ -34,19 +34,22 @@ export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean)
     link.counts.lost === lost && matches(pushed) ? Number.POSITIVE_INFINITY : 0;
 }
 
-/** Leaves out that part of the frames between nodes, or of all messages: announcements and proofs too. */
-export function lossy(link: FaultProxy, rate: number, matches: (pushed: Pushed) => boolean = isFrame): void {
-  link.faults.holdMs = (pushed, random) =>
-    matches(pushed) && random.next() < rate ? Number.POSITIVE_INFINITY : 0;
-}
-
 /** On a conversation's or an actor's channel. */
 function isFrame({ channel }: Pushed): boolean {
   return /:(cnv|act)_/.test(channel);
 }
 
+/** Leaves out that part of the frames for so long; the others come as before. */
+async function loseFrames({ faults }: FaultProxy, rate: number, forMs: number): Promise<void> {
+  const { holdMs = IN_ORDER } = faults;
+  faults.holdMs = (pushed, random) =>
+    isFrame(pushed) && random.next() < rate ? Number.POSITIVE_INFINITY : holdMs(pushed, random);
+  await pause(forMs);
+  faults.holdMs = holdMs;
+}
+
 /** Not undefined: connections are looked into from the start. */
-const IN_ORDER = () => 0;
+const IN_ORDER: NonNullable<Faults['holdMs']> = () => 0;
 
 /** What goes wrong on these links, by name; each is over when it resolves. */
 export function linkFaults(
@@ -71,6 +74,9 @@ export function linkFaults(
       await pause(100 + random.below(2_900));
       link.resume();
     },
+    'some frames lost': () =>
+      loseFrames(random.pick(links), 0.05 + random.below(16) / 100, 1_000 + random.below(3_000)),
+    'all frames lost': () => loseFrames(random.pick(links), 1, 500 + random.below(1_000)),
     'link slow': async () => {
       const link = random.pick(links);
       link.faults.delayMs = 5 + random.below(295);
