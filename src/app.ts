@@ -150,7 +150,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   await migrate(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
   const lock = disposer.add('lock', await acquireNodeLock({ url, mode, log }), (it) => it.close());
-  const { engine, description: engineDescription } = await openEngine(config, log);
+  const { engine, description: engineDescription } = await openEngine(config, log, metrics);
   disposer.add('engine', engine, (it) => it.close());
 
   const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
@@ -318,7 +318,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
           : undefined,
       }),
       ...upgradeRoutes(),
-      ...(files === undefined ? {} : fileRoutes(files)),
+      ...(files === undefined ? {} : fileRoutes(files, metrics)),
       ...healthRoutes({ database, engine, files, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
@@ -412,9 +412,10 @@ async function startPostgres(config: Config, log: Logger, disposer: Disposer): P
 async function openEngine(
   { redisUrl }: Config,
   log: Logger,
+  metrics: Metrics,
 ): Promise<{ engine: Engine; description: string }> {
   if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
-  const engine = await RedisEngine.connect({ url: redisUrl, log });
+  const engine = await RedisEngine.connect({ url: redisUrl, log, metrics });
   const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
   return { engine, description: `${new URL(redisUrl).host}${version}` };
 }

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { BUILD } from './build.ts';
 
 /** Every metric, declared once: what `GET /metrics` shows, beside prom-client's own of the process. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -15,15 +16,15 @@ export function createMetrics() {
 
     httpRequests: new Counter({
       name: 'parley_http_requests_total',
-      help: 'Requests answered, by route pattern and status',
-      labelNames: ['route', 'status'],
+      help: 'Requests answered, by method, route pattern and status',
+      labelNames: ['method', 'route', 'status'],
       registers,
     }),
     /** From the request's headers to its answer. */
     httpSeconds: new Histogram({
       name: 'parley_http_request_duration_seconds',
-      help: 'Time to answer a request, by route pattern',
-      labelNames: ['route'],
+      help: 'Time to answer a request, by method and route pattern',
+      labelNames: ['method', 'route'],
       buckets: SECONDS,
       registers,
     }),
@@ -32,6 +33,21 @@ export function createMetrics() {
       name: 'parley_http_held_answer_bytes',
       help: 'Bytes of answers in memory that their clients have not taken yet',
       registers,
+    }),
+    httpRefusals: new Counter({
+      name: 'parley_http_refusals_total',
+      help: 'Requests answered with the error envelope, by the code of the error',
+      labelNames: ['code'],
+      registers,
+    }),
+    buildInfo: new Gauge({
+      name: 'parley_build_info',
+      help: '1, with the version of Parley and of its Node as labels',
+      labelNames: ['version', 'node'],
+      registers,
+      collect() {
+        this.set({ ...BUILD }, 1);
+      },
     }),
 
     sends: new Counter({
@@ -57,6 +73,43 @@ export function createMetrics() {
       registers,
     }),
 
+    redisRoundTrip: new Histogram({
+      name: 'parley_redis_round_trip_seconds',
+      help: 'Time until a frame that this node publishes to itself over Redis is back, measured once a second',
+      buckets: SECONDS,
+      registers,
+    }),
+    uploadBytes: new Counter({
+      name: 'parley_upload_bytes_total',
+      help: 'Bytes of files taken in by this node; with S3 they go to the bucket and are not counted',
+      registers,
+    }),
+
+    modelSeconds: new Histogram({
+      name: 'parley_model_turn_duration_seconds',
+      help: 'Time of a turn of an agent until its answer was whole, failovers included, by the provider that answered',
+      labelNames: ['provider'],
+      buckets: TURN_SECONDS,
+      registers,
+    }),
+    modelTokens: new Counter({
+      name: 'parley_model_tokens_total',
+      help: 'Tokens that providers report, by provider and direction: input, output',
+      labelNames: ['provider', 'direction'],
+      registers,
+    }),
+    modelCost: new Counter({
+      name: 'parley_model_cost_dollars_total',
+      help: 'US dollars at list price, of models whose prices are known',
+      labelNames: ['provider'],
+      registers,
+    }),
+    modelFailovers: new Counter({
+      name: 'parley_model_failovers_total',
+      help: 'Turns that went on with the next model, by the provider that failed and the reason',
+      labelNames: ['provider', 'reason'],
+      registers,
+    }),
     agentRunsActive: new Gauge({
       name: 'parley_agent_runs_active',
       help: 'Runs of agents that this node is at',
@@ -96,6 +149,41 @@ export function createMetrics() {
     socketsOpen: new Gauge({
       name: 'parley_sockets_open',
       help: 'Open sockets of this node',
+      registers,
+    }),
+    socketsOpened: new Counter({
+      name: 'parley_sockets_opened_total',
+      help: 'Sockets opened on this node',
+      registers,
+    }),
+    socketsRefused: new Counter({
+      name: 'parley_sockets_refused_total',
+      help: 'Handshakes refused by this node, by the code of the error',
+      labelNames: ['reason'],
+      registers,
+    }),
+    subscriptions: new Counter({
+      name: 'parley_subscriptions_total',
+      help: 'Requests to follow conversations, by op (subscribe, resume) and outcome: accepted, or the code of the error',
+      labelNames: ['op', 'outcome'],
+      registers,
+    }),
+    replays: new Counter({
+      name: 'parley_replays_total',
+      help: 'Catching up before a subscription is live, by outcome: joined, ended (given up by the client), lost (resync)',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    ephemeralWithheld: new Counter({
+      name: 'parley_ephemeral_withheld_total',
+      help: 'Times a slow socket was taken off the ephemeral events of a conversation until it had caught up',
+      registers,
+    }),
+    /** One in sixteen: reading two clocks for each message of each stream is not needed for a distribution. */
+    deliverySeconds: new Histogram({
+      name: 'parley_delivery_duration_seconds',
+      help: "From a message's writing, by the clock of Postgres, to its hand-over to this node's sockets; every 16th",
+      buckets: SECONDS,
       registers,
     }),
     socketsClosed: new Counter({
@@ -169,6 +257,8 @@ export function createMetrics() {
 
 /** Round what performance.md asks for: single milliseconds, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+/** Of a model that answers in one word, up to one that thinks for minutes. */
+const TURN_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Round the interval at which the queue is asked (jobs/job-worker.ts), and up to what an outage makes of it. */
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];

@@ -1,18 +1,61 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
+import { BUILD } from '../src/build.ts';
 import { createMetrics } from '../src/metrics.ts';
+
+const ROOT = join(import.meta.dirname, '..');
 
 t.test('every metric has its name, its help and a registry of its own', async (t) => {
   const [one, other] = [createMetrics(), createMetrics()];
-  one.httpRequests.inc({ route: '/v1/roles', status: 200 });
+  one.httpRequests.inc({ method: 'GET', route: '/v1/roles', status: 200 });
   one.voids.inc(3);
   one.engineHealthy.set(1);
   const text = await one.registry.metrics();
-  t.match(text, 'parley_http_requests_total{route="/v1/roles",status="200"} 1');
+  t.match(text, 'parley_http_requests_total{method="GET",route="/v1/roles",status="200"} 1');
   t.match(text, 'parley_voids_total 3');
   t.match(text, 'parley_engine_healthy 1');
+  t.match(text, `parley_build_info{version="${BUILD.version}",node="${BUILD.node}"} 1`);
   t.match(text, 'process_resident_memory_bytes');
   t.match(await other.registry.metrics(), 'parley_voids_total 0');
   const { registry: _, ...metrics } = one;
   const names = (await one.registry.getMetricsAsJSON()).map(({ name }) => name);
   t.equal(names.filter((name) => name.startsWith('parley_')).length, Object.keys(metrics).length);
 });
+
+t.test('docs/operations.md has each of them in the words of the registry, and no other', async (t) => {
+  const metrics = (await createMetrics().registry.getMetricsAsJSON()).filter(({ name }) =>
+    name.startsWith('parley_'),
+  );
+  const rows = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').matchAll(
+    /^\| `(parley_\w+)` \| (\w+) \| (.*) \|$/gm,
+  );
+  t.strictSame(
+    [...rows].map(([, name, type, help]) => ({ name, type, help })).sort(byName),
+    metrics.map(({ name, type, help }) => ({ name, type: String(type), help })).sort(byName),
+  );
+});
+
+t.test('what is alerted on exists', async (t) => {
+  const names = (await createMetrics().registry.getMetricsAsJSON()).map(({ name }) => name);
+  const used = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').match(/\bparley_[a-z_]+/g) ?? [];
+  t.ok(used.length > names.filter((name) => name.startsWith('parley_')).length, 'some are in alerts too');
+  for (const name of new Set(used)) t.ok(names.includes(name.replace(/_(bucket|sum|count)$/, '')), name);
+});
+
+t.test('statements are named in one style', async (t) => {
+  for (const path of globSync('src/**/*.ts', { cwd: ROOT })) {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    for (const [, name = ''] of text.matchAll(/name: ['`]([^'`]+)['`],\s*text:/g)) {
+      t.match(name.replace(/\$\{\w+\}/g, 'x'), /^[a-z0-9]+(-[a-z0-9]+)*$/, `${path}: ${name}`);
+    }
+  }
+});
+
+interface Named {
+  readonly name: string | undefined;
+}
+
+function byName(a: Named, b: Named): number {
+  return `${a.name}` < `${b.name}` ? -1 : 1;
+}

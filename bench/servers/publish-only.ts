@@ -36,6 +36,7 @@ const engine = new MemoryEngine();
 const metrics = createMetrics();
 const app = App();
 const streams = new Streams({
+  metrics,
   database,
   files: { presignDownload: () => Promise.reject(new Error('no message here has a file')) },
   engine,

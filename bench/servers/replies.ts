@@ -55,6 +55,7 @@ const app = App();
 const directory = new ConversationDirectory(database, await Rights.open(engine));
 const timeline = new Timeline(database, engine, metrics);
 const streams = new Streams({
+  metrics,
   ...{ database, files, engine, timeline, directory, log },
   broadcast: new Fanout(app, metrics).broadcast,
   limits: config.socket,

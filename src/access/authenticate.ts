@@ -179,7 +179,7 @@ const COLUMNS = `
     r.id AS role_id, r.type AS role_type, r.permissions`;
 
 const BY_HASH = {
-  name: 'principal_by_hash',
+  name: 'principal-by-hash',
   text: `${COLUMNS}
   FROM api_keys k
   JOIN actors a ON a.id = k.actor_id
@@ -189,7 +189,7 @@ const BY_HASH = {
 };
 
 const BY_ACTOR = {
-  name: 'principal_by_actor',
+  name: 'principal-by-actor',
   text: `${COLUMNS}
   FROM actors a
   JOIN accounts c ON c.id = a.account_id

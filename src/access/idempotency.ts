@@ -179,7 +179,7 @@ const MAX_DEPTH = 500;
  * through, and the others see what it wrote. A lapsed key stays bound to its request.
  */
 const CLAIM: Statement = {
-  name: 'idempotency_claim',
+  name: 'idempotency-claim',
   text: `
     INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until)
     VALUES ($1, $2, $3, clock_timestamp() + interval '30 seconds')
@@ -192,17 +192,17 @@ const CLAIM: Statement = {
 };
 
 const READ: Statement = {
-  name: 'idempotency_read',
+  name: 'idempotency-read',
   text: 'SELECT fingerprint, status, response, encrypted FROM idempotency_keys WHERE hash = $1',
 };
 
 const RELEASE: Statement = {
-  name: 'idempotency_release',
+  name: 'idempotency-release',
   text: 'DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL',
 };
 
 const PURGE: Statement = {
-  name: 'idempotency_purge',
+  name: 'idempotency-purge',
   text: `
     DELETE FROM idempotency_keys WHERE hash IN (
       SELECT hash FROM idempotency_keys WHERE created_at <= clock_timestamp() - interval '24 hours'

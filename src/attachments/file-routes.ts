@@ -1,15 +1,20 @@
 import type { PublicAnswer, PublicRequest, PublicRoutes, PutRequest } from '../http/public-routes.ts';
+import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
 
 /** What presigned URLs of a FileStore lead to. The signature is the credential: no header is asked for. */
-export function fileRoutes(files: FileStore, now: () => number = Date.now): PublicRoutes {
+export function fileRoutes(
+  files: FileStore,
+  metrics: Pick<Metrics, 'uploadBytes'>,
+  now: () => number = Date.now,
+): PublicRoutes {
   return {
     [`${FILES_PATH}*`]: {
       get: (request) => download(files, request, now()),
-      put: (request) => takeIn(files, request),
+      put: (request) => takeIn(files, metrics, request),
     },
   };
 }
@@ -40,7 +45,11 @@ async function download(
 }
 
 /** Answers 204. What the head decides is decided before a byte is read. */
-async function takeIn(files: FileStore, request: PutRequest): Promise<PublicAnswer> {
+async function takeIn(
+  files: FileStore,
+  metrics: Pick<Metrics, 'uploadBytes'>,
+  request: PutRequest,
+): Promise<PublicAnswer> {
   const { key, fields } = files.urls.verify('PUT', request.path, request.query);
   const sizeBytes = Number(fields.size);
   const { contentLength, contentType } = request;
@@ -56,5 +65,6 @@ async function takeIn(files: FileStore, request: PutRequest): Promise<PublicAnsw
     throw new ApiError('validation_failed', message, { param: 'Content-Type' });
   }
   await files.write(key, request.body, sizeBytes);
+  metrics.uploadBytes.inc(sizeBytes);
   return { status: 204, body: null };
 }

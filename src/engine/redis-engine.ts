@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { nanoid } from 'nanoid';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import { ANNOUNCE_EVERY_MS, decodeAnnouncement, encodeAnnouncement } from './announcement.ts';
 import { Arrivals } from './arrivals.ts';
 import { Channels } from './channels.ts';
@@ -29,6 +30,8 @@ export interface RedisEngineOptions {
   /** `redis://` or `rediss://`, Redis 7 or newer (sharded pub/sub). */
   readonly url: string;
   readonly log: Logger;
+  /** Where round trips are measured. */
+  readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
   /** How long `connect` tries again a Redis that is there and does not answer in time, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
 }
@@ -57,6 +60,8 @@ export class RedisEngine implements Engine {
   readonly #missedListeners = new Set<(missed: Missed) => void>();
   /** Up to when everything had arrived when a connection was lost; Infinity while none is. */
   #wholeBeforeMs = Number.POSITIVE_INFINITY;
+  readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
+  #sent = { proof: '', atMs: 0 };
   #outbox: Outbox | undefined;
   #closing: Promise<void> | undefined;
   #lastError: Error | undefined;
@@ -91,8 +96,9 @@ export class RedisEngine implements Engine {
     }
   }
 
-  private constructor({ url, log }: RedisEngineOptions) {
+  private constructor({ url, log, metrics }: RedisEngineOptions) {
     this.#log = log;
+    this.#roundTrip = metrics?.redisRoundTrip;
     this.#commands = new Redis(url, { ...CONNECTION, connectionName: `parley-${this.nodeId}-commands` });
     this.#subscriber = new Redis(url, { ...CONNECTION, connectionName: `parley-${this.nodeId}-subscriber` });
     this.#channels = new Channels((channel) => {
@@ -321,6 +327,7 @@ export class RedisEngine implements Engine {
   }
 
   #sendProof(proof: string): void {
+    this.#sent = { proof, atMs: performance.now() };
     // A failure needs no handling: the proof stays out, which is what the link watches.
     this.#commands
       .spublish(channelName(this.#proofChannel), this.#uncounted.seal(0, Buffer.from(proof)))
@@ -333,7 +340,7 @@ export class RedisEngine implements Engine {
       const { publisherId, incarnation, number, content } = openEnvelope(message);
       if (publisherId === this.nodeId) {
         // An own frame was delivered when it was published.
-        if (channel === this.#proofChannel) this.#link.arrived(content.toString('latin1'));
+        if (channel === this.#proofChannel) this.#proofArrived(content.toString('latin1'));
       } else if (channel === ANNOUNCEMENTS) {
         this.#arrivals.announcement(publisherId, decodeAnnouncement(content));
       } else {
@@ -344,6 +351,12 @@ export class RedisEngine implements Engine {
     } catch (error) {
       this.#dropped(channel, error);
     }
+  }
+
+  #proofArrived(proof: string): void {
+    const { proof: sent, atMs } = this.#sent;
+    if (proof === sent) this.#roundTrip?.observe((performance.now() - atMs) / 1_000);
+    this.#link.arrived(proof);
   }
 
   /** Says so at most once in ten seconds: whoever publishes one such frame publishes many. */

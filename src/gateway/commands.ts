@@ -5,6 +5,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Failures } from '../http/failure.ts';
 import { requireVersion } from '../http/request-run.ts';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import type { CloseReason } from '../protocol/close-codes.ts';
 import type { CommandFrame, CommandResult, Op } from '../protocol/commands.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -33,6 +34,7 @@ export interface CommandsOptions {
   readonly heldCursors: HeldCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
   readonly failures: Failures;
+  readonly metrics: Pick<Metrics, 'subscriptions'>;
   readonly log: Logger;
 }
 
@@ -189,6 +191,7 @@ export class Commands {
       subscription.headSequence = joined.headSequence;
       subscription.fromSequence = after ?? joined.headSequence;
       subscription.state = 'replaying';
+      this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: 'accepted' });
       this.#reply<'subscribe'>(session, frame.id, {
         conversation_id: id,
         head_sequence: joined.headSequence,
@@ -199,7 +202,9 @@ export class Commands {
       );
     } catch (error) {
       if (session.subscription(id) === subscription) session.removeSubscription(id);
-      this.#refuse(session, frame.id, this.#toApiError(error));
+      const refusal = this.#toApiError(error);
+      this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: refusal.condition });
+      this.#refuse(session, frame.id, refusal);
     }
   }
 
@@ -241,11 +246,13 @@ export class Commands {
     await resume.running(session);
     try {
       const resumption = resume.accept(session, frame);
+      this.#options.metrics.subscriptions.inc({ op: 'resume', outcome: 'accepted' });
       this.#reply<'resume'>(session, frame.id, {});
       // Not awaited, as replays are not.
       resume.run(session, resumption).catch((error) => this.#failed(session, error));
     } catch (thrown) {
       const error = this.#toApiError(thrown);
+      this.#options.metrics.subscriptions.inc({ op: 'resume', outcome: error.condition });
       this.#refuse(session, frame.id, error);
       if (error.param === 'cursor') session.close('cursor_invalid');
     }

@@ -1,4 +1,4 @@
-import type { Frame } from '../engine/frame.ts';
+import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 import type { Metrics } from '../metrics.ts';
 import { covers, SOCKETS_SINCE, VERSIONS } from '../protocol/versions.ts';
 import { bytesFor } from './forms.ts';
@@ -29,6 +29,7 @@ export class Fanout {
   readonly #metrics: Metrics;
   #gapped: Gapped[] = [];
   #loud = 0;
+  #created = SAMPLED - 1;
 
   constructor(publisher: Publisher, metrics: Metrics) {
     this.#publisher = publisher;
@@ -36,12 +37,24 @@ export class Fanout {
   }
 
   readonly broadcast: Broadcast = (kind, frame) => {
+    if (frame.kind === FRAME_KINDS.created) this.#sampleDelay(frame);
     for (const audience of AUDIENCES) {
       if (frame[audience] === undefined) continue;
       this.#metrics.framesDelivered.inc();
       for (const version of SOCKET_VERSIONS) this.#publish(kind, frame, { audience, version });
     }
   };
+
+  /**
+   * Every sixteenth message, by its time of writing in Postgres: a clock of its own, which is why nodes and Postgres
+   * must agree on the time for this figure to mean anything.
+   */
+  #sampleDelay({ updatedAtUs }: Frame): void {
+    this.#created += 1;
+    if (this.#created % SAMPLED !== 0 || updatedAtUs === 0) return;
+    const seconds = Date.now() / 1_000 - updatedAtUs / 1_000_000;
+    this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
+  }
 
   /** What nobody here speaks is not derived. */
   #publish(kind: keyof typeof topics, frame: Frame, form: Form): void {
@@ -72,5 +85,6 @@ export class Fanout {
   };
 }
 
+const SAMPLED = 16;
 const AUDIENCES = ['team', 'customer'] as const;
 const SOCKET_VERSIONS = VERSIONS.filter((version) => covers(version, SOCKETS_SINCE));

@@ -150,7 +150,10 @@ export class SocketServer {
         cork.run(() => res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context));
         exchange.handOver();
       },
-      (error) => this.#options.refuse(exchange, error),
+      (error) => {
+        this.#options.metrics.socketsRefused.inc({ reason: refusalOf(error) });
+        this.#options.refuse(exchange, error);
+      },
     );
   }
 
@@ -196,6 +199,7 @@ export class SocketServer {
     data.socket = session;
     sessions.opened(session);
     metrics.socketsOpen.inc();
+    metrics.socketsOpened.inc();
     session.say({
       type: 'hello',
       connection_id: session.id,
@@ -284,6 +288,11 @@ interface Opening {
 function sessionOf(ws: WebSocket<SocketData>): Session | undefined {
   const { socket } = ws.getUserData();
   return socket instanceof Session ? socket : undefined;
+}
+
+/** The condition that the answer has; whatever is no ApiError is answered as one of 5xx. */
+function refusalOf(error: unknown): string {
+  return error instanceof ApiError ? error.condition : 'unavailable';
 }
 
 /** How far reconnects are spread (realtime.md section 5). */

@@ -6,6 +6,8 @@ export interface SheddingOptions {
   /** Those that follow the conversation here, each with what stands for its subscription. */
   readonly readers: ReadonlyMap<Reader, unknown>;
   readonly broadcast: Broadcast;
+  /** Called for each reader that is taken off the ephemeral events. */
+  readonly onWithheld: () => void;
   /** Bytes queued for a reader over which it gets no ephemeral events. */
   readonly ephemeralBytes: number;
   /** The reader may have them again: it is to be put on their topic, with what it needs of those that it missed. */
@@ -49,6 +51,7 @@ export class Shedding {
     // Off it already, or still behind its replay.
     if (!reader.isOn(topic)) return;
     reader.leave(topic);
+    this.#options.onWithheld();
     void reader.drained(ephemeralBytes / RESUME_AT).then(() => {
       if (!reader.closed && readers.get(reader) === subscription) restore(reader);
     });

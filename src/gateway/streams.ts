@@ -7,6 +7,7 @@ import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 import { askFrame } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
 import type { Standing, Timeline } from '../messages/timeline.ts';
+import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { ConversationStream, type Moved, type StreamContext } from './conversation-stream.ts';
@@ -27,6 +28,7 @@ export interface StreamsOptions {
   readonly broadcast: Broadcast;
   readonly presence: Presence;
   readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
+  readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;
   readonly log: Logger;
 }
 
@@ -220,6 +222,7 @@ export class Streams {
         .get(stream.id)
         ?.admit(reader, () => this.#options.presence.entered(stream.id, reader));
     });
+    this.#options.metrics.replays.inc({ outcome });
     if (outcome === 'lost') await this.#resync(stream, reader, cancelled);
   }
 
@@ -268,11 +271,12 @@ class OpenStream {
 
   /** The ephemeral events, made with the first of them. */
   get shedding(): Shedding {
-    const { broadcast, limits, presence } = this.#options;
+    const { broadcast, limits, presence, metrics } = this.#options;
     this.#shedding ??= new Shedding({
       conversationId: this.#id,
       readers: this.readers,
       broadcast,
+      onWithheld: () => metrics.ephemeralWithheld.inc(),
       ephemeralBytes: limits.ephemeralBytes,
       restore: (reader) => this.admit(reader, () => presence.repeat(this.#id, reader)),
     });

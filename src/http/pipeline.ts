@@ -26,7 +26,7 @@ export interface HttpOptions {
   readonly idempotency?: Pick<Idempotency, 'begin'>;
   /** What cursors of lists are signed with, the same on every node; without, they are good for this process alone. */
   readonly cursorSecret?: string;
-  readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds'>;
+  readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
   readonly log: Logger;
   readonly docsUrl: string;
   readonly requestLogUrl: string | null;
@@ -77,6 +77,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   /** Answers a request that must not be served at all; nothing behind it is parsed. */
   cut(exchange: Exchange, error: ApiError): void {
     exchange.cut({ status: error.status, body: this.failures.toBody(error) });
+    this.#metrics.httpRefusals.inc({ code: error.condition });
     this.count(NO_ROUTE, error.status, exchange);
   }
 
@@ -95,6 +96,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   }
 
   answerError(exchange: Exchange, error: ApiError, label: string): void {
+    this.#metrics.httpRefusals.inc({ code: error.condition });
     const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
     if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
     if (status === 401) exchange.setHeader('WWW-Authenticate', 'Bearer');
@@ -112,10 +114,13 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   }
 
   count(route: string, status: number, exchange: Exchange): void {
-    this.#metrics.httpRequests.inc({ route, status });
-    this.#metrics.httpSeconds.observe({ route }, (performance.now() - exchange.startedAtMs) / 1000);
+    const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';
+    this.#metrics.httpRequests.inc({ method, route, status });
+    this.#metrics.httpSeconds.observe({ method, route }, (performance.now() - exchange.startedAtMs) / 1000);
   }
 }
 
 /** The metrics' label where no route was found: paths are made up by callers, and endless. */
 const NO_ROUTE = 'none';
+/** Those that are counted by their names: callers may send any word. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

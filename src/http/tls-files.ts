@@ -12,18 +12,18 @@ export interface TlsFiles {
  * serves them says nothing but that it cannot.
  */
 export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
-  const cert = { name: `PARLEY_TLS_CERT ${certFile}`, text: readText('PARLEY_TLS_CERT', certFile) };
-  const key = { name: `PARLEY_TLS_KEY ${keyFile}`, text: readText('PARLEY_TLS_KEY', keyFile) };
+  const cert = { label: `PARLEY_TLS_CERT ${certFile}`, text: readText('PARLEY_TLS_CERT', certFile) };
+  const key = { label: `PARLEY_TLS_KEY ${keyFile}`, text: readText('PARLEY_TLS_KEY', keyFile) };
   if (!CERTIFICATE.test(cert.text) && CERTIFICATE.test(key.text) && PRIVATE_KEY.test(cert.text)) {
     throw new Error(
       `PARLEY_TLS_CERT (${certFile}) is a private key and PARLEY_TLS_KEY (${keyFile}) a certificate: swap them`,
     );
   }
-  const certificate = parseCertificate(cert.name, cert.text);
-  const privateKey = parsePrivateKey(key.name, key.text);
+  const certificate = parseCertificate(cert.label, cert.text);
+  const privateKey = parsePrivateKey(key.label, key.text);
   if (certificate.checkPrivateKey(privateKey)) return;
   throw new Error(
-    `${key.name} does not belong to the certificate ${certFile} (${certificate.subject.replaceAll('\n', ', ')}): the first certificate of that file must be the one that was issued for this key`,
+    `${key.label} does not belong to the certificate ${certFile} (${certificate.subject.replaceAll('\n', ', ')}): the first certificate of that file must be the one that was issued for this key`,
   );
 }
 

@@ -8,6 +8,7 @@ import { fileRoutes } from '../../src/attachments/file-routes.ts';
 import { FileStore } from '../../src/attachments/file-store.ts';
 import { FileUrls } from '../../src/attachments/file-urls.ts';
 import { AllowedOrigins } from '../../src/http/origins.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { type FixtureOptions, serve } from '../http/fixture.ts';
@@ -29,7 +30,7 @@ async function open(t: Test, options: FixtureOptions = {}): Promise<FileGround> 
   const now = () => ground.nowMs;
   const urls = new FileUrls({ secret: 'a secret of all nodes', baseUrl: () => baseUrl, now });
   const store = new FileStore({ directory, urls, now });
-  const fixture = await serve(t, { ...options, publicRoutes: fileRoutes(store, now) });
+  const fixture = await serve(t, { ...options, publicRoutes: fileRoutes(store, createMetrics(), now) });
   baseUrl = fixture.url;
   const ground = { store, directory, port: fixture.port, nowMs: NOON_MS };
   return ground;

@@ -9,6 +9,7 @@ import { bytesFor } from '../../src/gateway/forms.ts';
 import { Presence } from '../../src/gateway/presence.ts';
 import { type Reader, topics } from '../../src/gateway/reader.ts';
 import { Streams } from '../../src/gateway/streams.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
 import { NEWEST_VERSION, type Version } from '../../src/protocol/versions.ts';
 import { NO_FILES } from '../support/files.ts';
@@ -304,6 +305,7 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
     timeline,
     directory: new ConversationDirectory(ground.database, rights),
     log,
+    metrics: createMetrics(),
     presence,
     limits: SOCKET_LIMITS,
     broadcast: (kind, frame) => {

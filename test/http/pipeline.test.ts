@@ -379,9 +379,14 @@ t.test('metrics count by pattern, never by path', async (t) => {
   await call(fixture, 'GET', '/v1/things/b');
   await call(fixture, 'GET', '/v1/nowhere/c');
   const text = await fixture.metrics.registry.metrics();
-  t.match(text, 'parley_http_requests_total{route="/v1/things/:id",status="200"} 2');
-  t.match(text, 'parley_http_requests_total{route="none",status="404"} 1');
-  t.match(text, 'parley_http_request_duration_seconds_count{route="/v1/things/:id"} 2');
+  t.match(text, 'parley_http_requests_total{method="GET",route="/v1/things/:id",status="200"} 2');
+  t.match(text, 'parley_http_requests_total{method="GET",route="none",status="404"} 1');
+  t.match(text, 'parley_http_request_duration_seconds_count{method="GET",route="/v1/things/:id"} 2');
+  t.match(text, 'parley_http_refusals_total{code="resource_not_found"} 1');
+  await call(fixture, 'REPORT', '/v1/things/a');
+  const after = await fixture.metrics.registry.metrics();
+  t.match(after, 'parley_http_requests_total{method="other"');
+  t.notMatch(after, 'REPORT', 'a method is a word of the caller too');
 });
 
 interface Called {

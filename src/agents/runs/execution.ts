@@ -5,6 +5,7 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { unlessAborted } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
 import { type Failover, RUN_LIMITS } from '../../protocol/agent-run.ts';
 import { RUN_MOVES } from '../../protocol/agent-run-states.ts';
 import type { Completion, ModelChain } from '../models/chain.ts';
@@ -54,6 +55,8 @@ export interface ExecutionOptions {
   readonly history: readonly Turn[];
   /** Aborts with a Stop, or with what the run may not go on for. */
   readonly signal: AbortSignal;
+  /** Where turns are counted. */
+  readonly metrics?: Pick<Metrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
 }
 
 /** Has work with Postgres done, when its turn has come: hundreds of runs of a node share a few connections. */
@@ -101,6 +104,7 @@ export class Execution {
     const before = reply.said.length;
     const failovers: Failover[] = [];
     let said = '';
+    const beganMs = performance.now();
     try {
       const completion = await chain.complete(
         this.#prompt(),
@@ -113,11 +117,16 @@ export class Execution {
           onFailover: (failover) => {
             if (said !== '') reply.reset(before, failover.reason);
             failovers.push(failover);
+            this.#options.metrics?.modelFailovers.inc({
+              provider: failover.provider,
+              reason: failover.reason,
+            });
             said = '';
           },
         },
         signal,
       );
+      this.#count(completion, performance.now() - beganMs);
       signal.throwIfAborted();
       await this.#keep(step, completion);
       return completion;
@@ -125,6 +134,14 @@ export class Execution {
       await this.#fail(step, { text: said, failovers }, error);
       throw error;
     }
+  }
+
+  #count({ provider, inputTokens, outputTokens, costUsd }: Completion, ms: number): void {
+    const { metrics } = this.#options;
+    metrics?.modelSeconds.observe({ provider }, ms / 1_000);
+    metrics?.modelTokens.inc({ provider, direction: 'input' }, inputTokens ?? 0);
+    metrics?.modelTokens.inc({ provider, direction: 'output' }, outputTokens ?? 0);
+    metrics?.modelCost.inc({ provider }, costUsd ?? 0);
   }
 
   /** The prompt that the run began with, and what it has said and learned since, as far as the window holds it. */

@@ -160,7 +160,7 @@ export class Runner {
     const reply = replies.open(run, agent, facts);
     const execution = new Execution({
       ...{ database, log, run, agent, principal, admit, reply, chain, signal },
-      ...{ tools, readTools, instructions, history },
+      ...{ tools, readTools, instructions, history, metrics: this.#options.metrics },
     });
     return { execution, reply };
   }
