@@ -68,7 +68,8 @@ export class TestNode {
     });
     const { status, headers } = response;
     const text = await response.text();
-    this.#contract.check({ method, path, status, headers, text });
+    const { service_version: version } = this.demo;
+    this.#contract.check({ method, path, version, status, headers, text });
     return { status, body: JSON.parse(text), headers };
   }
 
