@@ -8,6 +8,7 @@ import { Tokens } from './access/tokens.ts';
 import { RIGHTS_CHANGED } from './accounts/rights-changed.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { purgeRefreshTokens } from './accounts/token-pairs.ts';
+import { artifactRoutes } from './agents/artifact-routes.ts';
 import { providersOf } from './agents/models/tiers.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { tellEnded } from './agents/runs/ended.ts';
@@ -286,6 +287,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
     ...occurrenceRoutes({ database }),
+    ...artifactRoutes({ database, directory, files: store }),
     ...toolRoutes(catalogue),
     ...realtimeRoutes(tickets),
   ];

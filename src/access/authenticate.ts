@@ -93,7 +93,8 @@ export class Authenticator {
     }
     const { principal, revoked, deactivated } = standing;
     const { kind, expiresAtMs } = principal.credential;
-    if (revoked) throw new ApiError('api_key_revoked', 'The API key was revoked.');
+    if (revoked && kind === 'api_key') throw new ApiError('api_key_revoked', 'The API key was revoked.');
+    if (revoked) throw new ApiError('invalid_credentials', 'The access token was revoked.');
     if (expiresAtMs !== null && expiresAtMs <= this.#now()) {
       if (kind === 'api_key') throw new ApiError('api_key_expired', 'The API key has expired.');
       throw new ApiError('expired_token', 'The access token has expired.');
@@ -115,13 +116,18 @@ export class Authenticator {
             expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
           });
     }
-    const { accountId, actorId, id, expiresAtMs } = await this.#tokens.verifyAccess(text);
-    return this.#readIdentity({ accountId, actorId, credential: { kind: 'access_token', id, expiresAtMs } });
+    const { accountId, actorId, ...token } = await this.#tokens.verifyAccess(text);
+    return this.#readIdentity({ accountId, actorId, credential: { kind: 'access_token', ...token } });
   }
 
   async #readIdentity({ accountId, actorId, credential }: Identity): Promise<Standing | undefined> {
     const isKey = credential.kind === 'api_key';
-    const row = await this.#read(BY_ACTOR, [actorId, accountId, isKey ? credential.id : null]);
+    const row = await this.#read(BY_ACTOR, [
+      actorId,
+      accountId,
+      isKey ? credential.id : null,
+      credential.familyId ?? null,
+    ]);
     if (row === undefined || (isKey && row.key_id === null)) return undefined;
     return standingOf(row, credential);
   }
@@ -156,6 +162,7 @@ interface Row {
   readonly key_id: string | null;
   readonly expires_at: string | null;
   readonly revoked: boolean;
+  readonly family_ended: boolean;
   readonly account_id: string;
   readonly account_name: string;
   readonly subscribed: boolean;
@@ -180,7 +187,7 @@ const COLUMNS = `
 
 const BY_HASH = {
   name: 'principal-by-hash',
-  text: `${COLUMNS}
+  text: `${COLUMNS}, false AS family_ended
   FROM api_keys k
   JOIN actors a ON a.id = k.actor_id
   JOIN accounts c ON c.id = a.account_id
@@ -190,7 +197,9 @@ const BY_HASH = {
 
 const BY_ACTOR = {
   name: 'principal-by-actor',
-  text: `${COLUMNS}
+  text: `${COLUMNS}, EXISTS (
+      SELECT FROM refresh_tokens f WHERE f.family_id = $4 AND f.revoked_at IS NOT NULL
+    ) AS family_ended
   FROM actors a
   JOIN accounts c ON c.id = a.account_id
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
@@ -232,7 +241,7 @@ function standingOf(row: Row, credential: Credential): Standing {
       permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
       credential,
     },
-    revoked: row.revoked,
+    revoked: row.revoked || row.family_ended,
     deactivated: row.deactivated,
   };
 }
@@ -243,20 +252,23 @@ function subjectsOf(standing: Standing | undefined): string[] {
   const { accountId, actor, roleId, credential } = standing.principal;
   const subjects = [credential.id, actor.id, accountId];
   if (roleId !== null) subjects.push(roleId);
+  if (credential.familyId !== undefined) subjects.push(credential.familyId);
   return subjects;
 }
 
 function identityKey({ accountId, actorId, credential }: Identity): string {
-  return JSON.stringify([accountId, actorId, credential.kind, credential.id, credential.expiresAtMs]);
+  const { kind, id, familyId = null, expiresAtMs } = credential;
+  return JSON.stringify([accountId, actorId, kind, id, familyId, expiresAtMs]);
 }
 
 function parseIdentity(key: string): Identity {
-  const [accountId, actorId, kind, id, expiresAtMs]: [
+  const [accountId, actorId, kind, id, familyId, expiresAtMs]: [
     string,
     string,
     Credential['kind'],
     string,
+    string | null,
     number | null,
   ] = JSON.parse(key);
-  return { accountId, actorId, credential: { kind, id, expiresAtMs } };
+  return { accountId, actorId, credential: { kind, id, familyId: familyId ?? undefined, expiresAtMs } };
 }

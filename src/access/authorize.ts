@@ -7,20 +7,19 @@ import type { Principal } from './principal.ts';
  * design.md section 7: account, subscription, permission.
  */
 
-/** `header` is the value of Service-Account. An account that is not the caller's answers like one that does not exist. */
-export function requireAccount(principal: Principal, header: string | undefined): void {
-  if (header === undefined || header === '') {
-    throw new ApiError('parameter_missing', 'The Service-Account header is missing.', {
-      param: ACCOUNT_HEADER,
-    });
-  }
+/** `header` is the value of Service-Account, or of the field `param` in a frame. An account that is not the caller's answers like one that does not exist. */
+export function requireAccount(
+  principal: Principal,
+  header: string | undefined,
+  missing = 'The Service-Account header is missing.',
+  param = 'Service-Account',
+): void {
+  if (header === undefined || header === '') throw new ApiError('parameter_missing', missing, { param });
   if (header !== principal.accountId) {
     throw new ApiError(
       'resource_not_found',
       'There is no such account, or this credential cannot access it.',
-      {
-        param: ACCOUNT_HEADER,
-      },
+      { param },
     );
   }
 }
@@ -51,5 +50,3 @@ export function hasPermission(
 }
 
 const ADMIN_ONLY: ReadonlySet<string> = new Set(ADMIN_PERMISSIONS);
-
-const ACCOUNT_HEADER = 'Service-Account';

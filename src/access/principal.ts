@@ -24,6 +24,8 @@ export interface Credential {
   readonly kind: 'api_key' | 'access_token';
   /** The key's id, or the token's `jti`: what rate limits count and revocation names. */
   readonly id: string;
+  /** Of an access token: the family of refresh tokens that it ends with; absent where there is none. */
+  readonly familyId?: string | undefined;
   /** Milliseconds since 1970; null where it does not expire. */
   readonly expiresAtMs: number | null;
 }

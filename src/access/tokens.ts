@@ -21,6 +21,8 @@ export interface TokenSubject {
 }
 
 export interface VerifiedToken extends TokenSubject {
+  /** Of the refresh token that it was issued with; undefined where there was none. */
+  readonly familyId: string | undefined;
   /** The token's own id (`jti`). */
   readonly id: string;
   /** Milliseconds since 1970. */
@@ -59,11 +61,11 @@ export class Tokens {
 
   /** `ttlS` in seconds; `expiresAt` is ISO 8601, a whole second. */
   async issueAccess(
-    options: TokenSubject & { readonly ttlS?: number },
+    options: TokenSubject & { readonly ttlS?: number; readonly familyId?: string },
   ): Promise<{ token: string; expiresAt: string }> {
     const issuedAtS = Math.floor(this.#now() / 1000);
     const expiresAtS = issuedAtS + (options.ttlS ?? DEFAULT_TTL_S);
-    const token = await new SignJWT({ account: options.accountId })
+    const token = await new SignJWT({ account: options.accountId, family: options.familyId })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
       .setIssuer(PARTY)
       .setAudience(PARTY)
@@ -97,11 +99,12 @@ export class Tokens {
         requiredClaims: ['sub', 'jti', 'exp', 'account'],
         currentDate: new Date(this.#now()),
       });
-      const { sub, jti, exp, account } = payload;
+      const { sub, jti, exp, account, family } = payload;
       if (typeof account !== 'string' || sub === undefined || jti === undefined || exp === undefined) {
         throw invalid();
       }
-      return { accountId: account, actorId: sub, id: jti, expiresAtMs: exp * 1000 };
+      const familyId = typeof family === 'string' ? family : undefined;
+      return { accountId: account, actorId: sub, id: jti, familyId, expiresAtMs: exp * 1000 };
     } catch (error) {
       // The signature is checked before the claims: only a token that was ours can be an expired one.
       if (error instanceof errors.JWTExpired) throw expired();

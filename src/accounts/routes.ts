@@ -21,6 +21,7 @@ export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAcc
       summary: 'Get the account',
       since: '1.1.harbor',
       permission: 'accounts:read',
+      unsubscribed: true,
       status: 200,
       response: Account,
       handle: async ({ principal }) =>

@@ -7,6 +7,7 @@ import type { Schema } from '../db/schema.ts';
 import { type Queries, within } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/token.ts';
+import { tellRightsChanged } from './rights-changed.ts';
 
 /**
  * An access token of 15 minutes with the refresh token that gets the next one, the first of a family of its own
@@ -18,8 +19,8 @@ export function issueTokenPair(tx: Kysely<Schema>, tokens: Issuer, subject: Toke
 
 /**
  * Uses a refresh token up and gives the family's next pair to `finish`, in one transaction. A token that was used
- * before has been copied by somebody: its whole family ends, also where the two uses come at the same moment (one of
- * them gets a pair, whose refresh token is then dead). Access tokens that were issued live out their minutes.
+ * before has been copied by somebody: its whole family ends with all its access tokens and the sockets that they opened,
+ * also where the two uses come at the same moment (one of them gets a pair, which is then dead).
  * Rejects with ApiError `invalid_credentials` (unknown, used, of a family that ended, of a deactivated actor) or
  * `expired_token`.
  */
@@ -30,7 +31,7 @@ export async function refreshTokenPair<T>(
   finish: (tx: Transaction<Schema>, pair: Token) => Promise<T>,
 ): Promise<T> {
   const outcome = await database.transaction(async (tx) => {
-    const use = await takeUse(within(tx), hashOf(refreshToken));
+    const use = await takeUse(tx, hashOf(refreshToken));
     // Not thrown here: that a family ends is to be committed.
     if (use instanceof ApiError) return { refusal: use };
     return { result: await finish(tx, await issue(tx, tokens, use, use.familyId)) };
@@ -73,7 +74,7 @@ async function issue(
       expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
     })
     .execute();
-  const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId });
+  const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId, familyId });
   return { object: 'token', access_token: token, refresh_token: refreshToken, expires_at: expiresAt };
 }
 
@@ -90,19 +91,21 @@ interface TokenRow {
   readonly expired: boolean;
 }
 
-async function takeUse(tx: Queries, tokenHash: Buffer): Promise<Use | ApiError> {
+async function takeUse(tx: Transaction<Schema>, tokenHash: Buffer): Promise<Use | ApiError> {
+  const statements = within(tx);
   // Whatever happens to tokens of one actor happens in turn, so that a family ends with all of its tokens, the one
   // that is being made at the moment among them. Locked before the token is read: what is read then is as it stands.
-  const [actor] = await tx.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
-  const [row] = await tx.query<TokenRow>(READ, [tokenHash]);
+  const [actor] = await statements.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
+  const [row] = await statements.query<TokenRow>(READ, [tokenHash]);
   if (actor === undefined || row === undefined || row.revoked) return invalid();
   if (row.used) {
-    await tx.query(END_FAMILY, [row.family_id]);
+    await statements.query(END_FAMILY, [row.family_id]);
+    await tellRightsChanged(tx, [row.family_id]);
     return invalid();
   }
   if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
   if (actor.deactivated) return invalid();
-  await tx.query(MARK_USED, [tokenHash]);
+  await statements.query(MARK_USED, [tokenHash]);
   return { familyId: row.family_id, accountId: row.account_id, actorId: row.actor_id };
 }
 

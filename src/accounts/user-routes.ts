@@ -7,6 +7,7 @@ import type { Role } from '../protocol/role.ts';
 import { Body, Include } from '../protocol/schema.ts';
 import { CreateUserBody, USER_INCLUDES, User } from '../protocol/user.ts';
 import { keyOf } from './account-list.ts';
+import { changeActivation } from './activation.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById, readRoles } from './roles.ts';
 import { presentUser } from './user-present.ts';
@@ -59,6 +60,30 @@ export function userRoutes(database: Database): Route[] {
         );
       },
     }),
+    ...(['deactivate', 'activate'] as const).map((move) =>
+      defineRoute({
+        name: `${move}_user`,
+        method: 'POST',
+        path: `/v1/users/:id/actions/${move}`,
+        summary:
+          move === 'deactivate'
+            ? 'Deactivate a user: credentials and sockets end, what the user wrote stays'
+            : 'Activate a deactivated user again',
+        since: '1.2.harbor-preview.1',
+        permission: 'users:update',
+        agents: false,
+        query: Body({ 'include[]': Include(USER_INCLUDES) }),
+        status: 200,
+        response: User,
+        handle: (call) =>
+          inTransaction(database, call, async (tx) => {
+            const { principal, params, query } = call;
+            const row = await changeActivation(tx, principal, params.id!, move === 'activate');
+            const roles = await rolesOf(within(tx), [row], query['include[]']);
+            return presentUser(row, roles.get(row.role_id ?? '') ?? null);
+          }),
+      }),
+    ),
   ];
 }
 

@@ -52,11 +52,16 @@ export async function createUser(
   return { user, actor };
 }
 
-/** Throws `resource_not_found` (param user_id), also for actors that are no users: customers, agents, keys, groups. */
-export async function findUser(database: Queries, accountId: string, id: string): Promise<UserProfile> {
+/** Throws `resource_not_found`, also for actors that are no users: customers, agents, keys, groups. */
+export async function findUser(
+  database: Queries,
+  accountId: string,
+  id: string,
+  param = 'user_id',
+): Promise<UserProfile> {
   const [row] = await database.query<UserProfile>(READ_USER, [id, accountId]);
   if (row === undefined) {
-    throw new ApiError('resource_not_found', 'The account has no such user.', { param: 'user_id' });
+    throw new ApiError('resource_not_found', 'The account has no such user.', { param });
   }
   return row;
 }
@@ -69,18 +74,23 @@ export async function findAnyUser(database: Queries, id: string): Promise<UserPr
 }
 
 /**
- * Whatever the user acts with ends at once; what it wrote stays. Deactivating twice is deactivating once. Of whatever
- * account, for the operator. Throws `resource_not_found` (param id).
+ * Deactivated, a user can no longer act: credentials and sockets end with the commit, what the user wrote stays, and
+ * so do memberships and refresh tokens for when the user is activated again. Of any account, for the operator.
+ * Throws `resource_not_found` (param id).
  */
-export async function deactivateUser(tx: Transaction<Schema>, id: string): Promise<UserProfile> {
+export async function setActive(
+  tx: Transaction<Schema>,
+  id: string,
+  isActive: boolean,
+): Promise<UserProfile> {
   await tx
     .updateTable('actors')
     .set({
-      deactivated_at: sql<string>`clock_timestamp()`,
+      deactivated_at: isActive ? null : sql<string>`clock_timestamp()`,
       updated_at: sql<string>`later_than(updated_at)`,
     })
     .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
-    .where('deactivated_at', 'is', null)
+    .where('deactivated_at', isActive ? 'is not' : 'is', null)
     .execute();
   const row = await findAnyUser(within(tx), id);
   await tellRightsChanged(tx, [id]);

@@ -190,8 +190,16 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'End whatever a user acts with; what the user wrote stays',
     options: { id: USER },
     run: inTransaction(async (tx, { id = '' }) => {
-      const { deactivateUser } = await import('../accounts/users.ts');
-      return { object: 'user', ...(await deactivateUser(tx, id)) };
+      const { setActive } = await import('../accounts/users.ts');
+      return { object: 'user', ...(await setActive(tx, id, false)) };
+    }),
+  },
+  'user activate': {
+    help: 'Let a deactivated user act again, with the role and memberships of before',
+    options: { id: USER },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { setActive } = await import('../accounts/users.ts');
+      return { object: 'user', ...(await setActive(tx, id, true)) };
     }),
   },
   'token create': {

@@ -7,7 +7,7 @@ import type { ToolCatalogue } from './tool-catalogue.ts';
 
 /**
  * Each row's resource with what was asked for: one query for the roles, none where they were not. `tools`
- * stand in `config`: without that they are not seen. Without a catalogue as Create Agent shows it
+ * are part of `config`, so asking for them shows it. Without a catalogue as Create Agent shows it
  * (specification, endpoint 4): `trigger_config` and each entry's `tool` null.
  */
 export async function expandAgents(
@@ -19,7 +19,7 @@ export async function expandAgents(
   const roleIds = include.includes('role') ? [...new Set(rows.flatMap(({ role_id }) => role_id ?? []))] : [];
   const roles = await readRoles(database, roleIds);
   const configOf = (row: AgentRow): AgentDefinitionConfig | null => {
-    if (!include.includes('config')) return null;
+    if (!include.includes('config') && !include.includes('tools')) return null;
     return presentConfig(row, {
       trigger_config: catalogue && presentTrigger(row),
       tools: include.includes('tools')

@@ -1,4 +1,9 @@
-import { type AvailableTool, BUILT_IN_TOOLS, type BuiltInTool } from '../protocol/available-tool.ts';
+import {
+  type AvailableTool,
+  BUILT_IN_TOOLS,
+  type BuiltInTool,
+  toolSlugOf,
+} from '../protocol/available-tool.ts';
 import { Body } from '../protocol/schema.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-tools.ts';
 
@@ -43,8 +48,10 @@ export class ToolCatalogue {
   get endpoints(): ReadonlyMap<string, EndpointFacts> {
     this.#endpoints ??= new Map(
       this.#routes()
-        .filter(({ agents, secret }) => agents !== false && secret !== true)
-        .map((facts) => [slugOf(facts), facts] as const)
+        .flatMap((facts) => {
+          const slug = toolSlugOf(facts);
+          return slug === undefined ? [] : [[slug, facts] as const];
+        })
         .sort(([a], [b]) => (a < b ? -1 : 1)),
     );
     return this.#endpoints;
@@ -76,7 +83,7 @@ export class ToolCatalogue {
 }
 
 function toolsOf(endpoints: ReadonlyMap<string, EndpointFacts>): ReadonlyMap<string, AvailableTool> {
-  const tools = [...BUILT_IN_TOOLS.map(builtInTool), ...[...endpoints.values()].map(endpointTool)];
+  const tools = [...BUILT_IN_TOOLS.map(builtInTool), ...[...endpoints].map(endpointTool)];
   return new Map(tools.sort((a, b) => (a.slug < b.slug ? -1 : 1)).map((tool) => [tool.slug, tool]));
 }
 
@@ -94,14 +101,8 @@ function builtInTool(slug: BuiltInTool): AvailableTool {
   };
 }
 
-function slugOf({ name }: EndpointFacts): string {
-  return name.replaceAll('_', '-');
-}
-
 /** `send_message` is called "Send message". */
-function endpointTool(facts: EndpointFacts): AvailableTool {
-  const { name, method, summary } = facts;
-  const slug = slugOf(facts);
+function endpointTool([slug, { name, method, summary }]: readonly [string, EndpointFacts]): AvailableTool {
   const words = name.replaceAll('_', ' ');
   return {
     id: idOf(slug),

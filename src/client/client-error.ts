@@ -42,7 +42,9 @@ export function clientError(
 
 /** Undefined for an end that is part of normal operation. */
 export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason | undefined {
-  if (error?.param === 'Service-Account' || error?.code === 'payment_required') return 'account_rejected';
+  // The header of REST, or the field of an `authenticate` frame.
+  const isOfAccount = error?.param === 'Service-Account' || error?.param === 'account';
+  if (isOfAccount || error?.code === 'payment_required') return 'account_rejected';
   const known = BY_CODE.get(code);
   if (known !== undefined) return known.reason;
   return BY_BAND[Math.floor(code / 100)] ?? 'network';

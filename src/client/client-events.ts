@@ -19,6 +19,8 @@ export type ClientEvents = {
   readonly [E in FeedEvent]: readonly [data: EventOf<E>['data'], frame: EventOf<E>];
 } & {
   readonly state: readonly [state: ClientState];
+  /** The actor's own feed has a gap: load notifications and the list of conversations again. */
+  readonly stale: readonly [];
   /** Something keeps the client from connecting or a request from being answered. */
   readonly error: readonly [error: ClientError];
   /** It will not connect again: the reason is one that trying again does not change. */

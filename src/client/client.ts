@@ -78,6 +78,7 @@ export class Client {
       cursorRefused: () => {
         this.#cursor = undefined;
         for (const feed of this.#feeds.values()) feed.goStale();
+        this.#listeners.emit('stale');
       },
       changed: () => this.#changed(),
       failed,
@@ -228,6 +229,7 @@ export class Client {
         feed.goStale();
         this.#join(feed, connection);
       }
+      this.#listeners.emit('stale');
       this.#check();
     });
   }
@@ -311,7 +313,11 @@ export class Client {
   }
 
   #resync(connection: Connection, frame: Extract<ServerFrame, { type: 'resync' }>): void {
-    const feed = this.#sentBy(connection, frame.conversation_id);
+    if (frame.feed) {
+      this.#listeners.emit('stale');
+      return;
+    }
+    const feed = this.#sentBy(connection, frame.conversation_id ?? '');
     if (feed === undefined) return;
     if (frame.reason === 'revoked') {
       this.#endAll(feed, 'revoked');

@@ -279,7 +279,7 @@ async function checkRole(
   if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
 }
 
-/** A group that people are in keeps an owner: the last one hands it over first. */
+/** A group with active users keeps an active owner: the last one hands it over first. */
 async function requireAnotherOwner(
   tx: Transaction<Schema>,
   { id, type }: ConversationRow,
@@ -288,10 +288,12 @@ async function requireAnotherOwner(
   if (type !== 'group' || participant.role !== 'owner') return;
   const others = await tx
     .selectFrom('participants')
-    .select(['role', 'type'])
+    .innerJoin('actors', 'actors.id', 'participants.actor_id')
+    .select(['participants.role', 'participants.type'])
     .where('conversation_id', '=', id)
-    .where('id', '<>', participant.id)
+    .where('participants.id', '<>', participant.id)
     .where('membership', 'in', ['active', 'hidden'])
+    .where('actors.deactivated_at', 'is', null)
     .execute();
   if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
   throw new ApiError(

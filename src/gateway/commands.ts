@@ -141,11 +141,12 @@ export class Commands {
       const version = requireVersion(
         agreed('version', session.handshake?.version, frame.version),
         SOCKETS_SINCE,
+        ...inFrame('version'),
       );
       const account = agreed('account', session.handshake?.account, frame.account);
       const { rightsRead } = admission;
       const principal = await authenticator.authenticate(`Bearer ${frame.token}`);
-      requireAccount(principal, account);
+      requireAccount(principal, account, ...inFrame('account'));
       requireSubscription(principal);
       if (session.closed) return;
       session.version = version;
@@ -337,6 +338,12 @@ const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } =
 };
 
 const RETRY_MS = 1_000;
+
+/** What is said of a field that neither the handshake nor the frame has, and the field. */
+function inFrame(field: 'version' | 'account'): [missing: string, param: string] {
+  const message = `The field ${field} of the authenticate frame is missing: the handshake did not name it either.`;
+  return [message, field];
+}
 
 /** Of what the handshake said and what the frame says. */
 function agreed(

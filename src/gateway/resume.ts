@@ -109,8 +109,10 @@ export class Resume {
     const cursor = this.#options.cursors.current();
     // No conversation's `resync` could tell the client that its feed has a hole.
     if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
-    if (since.expired) await this.#refuse(session, conversations);
-    else {
+    if (since.expired) {
+      await this.#refuse(session, conversations);
+      resyncFeed(session, 'too_old');
+    } else {
       for (let start = 0; start < conversations.length && !session.closed; start += AT_ONCE) {
         await this.#runSome(session, since, conversations.slice(start, start + AT_ONCE));
       }
@@ -181,7 +183,7 @@ export class Resume {
     session.say({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
   }
 
-  /** Its own events since; live ones come already. Of too many only loading afresh helps. */
+  /** Its own events since; live ones come already. Of too many none is replayed: the client loads its lists again. */
   async #runFeed(session: Session, { xid, ageMs }: ReadCursor): Promise<void> {
     const actorId = session.principal?.actor.id;
     if (actorId === undefined || !session.hasFeed || session.closed) return;
@@ -191,7 +193,10 @@ export class Resume {
       conversationIds: [],
       actorIds: [actorId],
     });
-    if (tooMany.has(actorId)) session.close('cursor_invalid');
+    if (tooMany.has(actorId)) {
+      resyncFeed(session, 'too_many');
+      return;
+    }
     const over = () => session.closed || !session.hasFeed;
     await sendChanges(frames.get(actorId) ?? [], session, Number.POSITIVE_INFINITY, over);
   }
@@ -242,6 +247,10 @@ function register(session: Session, id: string, after: number): Resumed {
 /** Still subscribed: not unsubscribed, revoked or closed meanwhile, each of which the client has been told of. */
 function isHere(session: Session, { id, subscription }: Resumed): boolean {
   return !session.closed && session.subscription(id) === subscription;
+}
+
+function resyncFeed(session: Session, reason: ResyncReason): void {
+  if (session.hasFeed) session.say({ type: 'resync', feed: true, reason });
 }
 
 function resync(session: Session, conversationId: string, reason: ResyncReason, head?: number): void {

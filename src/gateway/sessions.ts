@@ -62,5 +62,6 @@ export class Sessions<Session extends object> {
 export function subjectsOf({ accountId, actor, roleId, credential }: Principal): string[] {
   const subjects = [credential.id, actor.id, accountId];
   if (roleId !== null) subjects.push(roleId);
+  if (credential.familyId !== undefined) subjects.push(credential.familyId);
   return subjects;
 }

@@ -26,7 +26,12 @@ export class Tickets {
         hashOf(ticket),
         accountId,
         actor.id,
-        { kind: credential.kind, id: credential.id, expiresAtMs: credential.expiresAtMs },
+        {
+          kind: credential.kind,
+          id: credential.id,
+          familyId: credential.familyId,
+          expiresAtMs: credential.expiresAtMs,
+        },
       ]),
     );
     await this.#purge();

@@ -100,7 +100,8 @@ export const FRAME_SUMMARIES: Readonly<Record<ServerFrameType, string>> = {
   hello: 'First on every socket.',
   ready: 'The caller is known; `expires_at` is null for keys.',
   caught_up: 'Everything of the conversation up to `sequence` has been sent.',
-  resync: 'Not subscribed (any more): load it over REST, then subscribe.',
+  resync:
+    'Something was not replayed. With `conversation_id` it is not subscribed (any more): load it over REST, then subscribe. With `feed` it is the own feed, which goes on: load its lists again over REST.',
   resumed: 'All that `resume` asked for has been sent.',
   ping: 'The heartbeat, with the heads that moved since the last one: answer with `pong` and its `t`.',
   pong: 'In place of a reply to the op `ping`.',

@@ -1,3 +1,4 @@
+import { toolSlugOf } from '../protocol/available-tool.ts';
 import type { ErrorCondition } from '../protocol/errors.ts';
 import { OPERATION_GUIDE } from '../protocol/operation-guide.ts';
 import { parameterText } from '../protocol/parameter-guide.ts';
@@ -15,8 +16,10 @@ export function templateOf(path: string): string {
 
 /** The operation of a route; what has a name in its schemas goes into `schemas`. */
 export function operationOf(route: Route, schemas: SchemaComponents): object {
+  const slug = toolSlugOf(route);
   return {
     operationId: route.name,
+    ...(slug === undefined ? {} : { 'x-tool-slug': slug }),
     tags: [tagOf(route.path)],
     summary: route.summary,
     description: describe(route),
@@ -39,13 +42,14 @@ export function reference(section: string, name: string): { readonly $ref: strin
 
 /** What it does, then who may call it and since when. */
 function describe(route: Route): string {
-  const { name, secret, since, mayExist } = route;
+  const { name, secret, since, mayExist, unsubscribed } = route;
   const text = OPERATION_GUIDE[name];
   const sentences = [
     ...(route.open === true
       ? ['No credential is asked for: the body says who is calling.']
       : callersOf(route)),
     ...(secret === true ? ['The answer shows a secret, this once.'] : []),
+    ...(unsubscribed === true ? ['It answers also while the subscription is not active.'] : []),
     ...(mayExist === true ? ['What is there already is answered with 200.'] : []),
     `Since version \`${since}\`.`,
   ];

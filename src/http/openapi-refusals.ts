@@ -13,6 +13,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
   const add = (conditions: readonly ErrorCondition[]) => conditions.forEach(found.add, found);
   if (route.open !== true) {
     add(OF_CREDENTIALS);
+    if (route.unsubscribed !== true) add(['payment_required']);
     if (route.permission !== null || route.customers !== true || route.agents === false) {
       add(['insufficient_permissions']);
     }
@@ -60,12 +61,7 @@ const ALWAYS: readonly ErrorCondition[] = [
   'service_unavailable',
 ];
 
-const OF_CREDENTIALS: readonly ErrorCondition[] = [
-  'api_key_expired',
-  'api_key_revoked',
-  'payment_required',
-  'parameter_missing',
-];
+const OF_CREDENTIALS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_revoked', 'parameter_missing'];
 
 const OF_BODIES: readonly ErrorCondition[] = ['validation_failed', 'payload_too_large', 'request_timeout'];
 

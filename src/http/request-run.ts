@@ -130,7 +130,7 @@ export class RequestRun implements BodyReceiver {
   #checkAccount(principal: Principal): void {
     this.#principal = principal;
     requireAccount(principal, this.#exchange.head.account);
-    requireSubscription(principal);
+    if (this.#endpoint!.route.unsubscribed !== true) requireSubscription(principal);
     this.#limitRate(principal);
   }
 
@@ -309,11 +309,13 @@ export class RequestRun implements BodyReceiver {
 }
 
 /** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (specification, Versioning 1). */
-export function requireVersion(text: string | undefined, since: Version): Version {
-  const param = 'Service-Version';
-  if (text === undefined || text === '') {
-    throw new ApiError('api_version_required', 'The Service-Version header is missing.', { param });
-  }
+export function requireVersion(
+  text: string | undefined,
+  since: Version,
+  missing = 'The Service-Version header is missing.',
+  param = 'Service-Version',
+): Version {
+  if (text === undefined || text === '') throw new ApiError('api_version_required', missing, { param });
   if (!isVersion(text)) {
     throw new ApiError('api_version_invalid', `Supported versions are ${VERSIONS.join(', ')}.`, { param });
   }

@@ -33,6 +33,8 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
    * calling. `principal` is NOBODY. Its `permission` is null.
    */
   readonly open?: boolean;
+  /** It answers also while the account's subscription is not active, so that a caller can find out why others refuse. */
+  readonly unsubscribed?: boolean;
   /** Customers may call it (design.md section 7, customers); everybody else's default is that they may not. */
   readonly customers?: boolean;
   /**

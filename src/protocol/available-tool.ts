@@ -37,3 +37,16 @@ describe(AvailableTool, {
     'Whether the tool changes something. A built-in tool that does waits for approval whatever its review requirement says.',
   config_schema: 'JSON Schema of the configuration of the tool.',
 });
+
+/**
+ * The slug of the tool that calls an endpoint: its operation id with dashes. Undefined where the endpoint is closed
+ * to agents, or shows a secret, which would stay in the run that called it.
+ */
+export function toolSlugOf(endpoint: {
+  readonly name: string;
+  readonly agents?: boolean;
+  readonly secret?: boolean;
+}): string | undefined {
+  const isClosed = endpoint.agents === false || endpoint.secret === true;
+  return isClosed ? undefined : endpoint.name.replaceAll('_', '-');
+}

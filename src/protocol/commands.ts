@@ -31,10 +31,16 @@ export const COMMANDS = {
     fields: {
       token: Token,
       account: Type.Optional(
-        described(Id, 'As the header Service-Account. Required unless the address named it.'),
+        described(
+          Id,
+          'As the header Service-Account. Required unless the handshake named it: in that header or in the query parameter `account`.',
+        ),
       ),
       version: Type.Optional(
-        described(Id, 'As the header Service-Version. Required unless the address named it.'),
+        described(
+          Id,
+          'As the header Service-Version. Required unless the handshake named it: in that header or in the query parameter `version`.',
+        ),
       ),
     },
     result: null,

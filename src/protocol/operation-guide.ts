@@ -24,9 +24,9 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   cancel_scheduled_message:
     'Takes a scheduled message back before it is due; its status becomes `canceled`. A message that was sent or has failed answers `resource_conflict`.',
   create_conversation:
-    'Starts a direct message, a group or a customer case. A user who creates it becomes its owner. A second direct message of the same two users returns the first one with 200.',
+    'Starts a direct message, a group or a customer case. A user who creates it becomes its owner. A group that an API key begins is owned by the first user without a stated role. A second direct message of the same two users returns the first one with 200, active again if it was archived.',
   list_conversations:
-    "Lists the conversations that the caller may read. `status` filters by the caller's own view; without it, hidden conversations are listed as well.",
+    "Lists the conversations that the caller may read. `status` filters by the caller's own view; without it, hidden conversations are left out. `assignee_id` takes an actor id, `me` or `none`.",
   get_conversation: 'Returns one conversation with the view and the unread count of the caller.',
   update_conversation:
     'Renames, assigns, moves, anchors or archives a conversation. What is absent stays. Lanes are for customer cases alone, and a lane that the case cannot be moved to answers `resource_conflict`.',
@@ -34,16 +34,18 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
   set_legal_hold:
     'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
+  list_participants:
+    'Lists the active participants with their actors, in the order in which they joined; those that have hidden the conversation are among them. A customer sees only itself.',
   add_participant:
-    'Adds a user, an agent or a customer. A former member joins again under the same participant. An active member answers `resource_exists`, and a direct message `resource_conflict`.',
-  list_participants: 'Lists the active participants, in the order in which they joined.',
+    'Adds a user, an agent or a customer. A former member joins again under the same participant. A customer with a known e-mail address is that customer. An active member answers `resource_exists`, and a direct message `resource_conflict`.',
   update_participant:
-    "Changes a participant's role or an agent's trigger; a participant mutes the conversation for itself. What is absent stays.",
+    "Changes a participant's role or an agent's trigger; a participant mutes the conversation for itself. What is absent stays. A direct message has no roles.",
   remove_participant:
     "Removes a participant, whose `membership` becomes `removed`. Removing one's own participant leaves the conversation: `membership` becomes `left`.",
   mark_conversation_read:
     "Moves the caller's read position forward, never back, and returns the conversation with its new `unread`.",
-  hide_conversation: "Hides the conversation from the caller's own list. The caller stays a member.",
+  hide_conversation:
+    "Hides the conversation from the caller's own list until the next message. The caller stays a member.",
   unhide_conversation: "Shows a hidden conversation in the caller's own list again.",
   create_customer_token:
     'Makes an access token with which the customer of a case reads and answers it, for example from a widget. The token opens what is the customer’s own and nothing else.',
@@ -74,12 +76,15 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   continue_agent_run:
     'Approves or rejects the tool calls that a run in `awaiting_approval` waits for. Each decision is final. A call that was decided or has expired answers `resource_conflict`.',
   cancel_agent_run:
-    'Cancels a run. What it has done stays done; a call of a tool that is under way is not undone.',
+    'Cancels a run. One that has completed or failed answers `resource_conflict`, a cancelled one is returned. What it has done stays done; a call of a tool that is under way is not undone.',
   list_agent_occurrences:
     'Lists the times at which the schedule of an agent was due in the last 90 days, and what came of each.',
   list_tools:
-    'Lists the built-in tools and the endpoints that agents can be given, with the slugs that Create Agent takes.',
-  get_account: 'Returns the account that `Service-Account` names, with its plan and subscription.',
+    'Lists the built-in tools and the endpoints that agents can be given, with the slugs that Create Agent takes. An endpoint is called by its operation id with dashes: `x-tool-slug` of each operation.',
+  get_artifact:
+    'Returns a file that an agent made in a run, with a time-limited address to download it from, to callers that may read the run.',
+  get_account:
+    'Returns the account that `Service-Account` names, with its plan and subscription, also while the subscription is not active.',
   create_role:
     'Creates a role of type `user`. It can grant no more than the role of the caller; a taken name answers `resource_exists`.',
   list_roles: 'Lists the roles of the account. Permissions are null unless expanded.',
@@ -102,6 +107,10 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   create_group:
     'Creates a roster of users and agents that conversations can be started from and cases assigned to.',
   list_groups: 'Lists the rosters of the account. Members are null unless expanded.',
+  deactivate_user:
+    'Deactivates a user, whose credentials and sockets end at once; memberships and messages stay. The caller needs every permission of the role of the user. Deactivating oneself or the last active admin answers `resource_conflict`.',
+  activate_user:
+    'Activates a deactivated user again, with the role and memberships of before. An active user stays as it is.',
   create_realtime_ticket:
     'Returns a ticket that opens one socket within 30 seconds, for browsers, which cannot send headers with a WebSocket.',
 };

@@ -36,9 +36,17 @@ export const SERVER_FRAMES = {
     conversation_id: ConversationId,
     sequence: described(Sequence, 'Everything up to this number has been sent.'),
   }),
-  /** Not subscribed: load it over REST, then subscribe (`head_sequence` unless revoked). */
+  /**
+   * Either of a conversation, which is not subscribed: load it over REST, then subscribe (`head_sequence` unless
+   * revoked). Or of the actor's own feed (`feed`), which goes on behind what is missing.
+   */
   resync: frame('resync', {
-    conversation_id: ConversationId,
+    conversation_id: Type.Optional(ConversationId),
+    feed: Type.Optional(
+      Type.Literal(true, {
+        description: "The actor's own feed has a gap: load notifications and conversations again over REST.",
+      }),
+    ),
     reason: OneOf(RESYNC_REASONS, {
       description:
         'Why: more is missing than a socket replays, the cursor is too old, or the right to read it is gone.',

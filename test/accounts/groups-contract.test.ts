@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { readGroups } from '../../src/accounts/groups.ts';
-import { deactivateUser } from '../../src/accounts/users.ts';
+import { setActive } from '../../src/accounts/users.ts';
 import type { Actor, Entity, MessagingGroup } from '../../src/protocol/actor.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
@@ -99,7 +99,7 @@ t.test('lists: in pages, both ways, newest first, one account each', async (t) =
 
 t.test('what a group cannot be made of', async (t) => {
   const gone = await personWith(app, []);
-  await database.transaction((tx) => deactivateUser(tx, gone.id));
+  await database.transaction((tx) => setActive(tx, gone.id, false));
   const foreign = await idOf({ account_id: demo.other_account.account_id });
   const many = Array.from({ length: 101 }, () => newId('actor'));
   const cases: [body: object, refusal: string][] = [

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { updateAccount } from '../../src/accounts/accounts.ts';
-import { deactivateUser } from '../../src/accounts/users.ts';
+import { setActive } from '../../src/accounts/users.ts';
 import type { Account } from '../../src/protocol/account.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../src/protocol/permissions.ts';
@@ -86,7 +86,7 @@ t.test('a user: the resource, every field and no other', async (t) => {
   const notAllowed = await app.call('POST', `${page}/messages`, { token, body: {} });
   t.equal(refusalOf(notAllowed), '403 insufficient_permissions null', 'and by nothing more');
 
-  await database.transaction((tx) => deactivateUser(tx, body.id));
+  await database.transaction((tx) => setActive(tx, body.id, false));
   const gone = await onlyOf<User>('/v1/users?q=mary@example.com');
   t.strictSame(gone, { ...plain, status: 'deactivated', updated_at: gone.updated_at });
   t.ok(gone.updated_at > plain.updated_at);

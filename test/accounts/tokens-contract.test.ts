@@ -2,9 +2,10 @@
 
 import { hash, randomUUID } from 'node:crypto';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { createActor } from '../../src/accounts/actors.ts';
 import { purgeRefreshTokens } from '../../src/accounts/token-pairs.ts';
-import { deactivateUser } from '../../src/accounts/users.ts';
+import { setActive } from '../../src/accounts/users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { PERMISSIONS } from '../../src/protocol/permissions.ts';
 import type { Token } from '../../src/protocol/token.ts';
@@ -58,6 +59,29 @@ t.test('a used refresh token that comes again ends its family, and no other', as
   t.equal((await refresh(other.refresh_token)).status, 201, 'another log-in of the same user');
 });
 
+t.test('it ends the access tokens of the family at once, and the sockets that they opened', async (t) => {
+  const [first, other] = [await mint(), await mint()];
+  const second = await refreshed(first.refresh_token);
+  const ticketed = await app.call<{ ticket: string }>('POST', '/v1/realtime/tickets', {
+    ...{ token: second.access_token, body: {} },
+  });
+  const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime?version=1.1.harbor&account=${demo.account_id}`;
+  const sockets = [
+    await readySocket(url, second.access_token),
+    await readySocket(`${url}&ticket=${ticketed.body.ticket}`),
+  ];
+  const untouched = await readySocket(url, other.access_token);
+  t.equal(refusalOf(await refusal(first.refresh_token)), INVALID);
+  t.strictSame(await Promise.all(sockets.map(({ closed }) => closed)), [4202, 4202]);
+  for (const { access_token: token } of [first, second]) {
+    const answer = await app.call('GET', '/v1/messaging/notifications', { token });
+    t.equal(refusalOf(answer), '401 invalid_credentials null');
+  }
+  t.equal(await whoHolds(other.access_token), grace.id);
+  t.equal(untouched.socket.readyState, WebSocket.OPEN);
+  untouched.socket.close();
+});
+
 t.test('two uses at once: one pair, and the family ends', async (t) => {
   const { refresh_token } = await mint();
   const answers = await Promise.all([1, 2, 3, 4].map(() => refresh(refresh_token)));
@@ -85,7 +109,7 @@ t.test('tokens that are over, unknown or of somebody who has gone', async (t) =>
   t.equal(refusalOf(await refusal(old.refresh_token)), '401 expired_token refresh_token');
   const person = await personWith(app, ['messaging:read']);
   const gone = await mint(person.id);
-  await database.transaction((tx) => deactivateUser(tx, person.id));
+  await database.transaction((tx) => setActive(tx, person.id, false));
   t.equal(refusalOf(await refusal(gone.refresh_token)), INVALID, 'deactivated');
 
   const unknown = [`refresh_${'x'.repeat(43)}`, 'x', '', old.access_token, demo.api_key];
@@ -167,7 +191,7 @@ t.test('whom tokens are made for, and for whom not', async (t) => {
   const admin = { body: { user_id: ada.id }, token: ada.access_token };
   t.equal((await app.call('POST', PATH, admin)).status, 201, 'oneself');
   const gone = await personWith(app, []);
-  await database.transaction((tx) => deactivateUser(tx, gone.id));
+  await database.transaction((tx) => setActive(tx, gone.id, false));
   const nobody: Record<string, string> = {
     absent: newId('actor'),
     deactivated: gone.id,
@@ -302,4 +326,18 @@ async function theirs(): Promise<string> {
     .values({ id, account_id, email: 'neighbour@example.com' })
     .execute();
   return id;
+}
+
+/** A socket that is past `ready`; `closed` resolves with its close code. */
+async function readySocket(url: string, token?: string) {
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const socket = new WebSocket(url, { headers });
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+  await new Promise<void>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('message', (data) => {
+      if (JSON.parse(String(data)).type === 'ready') resolve();
+    });
+  });
+  return { socket, closed };
 }

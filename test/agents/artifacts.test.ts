@@ -8,6 +8,7 @@ import { S3Store } from '../../src/attachments/s3-store.ts';
 import { purgeUploads } from '../../src/attachments/uploads.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import type { AttachedTool } from '../../src/db/schema.ts';
+import type { Artifact } from '../../src/protocol/artifact.ts';
 import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { UploadUrl } from '../../src/protocol/upload.ts';
@@ -50,6 +51,7 @@ const directory = new ConversationDirectory(database, agents.rights);
 const create = createArtifactTool(attached('create_artifact'), { database, store });
 const reader = readDocTool(attached('read_doc'), { database, store, directory });
 const { group } = demo.conversations;
+const PREVIEW: Record<string, string> = { 'Service-Version': '1.2.harbor-preview.1' };
 const ABSENT = 'resource_not_found: There is no such document.';
 
 const author = await agents.create(['messaging:read']);
@@ -184,6 +186,44 @@ t.test('what can be read as text', async (t) => {
   const cut = await readDoc(text!, member);
   t.equal(cut.text, `x${long.slice(0, 131_071)}`, 'up to a whole character');
   t.ok(cut.truncated);
+});
+
+t.test('an artifact over REST, with an address to download it from', async (t) => {
+  const runId = await insertRun(author);
+  const args = { filename: 'Flut.md', content_type: 'text/markdown', content: '# Höchststand' };
+  const { artifact_id: id } = await callTool<Made>(create, args, { principal: author, runId });
+  const get = (artifact: string, token: string, headers = PREVIEW) =>
+    app.call<Artifact>('GET', `/v1/ai/artifacts/${artifact}`, { token, headers });
+  const { status, body } = await get(id, demo.users.grace.access_token);
+  t.equal(status, 200);
+  t.strictSame(body, {
+    ...{ id, object: 'artifact', run_id: runId, filename: 'Flut.md', content_type: 'text/markdown' },
+    ...{ size_bytes: 14, url: body.url, created_at: body.created_at },
+  });
+  t.equal(await (await fetch(body.url)).text(), '# Höchststand');
+
+  const { body: closed } = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
+    ...{ token: demo.users.ada.access_token, body: { type: 'group', participants: [] } },
+  });
+  const inClosed = await insertRun(author);
+  await database.kysely
+    .updateTable('agent_runs')
+    .set({ conversation_id: closed.id })
+    .where('id', '=', inClosed)
+    .execute();
+  const { artifact_id: hidden } = await callTool<Made>(create, args, { principal: author, runId: inClosed });
+  t.equal((await get(hidden, demo.users.ada.access_token)).status, 200);
+  const absent = newId('artifact');
+  const [kept, missing] = [hidden, absent].map((one) => get(one, demo.users.grace.access_token));
+  const texts = [(await kept!).text.replaceAll(hidden, 'ID'), (await missing!).text.replaceAll(absent, 'ID')];
+  t.equal(texts[0], texts[1], 'a run that the caller may not read');
+  t.equal((await kept!).status, 404);
+  const { api_key, account_id } = demo.other_account;
+  const elsewhere = await get(id, api_key, { ...PREVIEW, 'Service-Account': account_id });
+  t.equal(elsewhere.status, 404);
+  t.equal((await get(id, demo.users.vera.access_token)).status, 403, 'without agents:run');
+  t.equal((await get(id, demo.customer.access_token)).status, 403);
+  t.equal((await get(id, demo.api_key, {} as typeof PREVIEW)).status, 400, 'in an older version');
 });
 
 t.test('artifacts are kept as long as their run', async (t) => {

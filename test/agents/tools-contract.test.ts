@@ -163,3 +163,17 @@ function read(query: string): Promise<Page> {
 async function follow(url: string): Promise<Page> {
   return accepted(await app.call<Page>('GET', url));
 }
+
+t.test('OpenAPI and the page of agents name the slug of each endpoint', async (t) => {
+  const { paths } = (await (await fetch(`${app.baseUrl}/v1/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { operationId: string; 'x-tool-slug'?: string }>>;
+  };
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const slugs = operations.flatMap((operation) => operation['x-tool-slug'] ?? []).sort();
+  const listed = (await read('category=api_endpoint&limit=100')).data.map(({ slug }) => slug);
+  t.strictSame(slugs, listed);
+  const page = await (await fetch(`${app.baseUrl}/docs/agents`)).text();
+  for (const slug of slugs) t.ok(page.includes(`<code>${slug}</code>`), slug);
+  const send = operations.find(({ operationId }) => operationId === 'send_message');
+  t.equal(send?.['x-tool-slug'], 'send-message');
+});

@@ -17,7 +17,7 @@ import { openNetwork } from './network.ts';
 
 const app = await startTestApp(t);
 const { demo } = app;
-const { group } = demo.conversations;
+const { group, direct } = demo.conversations;
 
 t.test('each message once and in order, over connections that are cut while others send', async (t) => {
   const network = await openNetwork(t, app.baseUrl);
@@ -49,6 +49,22 @@ t.test('each message once and in order, over connections that are cut while othe
   t.equal(new Set(messages.map(({ body }) => body)).size, 60);
   t.equal(subscription.completeThrough, 60);
   t.match(messages[0], { sender: { name: 'Demo' } });
+});
+
+t.test('a feed that fell too far behind is an event of its own, and nothing else is lost', async (t) => {
+  const network = await openNetwork(t, app.baseUrl);
+  const client = open(t, network.url, demo.users.ada.access_token);
+  const stales: number[] = [];
+  const bodies: (string | null)[] = [];
+  client.on('stale', () => stales.push(bodies.length));
+  client.subscribe(direct, { onMessage: ({ body }) => bodies.push(body) });
+  await until(() => client.state === 'live', { what: 'live', timeoutMs: 60_000 });
+  network.cut();
+  await app.database.query(INSERT_NOTIFICATIONS, [demo.account_id, demo.users.ada.id]);
+  await open(t, app.baseUrl).send(direct, 'meanwhile');
+  await until(() => bodies.includes('meanwhile'), { what: 'the message', timeoutMs: 60_000 });
+  await until(() => client.state === 'live', { what: 'live again', timeoutMs: 60_000 });
+  t.equal(stales.length, 1);
 });
 
 t.test('a backlog, what changes, and what others may not see', async (t) => {
@@ -185,3 +201,12 @@ function isMatch(value: object, wanted: Readonly<Record<string, unknown>>): bool
   const fields: Readonly<Record<string, unknown>> = { ...value };
   return Object.entries(wanted).every(([name, field]) => fields[name] === field);
 }
+
+/** More changes of a feed than a resume replays. */
+const INSERT_NOTIFICATIONS = {
+  name: 'insert-many-notifications',
+  text: `
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, sender_type, changed_in)
+    SELECT 'ntf_' || gen_random_uuid(), $1, $2, 'system.broadcast', 'Tide', 'system', pg_current_xact_id()
+    FROM generate_series(1, 1001)`,
+};

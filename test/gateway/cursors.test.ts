@@ -60,12 +60,17 @@ t.test('broken, foreign and old cursors', async (t) => {
   t.match(await resume(client, expired, { [id]: 1, [newId('conversation')]: 1 }), [
     { type: 'resync', conversation_id: id, reason: 'too_old', head_sequence: 4 },
     { type: 'resync', reason: 'revoked' },
+    { type: 'resync', feed: true, reason: 'too_old' },
     { type: 'resumed' },
   ]);
   t.match(await client.request('subscribe', { conversation_id: id }), { result: { head_sequence: 4 } });
   const customer = await ground.ready(demo.customer.access_token);
   const ofCustomer = await resume(customer, expired, { [supportCase]: 0 });
-  t.match(ofCustomer, [{ type: 'resync', reason: 'too_old', head_sequence: 1 }, { type: 'resumed' }]);
+  t.match(ofCustomer, [
+    { type: 'resync', reason: 'too_old', head_sequence: 1 },
+    { type: 'resync', feed: true, reason: 'too_old' },
+    { type: 'resumed' },
+  ]);
   const feedOnly = await ground.ready();
   await feedOnly.request('resume', { cursor: expired, conversations: {} });
   t.match(await feedOnly.closes(), { code: 4300 }, 'nothing else would say that the feed has a hole');

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { tellRightsChanged } from '../../src/accounts/rights-changed.ts';
-import { deactivateUser } from '../../src/accounts/users.ts';
+import { setActive } from '../../src/accounts/users.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import type { Participant } from '../../src/protocol/participant.ts';
 import { startNode, type TestNode } from '../support/node.ts';
@@ -93,7 +93,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
 
   await t.test('a user that is deactivated', async (t) => {
     const opened = await Promise.all(nodes.map((node) => ready(node, vera.access_token)));
-    await database.transaction((tx) => deactivateUser(tx, vera.id));
+    await database.transaction((tx) => setActive(tx, vera.id, false));
     await closedWithin(opened);
     for (const { closed } of opened) t.equal(closed?.code, 4202);
   });

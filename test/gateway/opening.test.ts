@@ -91,6 +91,16 @@ t.test('an authenticate frame that fails is answered, then the socket is closed'
     t.match(await client.request('authenticate', fields), { ok: false, error: { code } }, name);
     t.equal((await client.closes()).code, closeCode, name);
   }
+  for (const field of ['version', 'account']) {
+    const client = await ground.open();
+    t.match(await client.request('authenticate', { ...good, [field]: undefined }), {
+      error: {
+        param: field,
+        message: new RegExp(`^The field ${field} of the authenticate frame is missing`),
+      },
+    });
+    client.close();
+  }
   const contradiction = await ground.open({}, query);
   const other = { token: ada.access_token, account: demo.other_account.account_id };
   t.match(await contradiction.request('authenticate', other), { error: { code: 'parameters_exclusive' } });

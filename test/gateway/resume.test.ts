@@ -284,3 +284,36 @@ t.test('unsubscribing and subscribing during a resume', async (t) => {
   t.strictSame(created(timelineOf(client.frames, kept)), range(1, 500));
   client.close();
 });
+
+t.test('a feed that is too far behind is named, and the conversations resume all the same', async (t) => {
+  const conversationId = await missed.newConversation();
+  await ground.storeMessages(conversationId, 5);
+  for (const [count, isTooFar] of [
+    [1_000, false],
+    [1_001, true],
+  ] as const) {
+    const cursor = await cursorOf(await ground.ready());
+    await database.query(INSERT_NOTIFICATIONS, [demo.account_id, ada.id, count]);
+    const client = await other.ready(ada.access_token);
+    const frames = await resume(client, cursor, { [conversationId]: 3 });
+    t.strictSame(created(timelineOf(frames, conversationId)), [4, 5]);
+    t.strictSame(
+      frames.filter(({ type }) => type === 'resync'),
+      isTooFar ? [{ type: 'resync', feed: true, reason: 'too_many' }] : [],
+    );
+    const replayed = frames.filter(({ event }) => event === 'notification.updated');
+    t.equal(replayed.length, isTooFar ? 0 : count, `${count}`);
+    t.equal(frames.at(-1)?.type, 'resumed');
+    t.match(await client.request('ping'), { type: 'pong' }, 'the socket stays');
+    client.close();
+  }
+});
+
+const INSERT_NOTIFICATIONS = {
+  name: 'insert-many-notifications',
+  text: `
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, sender_type, created_at, updated_at, changed_in)
+    SELECT 'ntf_' || gen_random_uuid(), $1, $2, 'system.broadcast', 'Tide', 'system', now() - interval '1 day', now(),
+      pg_current_xact_id()
+    FROM generate_series(1, $3::int)`,
+};

@@ -101,7 +101,18 @@ export function mayBeTold(actor: string): string {
       SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
 }
 
-/** Answers the run's conversation; null: it has none. */
+/** Whether the caller may read a run of its account: any of no conversation, else as the run's conversation. */
+export async function mayReadRun(
+  directory: ConversationDirectory,
+  principal: Principal,
+  run: Pick<RunRow, 'conversation_id'>,
+): Promise<boolean> {
+  if (run.conversation_id === null) return true;
+  const facts = await directory.facts(run.conversation_id);
+  return facts !== undefined && mayRead(principal, facts);
+}
+
+/** Returns the run's conversation; null where it has none. */
 async function requireReadable(
   directory: ConversationDirectory,
   principal: Principal,

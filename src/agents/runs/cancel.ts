@@ -4,20 +4,23 @@ import type { Principal } from '../../access/principal.ts';
 import { tellRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ENDED_RUNS } from '../../protocol/agent-run-states.ts';
+import { ApiError } from '../../protocol/errors.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
 import { endRun } from './ending.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**
  * Cancel Agent Run (design.md section 8): one that no node has in hand ends here, one that runs is asked to end and
- * waited for; an ended one stays as it is. Answers the run as it stands after three seconds at most: its owner may
- * have died. Throws ApiError `resource_not_found` (param id) or `insufficient_permissions`.
+ * waited for; a cancelled one stays as it is. Returns the run as it stands after three seconds at most: its owner may
+ * have died. Throws ApiError `resource_not_found` (param id), `insufficient_permissions`, or `resource_conflict` for a
+ * run that has completed or failed, also where that happens while it is waited for.
  */
 export async function cancelRun(sources: RunSources, principal: Principal, id: string): Promise<RunRow> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     // Asked again each time: a run that pauses at this very moment is in nobody's hand any more.
     const run = await sources.database.transaction((tx) => requestCancel(tx, sources, principal, id));
-    if (isEnded(run) || waitedMs >= WAIT_MS) return run;
+    if (run.status === 'cancelled' || waitedMs >= WAIT_MS) return run;
+    if (isEnded(run)) throw new ApiError('resource_conflict', `The run has ended: it is ${run.status}.`);
     await delay(LOOK_EVERY_MS);
   }
 }

@@ -121,7 +121,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       name: 'cancel_agent_run',
       method: 'POST',
       path: '/v1/ai/runs/:id/actions/cancel',
-      summary: 'Cancel a run; one that has ended stays as it is',
+      summary: 'Cancel a run; one that has completed or failed is a conflict',
       since: '1.1.harbor',
       permission: 'agents:run',
       query: Includes,

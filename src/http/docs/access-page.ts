@@ -21,6 +21,9 @@ ${table(
 <p>A role grants permissions; each endpoint asks for one at most. Some ask for a lesser one where the call concerns
 your own messages or your own place in a conversation: these stand under both. Admins have them all, and those that
 no other role can be given.</p>
+<p>While the account's subscription is not active, these alone answer; all others refuse with
+<a href="/docs/api/errors#payment_required"><code>payment_required</code></a>.</p>
+${listOf(routes.filter(({ open, unsubscribed }) => open === true || unsubscribed === true))}
 ${permissionsOf(routes).map((permission) => section(permission, routes))}
 <h2 id="customers">Customers and agents</h2>
 <p>Customers have no role: they may call these for what is theirs, and nothing else.</p>

@@ -1,13 +1,15 @@
 import { AGENT_LIMITS } from '../../protocol/agent-definition.ts';
 import { RUN_LIMITS } from '../../protocol/agent-run.ts';
 import { APPROVAL_MS } from '../../protocol/agent-run-states.ts';
+import { BUILT_IN_TOOLS, toolSlugOf } from '../../protocol/available-tool.ts';
 import { TRIGGER_EVENTS, type TriggerEvent } from '../../protocol/trigger-event.ts';
 import type { Document } from '../documents.ts';
-import { code, html, table } from './html.ts';
+import type { Route } from '../route.ts';
+import { code, type Html, html, table } from './html.ts';
 import { pageOf } from './page.ts';
 
 /** What starts agents, what bounds their runs, and how people stay in charge. */
-export function agentsPage(): Document {
+export function agentsPage(routes: readonly Route[]): Document {
   return pageOf('agents', {
     styles: ['prose.css'],
     main: html`<h1>Agents</h1>
@@ -34,12 +36,29 @@ that changes something, <code>create-agent</code> and <code>update-agent</code>.
 <code>POST /v1/ai/runs/:id/actions/continue</code> approves or rejects, once, by somebody who is permitted what the call
 does. After ${APPROVAL_MS / 3_600_000} hours a call expires, and the run goes on without it. What becomes of runs and calls
 stands with the <a href="/docs/states#agent_run.status">states</a>.</p>
+<h2 id="tools">Tools</h2>
+<p>Built-in tools are attached one by one under <code>tools</code>: ${listed(BUILT_IN_TOOLS)}. Every endpoint below is a
+tool too, granted by its slug in <code>endpoint_tool_slugs</code>, or all of them with <code>*</code>. The slug is the operation id of the
+<a href="/docs">reference</a> with dashes; <code>x-tool-slug</code> has it in <a href="/v1/openapi.json">openapi.json</a>.</p>
+${table(
+  ['Slug', 'Endpoint', 'What it does'],
+  routes.flatMap((route) => {
+    const slug = toolSlugOf(route);
+    return slug === undefined
+      ? []
+      : [[code(slug), code(`${route.method} ${route.path}`), html`${route.summary}`]];
+  }),
+)}
 <h2 id="limits">Limits</h2>
 ${table(
   ['Of', 'At most'],
   LIMITS.map(([of, most]) => [html`${of}`, code(most.toLocaleString('en'))]),
 )}`,
   });
+}
+
+function listed(slugs: readonly string[]): Html {
+  return html`${slugs.map(code)}`;
 }
 
 const EVENT_TEXTS: Readonly<Record<TriggerEvent, string>> = {

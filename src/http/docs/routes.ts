@@ -30,7 +30,7 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
     [`${PAGES.reference.path}/`]: reference,
     [PAGES.socket.path]: documentRoute(socketPage),
     [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),
-    [PAGES.agents.path]: documentRoute(agentsPage),
+    [PAGES.agents.path]: documentRoute(() => agentsPage(routes)),
     [PAGES.states.path]: documentRoute(statesPage),
     [PAGES.access.path]: documentRoute(() => accessPage(routes)),
     ...Object.fromEntries(assets),

@@ -1,0 +1,48 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { requireGrant } from './grants.ts';
+import { findRoleById } from './roles.ts';
+import { findUser, setActive, type UserProfile } from './users.ts';
+
+/**
+ * Deactivate and Activate User. The caller needs every permission of the user's role. Nobody deactivates themselves,
+ * and the account keeps an active admin. Throws ApiError `resource_not_found` (param id), `insufficient_permissions`
+ * or `resource_conflict`.
+ */
+export async function changeActivation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  id: string,
+  isActive: boolean,
+): Promise<UserProfile> {
+  const { accountId, actor } = principal;
+  // Two admins cannot deactivate each other at the same moment.
+  await tx.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute();
+  const user = await findUser(within(tx), accountId, id, 'id');
+  const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
+  if (role !== undefined) requireGrant(principal, role);
+  if (user.deactivated !== isActive) return user;
+  if (!isActive) {
+    if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot deactivate yourself.');
+    if (role?.type === 'admin') await requireAnotherAdmin(tx, accountId, id);
+  }
+  return setActive(tx, id, isActive);
+}
+
+async function requireAnotherAdmin(tx: Transaction<Schema>, accountId: string, id: string): Promise<void> {
+  const another = await tx
+    .selectFrom('users')
+    .innerJoin('actors', 'actors.id', 'users.id')
+    .innerJoin('roles', 'roles.id', 'actors.role_id')
+    .select('users.id')
+    .where('users.account_id', '=', accountId)
+    .where('users.id', '<>', id)
+    .where('actors.deactivated_at', 'is', null)
+    .where('roles.type', '=', 'admin')
+    .executeTakeFirst();
+  if (another !== undefined) return;
+  throw new ApiError('resource_conflict', 'The last active admin of the account cannot be deactivated.');
+}

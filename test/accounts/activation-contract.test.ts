@@ -1,0 +1,150 @@
+/** Deactivating and activating users over REST, and what an account answers without a subscription. */
+
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { createAccount, updateAccount } from '../../src/accounts/accounts.ts';
+import { createApiKey } from '../../src/accounts/keys.ts';
+import type { Account } from '../../src/protocol/account.ts';
+import type { Conversation } from '../../src/protocol/conversation.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { PERMISSIONS } from '../../src/protocol/permissions.ts';
+import type { Token } from '../../src/protocol/token.ts';
+import type { User } from '../../src/protocol/user.ts';
+import { refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { personWith } from './fixture.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace, vera } = demo.users;
+const PREVIEW = { 'Service-Version': '1.2.harbor-preview.1' };
+const CONVERSATIONS = '/v1/messaging/conversations';
+
+t.test('a deactivated user cannot act, and comes back as before', async (t) => {
+  const { body: tokens } = await app.call<Token>('POST', '/v1/auth/tokens', { body: { user_id: vera.id } });
+  const mention = () =>
+    app.call('POST', `${CONVERSATIONS}/${demo.conversations.group}/messages`, {
+      body: { body: 'ahoy', client_message_id: randomUUID(), mentions: [vera.id] },
+    });
+  const reads = () => app.call('GET', '/v1/messaging/notifications', { token: tokens.access_token });
+  t.equal((await mention()).status, 201);
+
+  const off = await change(vera.id, 'deactivate');
+  t.strictSame([off.status, off.body.id, off.body.status], [200, vera.id, 'deactivated']);
+  t.strictSame((await change(vera.id, 'deactivate')).body, off.body, 'twice is once');
+  await eventually('refused', async () => (await reads()).status === 401);
+  await eventually('not to be mentioned', async () => (await mention()).status === 422);
+  t.equal(refusalOf((await mention()) as never), '422 validation_failed mentions[0]');
+  const added = await app.call('POST', CONVERSATIONS, {
+    body: { type: 'group', participants: [{ type: 'user', actor_id: vera.id }] },
+  });
+  t.equal(refusalOf(added), '422 validation_failed participants[0].actor_id');
+
+  const on = await change(vera.id, 'activate');
+  t.strictSame([on.status, on.body.status, on.body.email], [200, 'active', off.body.email]);
+  t.strictSame((await change(vera.id, 'activate')).body, on.body);
+  await eventually('acts again', async () => (await reads()).status === 200);
+  await eventually('mentioned again', async () => (await mention()).status === 201);
+  const body = { refresh_token: tokens.refresh_token };
+  t.equal((await app.call('POST', '/v1/auth/tokens/refresh', { body })).status, 201, 'its refresh token too');
+  const shown = await app.call<User>('POST', `/v1/users/${vera.id}/actions/activate?include[]=role`, {
+    headers: PREVIEW,
+  });
+  t.equal(shown.body.role?.object, 'role');
+});
+
+t.test('a deactivated owner is no owner that a group can be left to', async (t) => {
+  const person = await personWith(app, ['messaging:read']);
+  const participants = [
+    { type: 'user', actor_id: person.id, role: 'owner' },
+    { type: 'user', actor_id: grace.id },
+  ];
+  const { body } = await app.call<Conversation>('POST', `${CONVERSATIONS}?include[]=participants`, {
+    ...{ token: ada.access_token, body: { type: 'group', participants } },
+  });
+  const own = body.participants!.find(({ actor }) => actor?.id === ada.id)!;
+  const leave = () =>
+    app.call('DELETE', `${CONVERSATIONS}/${body.id}/participants/${own.id}`, { token: ada.access_token });
+  await change(person.id, 'deactivate');
+  t.equal(refusalOf(await leave()), '409 resource_conflict null');
+  await change(person.id, 'activate');
+  t.equal((await leave()).status, 200);
+});
+
+t.test('nobody deactivates themselves, nor the last admin', async (t) => {
+  const own = await change(ada.id, 'deactivate', ada.access_token);
+  t.equal(refusalOf(own as never), '409 resource_conflict null', 'oneself');
+  t.equal(refusalOf((await change(ada.id, 'deactivate')) as never), '409 resource_conflict null', 'the last');
+  const { role_id: roleId } = await database.kysely
+    .selectFrom('actors')
+    .select('role_id')
+    .where('id', '=', ada.id)
+    .executeTakeFirstOrThrow();
+  const fields = { name: 'Second', email: `${newId('actor')}@example.com`, role_id: roleId };
+  const { body: second } = await app.call<User>('POST', '/v1/users', { body: fields });
+  const token = await app.tokenOf(second.id);
+  const [one, other] = await Promise.all([
+    change(ada.id, 'deactivate', token),
+    change(second.id, 'deactivate', ada.access_token),
+  ]);
+  const active = await database.kysely
+    .selectFrom('actors')
+    .select('id')
+    .where('role_id', '=', roleId)
+    .where('type', '=', 'user')
+    .where('deactivated_at', 'is', null)
+    .execute();
+  t.equal(active.length, 1, `one of two that deactivate each other stays: ${one.status}, ${other.status}`);
+  await change(ada.id, 'activate');
+});
+
+t.test('who may', async (t) => {
+  const manager = await personWith(app, ['users:update', 'messaging:read']);
+  const reader = await personWith(app, ['messaging:read']);
+  const more = await personWith(app, ['messaging:read', 'messaging:update']);
+  const every = await personWith(
+    app,
+    PERMISSIONS.filter((permission) => permission !== 'users:update'),
+  );
+  for (const move of ['deactivate', 'activate'] as const) {
+    const forbidden = '403 insufficient_permissions null';
+    t.equal((await change(reader.id, move, manager.token)).status, 200);
+    t.equal(refusalOf((await change(reader.id, move, every.token)) as never), forbidden);
+    t.equal(refusalOf((await change(more.id, move, manager.token)) as never), forbidden, 'a role with more');
+    t.equal(refusalOf((await change(ada.id, move, manager.token)) as never), forbidden, 'an admin');
+    for (const id of [newId('actor'), demo.agent.actor_id, demo.other_account.account_id]) {
+      t.equal(refusalOf((await change(id, move)) as never), '404 resource_not_found id', id);
+    }
+    const path = `/v1/users/${reader.id}/actions/${move}`;
+    t.equal(refusalOf(await app.call('POST', path)), '400 api_version_too_old Service-Version');
+    const field = await app.call('POST', path, { headers: PREVIEW, body: { reason: 'x' } });
+    t.equal(refusalOf(field), '422 validation_failed reason');
+  }
+  const options = { headers: { ...PREVIEW, 'Idempotency-Key': randomUUID() } };
+  const path = `/v1/users/${reader.id}/actions/deactivate`;
+  const first = await app.call('POST', path, options);
+  await change(reader.id, 'activate');
+  const again = await app.call('POST', path, options);
+  t.strictSame([again.text, again.headers.get('Idempotent-Replayed')], [first.text, 'true']);
+});
+
+t.test('without a subscription the account alone answers', async (t) => {
+  const { accountId, key } = await database.transaction(async (tx) => {
+    const { account, roles } = await createAccount(tx, { name: 'Unpaid' });
+    await updateAccount(tx, account.id, { subscription: 'inactive' });
+    const made = await createApiKey(tx, { accountId: account.id, name: 'Test', roleId: roles.admin.id });
+    return { accountId: account.id, key: made.key };
+  });
+  const options = { token: key, headers: { 'Service-Account': accountId } };
+  const answer = await app.call<Account>('GET', '/v1/account', options);
+  t.strictSame([answer.status, answer.body.subscription], [200, 'inactive']);
+  t.equal(refusalOf(await app.call('GET', '/v1/users', options)), '402 payment_required null');
+});
+
+function change(id: string, move: 'activate' | 'deactivate', token = demo.api_key) {
+  return app.call<User>('POST', `/v1/users/${id}/actions/${move}`, { token, headers: PREVIEW });
+}
+
+function eventually(what: string, condition: () => Promise<boolean>): Promise<unknown> {
+  return until(condition, { what, timeoutMs: 60_000 });
+}
