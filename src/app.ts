@@ -25,7 +25,7 @@ import { Triggers } from './agents/triggers/triggers.ts';
 import { fileRoutes } from './attachments/file-routes.ts';
 import { openObjectStore } from './attachments/open-store.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
-import { purgeUploads } from './attachments/uploads.ts';
+import { isWithdrawn, purgeUploads, REMOVE_WITHDRAWN, removeUnattached } from './attachments/uploads.ts';
 import { BUILD } from './build.ts';
 import type { Config } from './config.ts';
 import { consoleRoutes } from './console/routes.ts';
@@ -257,7 +257,10 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
   const jobs = new JobWorker({
     database,
-    tasks: { [SEND_SCHEDULED]: (job: ScheduledJob) => scheduled.deliver(job) },
+    tasks: {
+      [SEND_SCHEDULED]: (job: ScheduledJob) => scheduled.deliver(job),
+      [REMOVE_WITHDRAWN]: () => removeUnattached(database, store),
+    },
     log,
   });
   disposer.add('jobs', jobs, (it) => it.close());
@@ -320,7 +323,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
           : undefined,
       }),
       ...upgradeRoutes(),
-      ...(files === undefined ? {} : fileRoutes(files, metrics)),
+      ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isWithdrawn(database, key))),
       ...healthRoutes({ database, engine, files, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },

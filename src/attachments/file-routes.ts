@@ -5,29 +5,34 @@ import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
 
+/** Whether the file of this key was deleted, although its bytes may still be there. */
+export type IsDeleted = (key: string) => Promise<boolean>;
+
 /** What presigned URLs of a FileStore lead to. The signature is the credential: no header is asked for. */
 export function fileRoutes(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,
+  isDeleted: IsDeleted,
   now: () => number = Date.now,
 ): PublicRoutes {
   return {
     [`${FILES_PATH}*`]: {
-      get: (request) => download(files, request, now()),
+      get: (request) => download(files, isDeleted, request, now()),
       put: (request) => takeIn(files, metrics, request),
     },
   };
 }
 
-/** The URL says how the bytes are to be shown, and is signed: nothing is looked up but the file. */
+/** The URL says how the bytes are to be shown, and is signed: only whether the file still exists is looked up. */
 async function download(
   files: FileStore,
+  isDeleted: IsDeleted,
   { path, query }: PublicRequest,
   nowMs: number,
 ): Promise<PublicAnswer> {
   const { key, expiresAtMs, fields } = files.urls.verify('GET', path, query);
-  const file = await files.open(key);
-  if (file === undefined) throw new ApiError('resource_not_found', 'This file is not here any more.');
+  const file = (await isDeleted(key)) ? undefined : await files.open(key);
+  if (file === undefined) throw new ApiError('resource_gone', 'The file was deleted.');
   const maxAgeS = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
   return {
     status: 200,

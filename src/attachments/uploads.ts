@@ -1,5 +1,6 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { addJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
 import { ATTACHABLE_HOURS } from '../protocol/upload.ts';
@@ -21,6 +22,29 @@ export async function insertUpload(tx: Transaction<Schema>, upload: NewUpload): 
   await tx.insertInto('uploads').values(upload).execute();
 }
 
+/** The task that removes files whose messages were deleted; its payload is empty. */
+export const REMOVE_WITHDRAWN = 'remove_withdrawn_uploads';
+
+/**
+ * A message that had these files is deleted: they cannot be attached again, and go once nothing refers to them
+ * (docs/decisions.md#files-of-deleted-messages).
+ */
+export async function withdrawUploads(tx: Transaction<Schema>, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await tx
+    .updateTable('uploads')
+    .set({ withdrawn_at: sql<string>`clock_timestamp()` })
+    .where('s3_key', 'in', keys)
+    .execute();
+  const runAt = new Date(Date.now() + WITHDRAWN_FOR_S * 1_000 + JOB_LATER_MS).toISOString();
+  await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });
+}
+
+/** Whether the file was withdrawn and nothing refers to it: its links answer 410 from then on. */
+export async function isWithdrawn(database: Queries, key: string): Promise<boolean> {
+  return (await database.query(READ_WITHDRAWN, [key])).length > 0;
+}
+
 /** The account's uploads that may still be attached, by key. */
 export async function readUploads(
   database: Queries,
@@ -38,6 +62,11 @@ export async function readUploads(
  */
 export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
   await store.tidy();
+  await removeUnattached(database, store);
+}
+
+/** The same without what uploads that broke off have left behind. */
+export async function removeUnattached(database: Database, store: ObjectStore): Promise<void> {
   for (;;) {
     await database.query(MARK_ATTACHED);
     const rows = await database.query<{ s3_key: string }>(READ_UNATTACHED);
@@ -51,20 +80,30 @@ export async function purgeUploads(database: Database, store: ObjectStore): Prom
 
 const PURGED_AT_ONCE = 500;
 
+/** A send that has looked at the upload before it was withdrawn may take as long as this to commit. */
+const WITHDRAWN_FOR_S = 60;
+const JOB_LATER_MS = 5_000;
+
 const READ_UPLOADS = {
   name: 'read-uploads',
   text: `
     SELECT s3_key, filename, content_type, size_bytes FROM uploads
-    WHERE s3_key = ANY($2) AND account_id = $1
+    WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
 };
 
 /** An hour more than a file may be attached: whoever was told just in time that it may has long done so. */
-const IS_OVERDUE = `attached_at IS NULL
-  AND created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'`;
+const IS_OVERDUE = `attached_at IS NULL AND (
+    created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'
+    OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;
 
 const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key))`;
+
+const READ_WITHDRAWN = {
+  name: 'read-withdrawn-upload',
+  text: `SELECT FROM uploads u WHERE s3_key = $1 AND withdrawn_at IS NOT NULL AND NOT ${IS_ATTACHED}`,
+};
 
 /** So that each round looks only at what the rounds before it have not found attached. */
 const MARK_ATTACHED = {

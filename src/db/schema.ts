@@ -340,5 +340,6 @@ interface UploadsTable {
   content_type: string;
   size_bytes: number;
   attached_at: string | null;
+  withdrawn_at: string | null;
   created_at: Time;
 }

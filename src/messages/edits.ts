@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
+import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit } from '../conversations/audit.ts';
 import { tellChanged } from '../conversations/changed.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
@@ -86,11 +87,16 @@ export async function deleteMessage(
   const current = await lockMessage(tx, row);
   checkDelete(principal, facts, current);
   if (held) throw new ApiError('resource_conflict', 'the conversation is under legal hold');
-  await tx
+  const attachments = await tx
     .deleteFrom('attachments')
     .where('conversation_id', '=', current.conversation_id)
     .where('message_id', '=', current.id)
+    .returning('s3_key')
     .execute();
+  await withdrawUploads(
+    tx,
+    attachments.flatMap(({ s3_key }) => s3_key ?? []),
+  );
   await removeRevisions(tx, current.id);
   const tombstone = await update(tx, current, {
     ...NO_CONTENT,

@@ -30,7 +30,8 @@ async function open(t: Test, options: FixtureOptions = {}): Promise<FileGround> 
   const now = () => ground.nowMs;
   const urls = new FileUrls({ secret: 'a secret of all nodes', baseUrl: () => baseUrl, now });
   const store = new FileStore({ directory, urls, now });
-  const fixture = await serve(t, { ...options, publicRoutes: fileRoutes(store, createMetrics(), now) });
+  const publicRoutes = fileRoutes(store, createMetrics(), async () => false, now);
+  const fixture = await serve(t, { ...options, publicRoutes });
   baseUrl = fixture.url;
   const ground = { store, directory, port: fixture.port, nowMs: NOON_MS };
   return ground;

@@ -402,19 +402,39 @@ t.test('what customers read an agent changes only where its role is trusted with
   t.equal(refusalOf(refused), '403 insufficient_permissions null');
 });
 
-t.test('the files of a deleted message are for the next purge', async (t) => {
+t.test('the file of a deleted message: its links end, it is not attached again, its bytes go', async (t) => {
   const conversation = await cases.conversation('internal');
   const s3_key = await cases.upload('a.txt');
-  const sent = await cases.sent(conversation, { attachments: [{ kind: 'file', s3_key }] });
-  const uploads = database.kysely.updateTable('uploads').where('s3_key', '=', s3_key);
-  await uploads.set({ attached_at: sent.created_at }).execute();
-  t.equal((await remove(sent.id)).status, 200);
-  const [upload] = await database.kysely
-    .selectFrom('uploads')
-    .select('attached_at')
+  const attachments = [{ kind: 'file', s3_key }];
+  const [sent, twin] = [
+    await cases.sent(conversation, { attachments }),
+    await cases.sent(conversation, { attachments }),
+  ];
+  const upload = () => database.kysely.selectFrom('uploads').selectAll().where('s3_key', '=', s3_key);
+  await database.kysely
+    .updateTable('uploads')
+    .set({ attached_at: sent.created_at })
     .where('s3_key', '=', s3_key)
     .execute();
-  t.strictSame([upload, await files(sent.id)], [{ attached_at: null }, []]);
+  const url = (await cases.read(sent.id, 'include[]=attachments')).attachments![0]!.url!;
+  t.equal((await fetch(url)).status, 200);
+
+  t.equal((await remove(sent.id)).status, 200);
+  t.strictSame(await files(sent.id), []);
+  const again = await cases.send(conversation, { attachments });
+  t.equal(refusalOf(again), '404 resource_not_found attachments[0].s3_key');
+  t.equal((await fetch(url)).status, 200, 'another message still has it');
+  await removeNow(s3_key);
+  await until(async () => (await jobsOf('remove_withdrawn_uploads')) === 0, { what: 'the job is done' });
+  t.ok(await upload().executeTakeFirst(), 'and keeps it');
+
+  t.equal((await remove(twin.id)).status, 200);
+  const gone = await fetch(url);
+  t.equal(gone.status, 410);
+  t.match(await gone.json(), { error: { code: 'resource_gone' } });
+  await removeNow(s3_key);
+  await until(async () => (await upload().executeTakeFirst()) === undefined, { what: 'the bytes are gone' });
+  t.equal((await fetch(url)).status, 410, 'gone for good');
 });
 
 t.test('who may delete', async (t) => {
@@ -675,6 +695,30 @@ async function setRow(
   columns: { streaming_state?: 'streaming'; subject?: string; cc?: string[] },
 ): Promise<void> {
   await database.kysely.updateTable('messages').set(columns).where('id', '=', id).execute();
+}
+
+/** Has the withdrawal of an upload be long ago, and its job due. */
+async function removeNow(s3_key: string): Promise<void> {
+  await database.query(
+    {
+      name: 'test-withdrawn-long-ago',
+      text: `UPDATE uploads SET withdrawn_at = withdrawn_at - interval '1 hour' WHERE s3_key = $1`,
+    },
+    [s3_key],
+  );
+  await database.query({
+    name: 'test-run-jobs',
+    text: `SELECT count(*) FROM graphile_worker.reschedule_jobs(ARRAY(
+      SELECT id FROM graphile_worker.jobs WHERE task_identifier = 'remove_withdrawn_uploads'), run_at := now())`,
+  });
+}
+
+async function jobsOf(task: string): Promise<number> {
+  const rows = await database.query(
+    { name: 'test-jobs', text: 'SELECT FROM graphile_worker.jobs WHERE task_identifier = $1' },
+    [task],
+  );
+  return rows.length;
 }
 
 function files(messageId: string) {
