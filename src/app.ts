@@ -25,7 +25,7 @@ import { Triggers } from './agents/triggers/triggers.ts';
 import { fileRoutes } from './attachments/file-routes.ts';
 import { openObjectStore } from './attachments/open-store.ts';
 import { attachmentRoutes } from './attachments/routes.ts';
-import { isWithdrawn, purgeUploads, REMOVE_WITHDRAWN, removeUnattached } from './attachments/uploads.ts';
+import { isDeleted, purgeUploads, REMOVE_WITHDRAWN, removeUnattached } from './attachments/uploads.ts';
 import { BUILD } from './build.ts';
 import type { Config } from './config.ts';
 import { consoleRoutes } from './console/routes.ts';
@@ -323,7 +323,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
           : undefined,
       }),
       ...upgradeRoutes(),
-      ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isWithdrawn(database, key))),
+      ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
       ...healthRoutes({ database, engine, files, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },

@@ -31,8 +31,9 @@ async function download(
   nowMs: number,
 ): Promise<PublicAnswer> {
   const { key, expiresAtMs, fields } = files.urls.verify('GET', path, query);
-  const file = (await isDeleted(key)) ? undefined : await files.open(key);
-  if (file === undefined) throw new ApiError('resource_gone', 'The file was deleted.');
+  if (await isDeleted(key)) throw new ApiError('resource_gone', 'The file was deleted.');
+  const file = await files.open(key);
+  if (file === undefined) throw new ApiError('resource_not_found', 'This file is not here any more.');
   const maxAgeS = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
   return {
     status: 200,

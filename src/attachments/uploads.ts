@@ -40,9 +40,9 @@ export async function withdrawUploads(tx: Transaction<Schema>, keys: readonly st
   await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });
 }
 
-/** Whether the file was withdrawn and nothing refers to it: its links answer 410 from then on. */
-export async function isWithdrawn(database: Queries, key: string): Promise<boolean> {
-  return (await database.query(READ_WITHDRAWN, [key])).length > 0;
+/** Whether nothing refers to the file, and nothing can refer to it any more: its links answer 410 from then on. */
+export async function isDeleted(database: Queries, key: string): Promise<boolean> {
+  return (await database.query(READ_DELETED, [key])).length > 0;
 }
 
 /** The account's uploads that may still be attached, by key. */
@@ -100,9 +100,12 @@ const IS_OVERDUE = `attached_at IS NULL AND (
 const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key))`;
 
-const READ_WITHDRAWN = {
-  name: 'read-withdrawn-upload',
-  text: `SELECT FROM uploads u WHERE s3_key = $1 AND withdrawn_at IS NOT NULL AND NOT ${IS_ATTACHED}`,
+const READ_DELETED = {
+  name: 'read-deleted-upload',
+  text: `
+    SELECT FROM (SELECT $1::text AS s3_key) u
+    WHERE NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
+      AND NOT ${IS_ATTACHED}`,
 };
 
 /** So that each round looks only at what the rounds before it have not found attached. */
