@@ -45,7 +45,13 @@ t.test('the resource: every field and no other', async (t) => {
     .where('s3_key', '=', s3_key)
     .executeTakeFirstOrThrow();
   const { created_at: _, actor_id: __, ...kept } = row;
-  t.strictSame(kept, { s3_key, account_id: demo.account_id, ...REPORT, attached_at: null });
+  t.strictSame(kept, {
+    s3_key,
+    account_id: demo.account_id,
+    ...REPORT,
+    attached_at: null,
+    withdrawn_at: null,
+  });
 });
 
 t.test('what may be asked for', async (t) => {
