@@ -28,6 +28,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0003_contract.ts': '6cc92bcb64830051',
   '0004_agent_runs.ts': 'c4bbb3b3eebe6161',
   '0005_one_schema.ts': '17475a9597d3e719',
+  '0006_message_authorship.ts': '33de66ec0f58cb56',
   '0007_messages.ts': '6a4aab0d2b4bad16',
   '0008_conversations.ts': '3b49d335e8f223d0',
 };
