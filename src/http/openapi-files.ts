@@ -1,7 +1,23 @@
 import type { ErrorCondition } from '../protocol/errors.ts';
-import { reference } from './openapi-operations.ts';
-import { describeRefusals, statusOf } from './openapi-refusals.ts';
-import { statusLine } from './status-lines.ts';
+import { refusalResponses } from './openapi-operations.ts';
+
+const REFUSALS: readonly ErrorCondition[] = [
+  'invalid_format',
+  'insufficient_permissions',
+  'resource_not_found',
+  'resource_gone',
+  'head_too_large',
+  'internal_error',
+  'service_unavailable',
+];
+
+const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
+  ...REFUSALS,
+  'resource_conflict',
+  'payload_too_large',
+  'validation_failed',
+  'request_timeout',
+];
 
 /**
  * The files that the server keeps itself. Their addresses stand in other answers and are signed, so no header of the
@@ -15,7 +31,7 @@ export const FILE_PATHS = {
         'Returns the bytes of a file. The address is the `url` of an attachment, used as it is; it works for 15 minutes at most. Servers with object storage give addresses of that storage.',
       responses: {
         200: { description: 'The bytes of the file.', content: bytes() },
-        ...refusals(['insufficient_permissions', 'resource_not_found', 'resource_gone']),
+        ...refusalResponses(REFUSALS),
       },
     },
     put: {
@@ -25,7 +41,7 @@ export const FILE_PATHS = {
       requestBody: { required: true, content: bytes() },
       responses: {
         204: { description: 'The file is stored.' },
-        ...refusals(['insufficient_permissions', 'resource_gone', 'payload_too_large', 'validation_failed']),
+        ...refusalResponses(UPLOAD_REFUSALS),
       },
     },
   },
@@ -58,17 +74,4 @@ function operation(operationId: string, summary: string): object {
 
 function bytes(): object {
   return { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
-}
-
-function refusals(conditions: readonly ErrorCondition[]): Record<string, object> {
-  const content = { 'application/json': { schema: reference('schemas', 'error') } };
-  return Object.fromEntries(
-    conditions.map((condition) => {
-      const status = statusOf(condition);
-      return [
-        status,
-        { description: `${statusLine(Number(status))}: ${describeRefusals([condition])}.`, content },
-      ];
-    }),
-  );
 }

@@ -32,7 +32,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
     ],
     ...(route.open === true ? { security: [] } : {}),
     ...requestBodyOf(route, schemas),
-    responses: { ...successesOf(route, schemas), ...errorsOf(route) },
+    responses: { ...successesOf(route, schemas), ...refusalResponses(refusalsOf(route)) },
   };
 }
 
@@ -126,9 +126,9 @@ function successesOf(route: Route, schemas: SchemaComponents): Record<string, ob
   };
 }
 
-/** A response for each status that a refusal can have, with an example for each of its conditions. */
-function errorsOf(route: Route): Record<string, object> {
-  const byStatus = Object.groupBy(refusalsOf(route), statusOf) as Record<string, ErrorCondition[]>;
+/** A response for each status that these conditions can have, with an example for each of them. */
+export function refusalResponses(conditions: readonly ErrorCondition[]): Record<string, object> {
+  const byStatus = Object.groupBy(conditions, statusOf) as Record<string, ErrorCondition[]>;
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, conditions]) => {
       const examples = conditions.map((condition) => [condition, reference('examples', condition)]);
