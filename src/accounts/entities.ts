@@ -4,6 +4,7 @@ import type { Queries } from '../db/statement.ts';
 import type { Entity } from '../protocol/actor.ts';
 import { newId } from '../protocol/ids.ts';
 import { defineAccountList } from './account-list.ts';
+import { namedActors } from './named-actors.ts';
 
 /** What points to an app resource: by the kind of thing and its id (specification, entity). */
 export interface EntityRef {
@@ -12,8 +13,8 @@ export interface EntityRef {
 }
 
 /**
- * The resources that refs point to, by `refKey`; what the account does not have is left out. One
- * query, whatever their number.
+ * The resources that refs point to, by their `refKey`; what the account does not have is left out. One
+ * query, whatever their number. A ref to an agent or a group as an actor points to its actor (named-actors.ts).
  */
 export async function readEntities(
   database: Queries,
@@ -22,13 +23,13 @@ export async function readEntities(
 ): Promise<ReadonlyMap<string, Entity>> {
   if (refs.length === 0) return new Map();
   const idsOf = (type: EntityRef['type']) => refs.filter((ref) => ref.type === type).map((ref) => ref.id);
-  const rows = await database.query<EntityRow>(READ_ENTITIES, [
+  const rows = await database.query<EntityRow & { readonly given: string }>(READ_ENTITIES, [
     accountId,
     idsOf('account'),
     idsOf('actor'),
     idsOf('entity'),
   ]);
-  return new Map(rows.map((row) => [refKey(row), presentEntity(row)]));
+  return new Map(rows.map((row) => [refKey({ type: row.type, id: row.given }), presentEntity(row)]));
 }
 
 /** A resource of the account's own application, to be pointed to. */
@@ -66,9 +67,9 @@ export function presentEntity(row: EntityRow): Entity {
 const READ_ENTITIES = {
   name: 'read-entities',
   text: `
-    SELECT 'account' AS type, id, name, NULL AS handle FROM accounts WHERE id = $1 AND id = ANY($2)
+    SELECT 'account' AS type, id AS given, id, name, NULL AS handle FROM accounts WHERE id = $1 AND id = ANY($2)
     UNION ALL
-    SELECT 'actor', id, name, handle FROM actors WHERE account_id = $1 AND id = ANY($3)
+    SELECT 'actor', given, a.id, a.name, a.handle FROM ${namedActors('$3')} WHERE a.account_id = $1
     UNION ALL
-    SELECT 'entity', id, name, handle FROM entities WHERE account_id = $1 AND id = ANY($4)`,
+    SELECT 'entity', id, id, name, handle FROM entities WHERE account_id = $1 AND id = ANY($4)`,
 };

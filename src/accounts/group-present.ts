@@ -7,6 +7,6 @@ export function presentGroup(
   row: Selectable<Schema['messaging_groups']>,
   members: Actor[] | null,
 ): MessagingGroup {
-  const { id, name, created_at, updated_at } = row;
-  return { id, object: 'messaging_group', name, members, created_at, updated_at };
+  const { id, actor_id, name, created_at, updated_at } = row;
+  return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at };
 }

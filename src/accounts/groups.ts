@@ -1,32 +1,33 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
+import { type Queries, within } from '../db/statement.ts';
 import { type Actor, type ActorFields, type MessagingGroup, presentActor } from '../protocol/actor.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { defineAccountList } from './account-list.ts';
 import { createActor } from './actors.ts';
 import { presentGroup } from './group-present.ts';
+import { readNamedActors } from './named-actors.ts';
 
 export type GroupRow = Selectable<Schema['messaging_groups']>;
 
 export interface NewGroup {
   readonly accountId: string;
   readonly name: string;
-  /** Actor ids, each once. */
+  /** Ids of users and agents: see readNamedActors. */
   readonly members?: readonly string[];
 }
 
 /**
  * A roster or persona with the actor that messages show as its sender. Throws `resource_exists` (param name), and for
- * `members[i]` `resource_not_found` (nobody of the account, or nobody active) or `validation_failed` (neither a user
- * nor an agent).
+ * `members[i]` `resource_not_found` (no actor of the account, or a deactivated one) or `validation_failed` (neither a
+ * user nor an agent, or named before).
  */
 export async function createGroup(
   tx: Transaction<Schema>,
   { accountId, name, members = [] }: NewGroup,
 ): Promise<GroupRow> {
-  await requireMembers(tx, accountId, members);
+  const memberIds = await readMemberIds(tx, accountId, members);
   const actor = await createActor(tx, { account_id: accountId, type: 'group', name });
   const group = await tx
     .insertInto('messaging_groups')
@@ -37,8 +38,8 @@ export async function createGroup(
   if (group === undefined) {
     throw new ApiError('resource_exists', `The account has a group named "${name}".`, { param: 'name' });
   }
-  if (members.length > 0) {
-    const rows = members.map((actor_id, position) => ({ group_id: group.id, actor_id, position }));
+  if (memberIds.length > 0) {
+    const rows = memberIds.map((actor_id, position) => ({ group_id: group.id, actor_id, position }));
     await tx.insertInto('group_members').values(rows).execute();
   }
   return group;
@@ -94,29 +95,28 @@ const READ_MEMBERS = {
     WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`,
 };
 
-async function requireMembers(
+/** Returns the actor ids of the members, in the order of the body. Throws as createGroup. */
+async function readMemberIds(
   tx: Transaction<Schema>,
   accountId: string,
   ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return;
-  const rows = await tx
-    .selectFrom('actors')
-    .select(['id', 'type', 'customer'])
-    .where('account_id', '=', accountId)
-    .where('id', 'in', ids)
-    .where('deactivated_at', 'is', null)
-    .execute();
-  const found = new Map(rows.map((row) => [row.id, row]));
+): Promise<readonly string[]> {
+  const named = await readNamedActors(within(tx), accountId, ids);
+  const members = new Set<string>();
   for (const [index, id] of ids.entries()) {
     const param = `members[${index}]`;
-    const actor = found.get(id);
-    if (actor === undefined) {
+    const actor = named.get(id);
+    if (actor === undefined || actor.deactivated) {
       throw new ApiError('resource_not_found', 'The account has no such user or agent.', { param });
     }
     const isMember = (actor.type === 'user' && !actor.customer) || actor.type === 'agent';
     if (!isMember) {
       throw new ApiError('validation_failed', 'Only users and agents are members of groups.', { param });
     }
+    if (members.has(actor.id)) {
+      throw new ApiError('validation_failed', 'This actor is already among the members.', { param });
+    }
+    members.add(actor.id);
   }
+  return [...members];
 }

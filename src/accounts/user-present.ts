@@ -7,6 +7,7 @@ export function presentUser(row: UserProfile, role: Role | null): User {
   return {
     id: row.id,
     object: 'user',
+    actor_id: row.id,
     name: row.name,
     email: row.email,
     status: row.deactivated ? 'deactivated' : 'active',

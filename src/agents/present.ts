@@ -17,6 +17,7 @@ export function presentAgent(
   return {
     id: row.id,
     object: 'agent_definition',
+    actor_id: row.actor_id,
     definition_type: row.definition_type,
     category_code: row.category_code,
     trigger_type: row.trigger_type,

@@ -38,6 +38,8 @@ export interface Member {
 /** What an agent reacts to in the conversation (specification, conversation_participant). */
 export interface AgentMember {
   readonly actorId: string;
+  /** The agent's own id, `agt_…`; null: the agent was deleted. */
+  readonly id: string | null;
   /** A text mentions the agent by it. Slugs never change; null: the agent was deleted. */
   readonly slug: string | null;
   readonly policy: NonNullable<Participant['agent_trigger_policy']>;
@@ -90,6 +92,7 @@ interface MemberRow extends ActorFields {
   deactivated: boolean;
   agent_trigger_policy: Participant['agent_trigger_policy'];
   agent_trigger_keywords: readonly string[];
+  agent_id: string | null;
   agent_slug: string | null;
 }
 
@@ -134,11 +137,12 @@ function toMember(row: MemberRow): Member {
 function toAgents(row: MemberRow): AgentMember[] {
   const {
     id: actorId,
+    agent_id: id,
     agent_slug: slug,
     agent_trigger_policy: policy,
     agent_trigger_keywords: keywords,
   } = row;
-  return policy === null ? [] : [{ actorId, slug, policy, keywords }];
+  return policy === null ? [] : [{ actorId, id, slug, policy, keywords }];
 }
 
 const READ_CONVERSATIONS = {
@@ -158,7 +162,7 @@ const READ_MEMBERS = {
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
       p.membership, a.deactivated_at IS NOT NULL AS deactivated, p.agent_trigger_policy, p.agent_trigger_keywords,
-      a.id, a.type, a.name, a.handle, a.avatar_url, d.slug AS agent_slug
+      a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
+import { readNamedActors } from '../accounts/named-actors.ts';
 import type { Queries, Statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ConversationRow } from './create.ts';
@@ -11,7 +12,7 @@ export interface ConversationFilters {
   readonly type?: string | undefined;
   readonly audience?: string | undefined;
   readonly workflowStatus?: string | undefined;
-  /** An actor's id, or a word of AssigneeFilter. */
+  /** As readAssigneeFilter returns it. */
   readonly assigneeId?: string | undefined;
   /** Looked for in the title, case ignored. */
   readonly q?: string | null;
@@ -20,34 +21,35 @@ export interface ConversationFilters {
 const ME = 'me';
 const NOBODY = 'none';
 
-/** The query parameter `assignee_id` of lists: the actor id of a user or group, or one of two words. */
+/** The query parameter `assignee_id` of lists: the id of a user or group, or one of two words. */
 export const AssigneeFilter = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: `An actor id; \`${ME}\` is the caller, \`${NOBODY}\` are conversations without an assignee.`,
+  description: `Id of a user or a group; \`${ME}\` is the caller, \`${NOBODY}\` are conversations without an assignee.`,
 });
 
 /**
- * Throws ApiError `parameter_invalid` for an id that no actor of the account has: an empty list would hide the mistake.
- * To customers no conversation has an assignee, and which actors there are is not theirs to learn.
+ * Returns the filter's value for readConversations. Throws ApiError `parameter_invalid` for an id that names no actor of
+ * the account: an empty list would hide the mistake. To customers no conversation has an assignee, and which actors
+ * there are is not theirs to learn.
  */
-export async function requireAssigneeFilter(
+export async function readAssigneeFilter(
   database: Queries,
-  { accountId, customer }: Principal,
-  assigneeId: string,
-): Promise<void> {
-  if (customer || assigneeId === ME || assigneeId === NOBODY) return;
-  const found = await database.query(FIND_ACTOR, [assigneeId, accountId]);
-  if (found.length > 0) return;
-  throw new ApiError('parameter_invalid', `Must be an actor id of the account, ${ME} or ${NOBODY}.`, {
-    param: 'assignee_id',
-  });
+  { accountId, actor, customer }: Principal,
+  given: string,
+): Promise<string> {
+  if (customer || given === NOBODY) return given;
+  if (given === ME) return actor.id;
+  const assignee = (await readNamedActors(database, accountId, [given])).get(given);
+  if (assignee !== undefined) return assignee.id;
+  throw new ApiError(
+    'parameter_invalid',
+    `Must be the id of a user or a group of the account, ${ME} or ${NOBODY}.`,
+    {
+      param: 'assignee_id',
+    },
+  );
 }
-
-const FIND_ACTOR = {
-  name: 'find-actor-of-account',
-  text: 'SELECT id FROM actors WHERE id = $1 AND account_id = $2',
-};
 
 /** Which stretch of the list: from its newer or its older end, behind a conversation's time and id if given. */
 export interface ConversationStretch {
@@ -74,7 +76,7 @@ export async function readConversations(
     filters.type ?? null,
     filters.audience ?? null,
     workflowStatus ?? null,
-    assigneeId === ME ? principal.actor.id : (assigneeId ?? null),
+    assigneeId ?? null,
     filters.q ? `%${escapeLike(filters.q)}%` : null,
     limit,
     ...(after ?? []),

@@ -1,9 +1,10 @@
 import type { Transaction } from 'kysely';
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
+import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
 import type { Audience } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { ID_PREFIXES } from '../protocol/ids.ts';
 import type { ParticipantInput } from '../protocol/participant.ts';
 import type { NewParticipant } from './create.ts';
 
@@ -23,8 +24,8 @@ export async function readRoster(
   inputs: readonly ParticipantInput[],
   prefixOf: (index: number) => string = () => '',
 ): Promise<RosterEntry[]> {
-  const actors = await readCandidates(
-    tx,
+  const actors = await readNamedActors(
+    within(tx),
     accountId,
     inputs.flatMap((input) => input.actor_id ?? []),
   );
@@ -83,43 +84,6 @@ export function checkTrigger(
   }
 }
 
-interface Candidate {
-  readonly id: string;
-  readonly type: string;
-  readonly customer: boolean;
-  readonly deactivated_at: string | null;
-}
-
-/** By the id that was given: an actor's, or an agent's own, which is all that Create Agent answers. */
-async function readCandidates(
-  tx: Transaction<Schema>,
-  accountId: string,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Candidate>> {
-  const isAgent = (id: string) => id.startsWith(`${ID_PREFIXES.agent}_`);
-  const agentIds = ids.filter(isAgent);
-  const agents =
-    agentIds.length === 0
-      ? []
-      : await tx
-          .selectFrom('agent_definitions')
-          .select(['id', 'actor_id'])
-          .where('account_id', '=', accountId)
-          .where('id', 'in', agentIds)
-          .execute();
-  const actorIds = [...ids.filter((id) => !isAgent(id)), ...agents.map(({ actor_id }) => actor_id)];
-  if (actorIds.length === 0) return new Map();
-  const actors = await tx
-    .selectFrom('actors')
-    .select(['id', 'type', 'customer', 'deactivated_at'])
-    .where('account_id', '=', accountId)
-    .where('id', 'in', actorIds)
-    .execute();
-  const found = new Map<string, Candidate>(actors.map((actor) => [actor.id, actor]));
-  for (const { id, actor_id } of agents) found.set(id, found.get(actor_id)!);
-  return found;
-}
-
 /** What the body alone and the audience decide. */
 function checkInput(input: ParticipantInput, audience: Audience, prefix: string): void {
   if (input.type === 'agent') {
@@ -138,7 +102,7 @@ function checkInput(input: ParticipantInput, audience: Audience, prefix: string)
   }
 }
 
-function fittingActor(actor: Candidate | undefined, { type }: ParticipantInput, prefix: string): Candidate {
+function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput, prefix: string): NamedActor {
   const param = `${prefix}actor_id`;
   if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
   const fits =
@@ -146,7 +110,7 @@ function fittingActor(actor: Candidate | undefined, { type }: ParticipantInput, 
       ? actor.type === 'agent'
       : actor.type === 'user' && actor.customer === (type === 'customer');
   if (!fits) throw invalid(`${prefix}type`, `This actor is not of the type ${type}.`);
-  if (actor.deactivated_at !== null) throw invalid(param, 'This actor is deactivated.');
+  if (actor.deactivated) throw invalid(param, 'This actor is deactivated.');
   return actor;
 }
 

@@ -32,7 +32,7 @@ import { presentAuditEvent, readAudit } from './audit.ts';
 import type { ConversationRow } from './create.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { conversationRows, expandConversations } from './expand.ts';
-import { AssigneeFilter, readConversations, requireAssigneeFilter } from './list.ts';
+import { AssigneeFilter, readAssigneeFilter, readConversations } from './list.ts';
 import { startConversation } from './start.ts';
 import { setLegalHold, updateConversation } from './update.ts';
 
@@ -82,8 +82,6 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       status: 200,
       response: ListOf(Conversation),
       async handle({ principal, query, url }) {
-        if (query.assignee_id !== undefined)
-          await requireAssigneeFilter(database, principal, query.assignee_id);
         const filters = {
           status: query.status,
           type: query.type,
@@ -91,11 +89,13 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
           workflowStatus: query.workflow_status,
           assigneeId: query.assignee_id,
         };
+        const assigneeId =
+          query.assignee_id && (await readAssigneeFilter(database, principal, query.assignee_id));
         const page = readPage(CONVERSATIONS, query, { actor: principal.actor.id, ...filters });
         const rows = await readConversations(
           database,
           principal,
-          { ...filters, q: page.search },
+          { ...filters, assigneeId, q: page.search },
           stretchOf(page),
         );
         const shown = await expandConversations(database, principal, rows, query['include[]'] ?? [], ACTORS);

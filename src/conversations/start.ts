@@ -10,7 +10,7 @@ import { type ConversationRow, createUnlessThere, directKeyOf, type NewConversat
 import { tellCreated } from './created.ts';
 import { setHidden } from './own-state.ts';
 import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
-import { requireTopic } from './topic.ts';
+import { findTopic } from './topic.ts';
 import { updateConversation } from './update.ts';
 
 /**
@@ -24,9 +24,10 @@ export async function startConversation(
   body: CreateConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
   const { accountId } = principal;
-  if (body.topic !== undefined) await requireTopic(tx, accountId, body.topic);
-  const input =
+  const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
+  const drafted =
     body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
+  const input = { ...drafted, topic };
   const created = await createUnlessThere(tx, input);
   if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
   const { conversation, participants } = created;
@@ -63,7 +64,6 @@ async function groupInput(
     audience,
     title: body.title ?? null,
     groupId: body.group_id ?? null,
-    topic: body.topic ?? null,
     participants: withOwner(withCreator(principal, uniqueActors([...listed, ...copied]))),
   };
 }
@@ -88,7 +88,6 @@ async function directInput(
   return {
     accountId,
     type: 'direct_message',
-    topic: body.topic ?? null,
     directKey: directKeyOf([first.actorId, second.actorId]),
     participants,
   };

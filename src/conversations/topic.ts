@@ -1,16 +1,20 @@
 import type { Transaction } from 'kysely';
-import { readEntities, refKey } from '../accounts/entities.ts';
+import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 
-/** Throws `resource_not_found` (param topic.id) where the account has no such resource. */
-export async function requireTopic(
+/**
+ * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param topic.id) where the
+ * account has no such resource.
+ */
+export async function findTopic(
   tx: Transaction<Schema>,
   accountId: string,
-  topic: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string },
-): Promise<void> {
+  topic: EntityRef,
+): Promise<EntityRef> {
   const found = await readEntities(within(tx), accountId, [topic]);
-  if (found.has(refKey(topic))) return;
+  const resource = found.get(refKey(topic));
+  if (resource !== undefined) return { type: resource.type, id: resource.id };
   throw new ApiError('resource_not_found', 'There is no such resource.', { param: 'topic.id' });
 }

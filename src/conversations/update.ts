@@ -1,7 +1,9 @@
 import { sql, type Transaction, type Updateable } from 'kysely';
 import type { Principal } from '../access/principal.ts';
+import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
 import type { AuditAction } from '../protocol/audit-event.ts';
 import type { Conversation, UpdateConversationBody, WorkflowStatus } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -12,7 +14,7 @@ import { tellChanged } from './changed.ts';
 import type { ConversationRow } from './create.ts';
 import { lockConversation, type Standing } from './standing.ts';
 import { writeSystemEvent } from './system-event.ts';
-import { requireTopic } from './topic.ts';
+import { findTopic } from './topic.ts';
 import { moveLane } from './workflow.ts';
 
 /**
@@ -69,7 +71,7 @@ async function changesOf(
   tx: Transaction<Schema>,
   principal: Principal,
   { conversation, own }: Standing,
-  { title, assignee_id, topic, status }: UpdateConversationBody,
+  { title, assignee_id, topic: named, status }: UpdateConversationBody,
 ): Promise<FieldChange[]> {
   const changes: FieldChange[] = [];
   if (title !== undefined && title !== conversation.title) {
@@ -85,17 +87,23 @@ async function changesOf(
   }
   if (assignee_id !== undefined && assignee_id !== conversation.assignee_id) {
     requireGroupOf(conversation, 'assignee_id');
-    const name = assignee_id === null ? null : await requireAssignee(tx, conversation, assignee_id);
-    changes.push({
-      set: { assignee_id },
-      action: 'conversation.assigned',
-      details: { from: conversation.assignee_id, to: assignee_id },
-      says: assignee_id === null ? 'unassigned the conversation' : `assigned the conversation to ${name}`,
-    });
+    const assignee = assignee_id === null ? null : await findAssignee(tx, conversation, assignee_id);
+    const to = assignee?.id ?? null;
+    if (to !== conversation.assignee_id) {
+      changes.push({
+        set: { assignee_id: to },
+        action: 'conversation.assigned',
+        details: { from: conversation.assignee_id, to },
+        says:
+          assignee === null
+            ? 'unassigned the conversation'
+            : `assigned the conversation to ${assignee.name ?? 'someone'}`,
+      });
+    }
   }
+  const topic = named && (await findTopic(tx, conversation.account_id, named));
   const [type, id] = [topic?.type ?? null, topic?.id ?? null];
   if (topic !== undefined && (type !== conversation.topic_type || id !== conversation.topic_id)) {
-    if (topic !== null) await requireTopic(tx, conversation.account_id, topic);
     changes.push({
       set: { topic_type: type, topic_id: id },
       action: 'conversation.topic_changed',
@@ -165,44 +173,36 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
   if (type !== 'group') throw invalid(param, 'Only a group has a title and an assignee.');
 }
 
-/** A person who can read the conversation, or a group; its name. Throws `resource_not_found` or `validation_failed`. */
-async function requireAssignee(
+/**
+ * The actor that is to own the conversation: a user that can read it, or a group. Throws `resource_not_found` or
+ * `validation_failed`.
+ */
+async function findAssignee(
   tx: Transaction<Schema>,
   conversation: ConversationRow,
-  actorId: string,
-): Promise<string> {
-  const actor = await tx
-    .selectFrom('actors')
-    .leftJoin('roles', 'roles.id', 'actors.role_id')
-    .leftJoin('participants', (join) =>
-      join
-        .onRef('participants.actor_id', '=', 'actors.id')
-        .on('participants.conversation_id', '=', conversation.id)
-        .on('participants.membership', 'in', ['active', 'hidden']),
-    )
-    .select([
-      'actors.type',
-      'actors.name',
-      'actors.customer',
-      'actors.deactivated_at',
-      'roles.type as role_type',
-      'participants.id as participant_id',
-    ])
-    .where('actors.id', '=', actorId)
-    .where('actors.account_id', '=', conversation.account_id)
-    .executeTakeFirst();
+  id: string,
+): Promise<NamedActor> {
   const param = 'assignee_id';
+  const actor = (await readNamedActors(within(tx), conversation.account_id, [id])).get(id);
   if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
-  const name = actor.name ?? 'someone';
-  if (actor.type === 'group') return name;
-  if (actor.type !== 'user' || actor.customer || actor.deactivated_at !== null) {
+  if (actor.type === 'group') return actor;
+  if (actor.type !== 'user' || actor.customer || actor.deactivated) {
     throw invalid(param, 'A conversation is assigned to a user or a group.');
   }
-  if (actor.role_type !== 'admin' && actor.participant_id === null) {
-    throw invalid(param, 'The user cannot read the conversation.');
-  }
-  return name;
+  const [reader] = await within(tx).query(FIND_READER, [actor.id, conversation.id]);
+  if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
+  return actor;
 }
+
+const FIND_READER = {
+  name: 'find-reader-of-conversation',
+  text: `
+    SELECT a.id FROM actors a
+      LEFT JOIN roles r ON r.id = a.role_id
+      LEFT JOIN participants p
+        ON p.actor_id = a.id AND p.conversation_id = $2 AND p.membership IN ('active', 'hidden')
+    WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
+};
 
 function readRow(tx: Transaction<Schema>, id: string): Promise<ConversationRow> {
   return tx.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();

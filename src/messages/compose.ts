@@ -26,6 +26,7 @@ export async function compose(
   if (principal.customer) checkCustomerSend(body);
   checkSend(body, facts);
   const resources = refersToOthers(body) ? await readReferences(database, principal, facts, body) : NONE;
+  const linked = resourceOf(resources, body.link_resource_type, body.link_resource_id);
   const files = body.attachments?.length
     ? await claimUploads(database, store, principal, body.attachments)
     : undefined;
@@ -49,8 +50,8 @@ export async function compose(
       sender_id: sender?.id ?? null,
       author_id: principal.actor.id,
       reply_to_id: body.reply_to_message_id ?? null,
-      resource_type: body.link_resource_type ?? null,
-      resource_id: body.link_resource_id ?? null,
+      resource_type: linked?.type ?? null,
+      resource_id: linked?.id ?? null,
       agent_run_id: null,
       streaming_state: null,
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
@@ -129,6 +130,15 @@ function namedResources(body: SendMessageBody): { ref: EntityRef; param: string 
   return named;
 }
 
+/** Of those that readReferences found. */
+function resourceOf(
+  resources: ReadonlyMap<string, Entity>,
+  type: EntityRef['type'] | undefined,
+  id: string | undefined,
+): Entity | undefined {
+  return type === undefined || id === undefined ? undefined : resources.get(refKey({ type, id }));
+}
+
 type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
 function newAttachment(
@@ -138,9 +148,7 @@ function newAttachment(
   resources: ReadonlyMap<string, Entity>,
 ): NewAttachment {
   const isResource = input.kind === 'resource';
-  const resource = isResource
-    ? resources.get(refKey({ type: input.resource_type!, id: input.resource_id! }))
-    : undefined;
+  const resource = isResource ? resourceOf(resources, input.resource_type, input.resource_id) : undefined;
   return {
     id: newId('attachment'),
     position,
@@ -150,8 +158,8 @@ function newAttachment(
     content_type: file?.content_type ?? null,
     size_bytes: file?.size_bytes ?? null,
     url: input.kind === 'link' ? input.url! : null,
-    resource_type: isResource ? input.resource_type! : null,
-    resource_id: isResource ? input.resource_id! : null,
+    resource_type: resource?.type ?? null,
+    resource_id: resource?.id ?? null,
     ...(file !== undefined && { download_url: file.download_url }),
     ...(resource !== undefined && { resource }),
   };

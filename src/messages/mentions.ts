@@ -4,7 +4,7 @@ import { mentionedNames } from './mentioned-names.ts';
 
 /** What a message may mention people and agents by. */
 export interface Mentioning {
-  /** Actor ids, as the caller listed them. */
+  /** Ids of actors and agents, as the caller listed them. */
   readonly listed: readonly string[];
   readonly text: string | null | undefined;
   readonly authorId: string | null;
@@ -18,7 +18,7 @@ export function allMentions(
   { listed, text, authorId }: Mentioning,
   facts: ConversationFacts,
 ): readonly string[] | null {
-  const mentions = new Set(listed);
+  const mentions = new Set(listed.map((id) => mentionedActor(id, facts)));
   const author = facts.members.get(authorId ?? '')?.type;
   const names = author === 'customer' ? [] : mentionedNames(text ?? '');
   for (const name of names) {
@@ -28,6 +28,11 @@ export function allMentions(
     mentions.add(actorId);
   }
   return mentions.size === 0 ? null : [...mentions];
+}
+
+/** Returns the id of the actor that a listed id stands for: an agent of the conversation may be listed by its own id. */
+export function mentionedActor(id: string, { members, agents }: ConversationFacts): string {
+  return members.has(id) ? id : (agents.find((agent) => agent.id === id)?.actorId ?? id);
 }
 
 /** Actor ids by lower-case name; null where several participants have the name. */

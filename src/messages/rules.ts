@@ -5,6 +5,7 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import type { AttachmentKind } from '../protocol/attachment.ts';
 import type { SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { mentionedActor } from './mentions.ts';
 
 /**
  * What one field of Send Message demands of another (specification, endpoint 1; codes decided in
@@ -149,8 +150,8 @@ function isWebAddress(text: string): boolean {
 }
 
 function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
-  for (const [index, actorId] of mentions.entries()) {
-    const member = facts.members.get(actorId);
+  for (const [index, id] of mentions.entries()) {
+    const member = facts.members.get(mentionedActor(id, facts));
     if (member === undefined || member.deactivated) {
       throw invalid(`mentions[${index}]`, 'Only active participants of the conversation can be mentioned.');
     }

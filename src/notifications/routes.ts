@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { toActorIds } from '../accounts/named-actors.ts';
 import type { Database } from '../db/database.ts';
 import { within } from '../db/statement.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
@@ -85,6 +86,8 @@ function listRoute(database: Database): Route {
         senderTypes: query['sender_types[]'],
       };
       const page = readPage(FEED, query, { actor: principal.actor.id, ...filters });
+      const senderIds =
+        filters.senderIds && (await toActorIds(database, principal.accountId, filters.senderIds));
       const include = query['include[]'] ?? [];
       const stretch = {
         order: page.direction === 'next' ? 'newest_first' : 'oldest_first',
@@ -92,7 +95,12 @@ function listRoute(database: Database): Route {
         limit: page.fetch,
         links: include.length > 0,
       } as const;
-      const rows = await readFeed(database, principal.actor.id, { ...filters, q: page.search }, stretch);
+      const rows = await readFeed(
+        database,
+        principal.actor.id,
+        { ...filters, senderIds, q: page.search },
+        stretch,
+      );
       const present = await expandFeed(database, principal.accountId, rows, include);
       return toList(rows, page, url, (row) => [row.created_at, row.id], present);
     },

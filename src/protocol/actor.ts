@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Since } from './since.ts';
 
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
@@ -49,6 +50,7 @@ describe(Entity, {
 export const MessagingGroup = Type.Object({
   id: Type.String(),
   object: Type.Literal('messaging_group'),
+  actor_id: Since('1.2.harbor-preview.1', Type.String()),
   name: Type.String(),
   members: Nullable(Type.Array(Actor)),
   created_at: Timestamp,
@@ -57,6 +59,8 @@ export const MessagingGroup = Type.Object({
 export type MessagingGroup = Static<typeof MessagingGroup>;
 
 describe(MessagingGroup, {
+  actor_id:
+    'Id of the actor that stands for the group as assignee or sender. Requests that name an actor take this id or `id`.',
   name: 'Name of the group, as customers see it where it is a persona.',
   members: 'Users and agents on the roster, in their order. Null unless expanded.',
 });

@@ -15,6 +15,7 @@ import {
   Timestamp,
   where,
 } from './schema.ts';
+import { Since } from './since.ts';
 import { TRIGGER_EVENTS } from './trigger-event.ts';
 
 export const DEFINITION_TYPES = ['system', 'custom'] as const;
@@ -116,6 +117,7 @@ describe(AgentDefinitionConfig, {
 export const AgentDefinition = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_definition'),
+  actor_id: Since('1.2.harbor-preview.1', Type.String()),
   definition_type: OneOf(DEFINITION_TYPES),
   category_code: Type.String(),
   trigger_type: OneOf(TRIGGER_TYPES),
@@ -132,6 +134,7 @@ export const AgentDefinition = Type.Object({
 export type AgentDefinition = Static<typeof AgentDefinition>;
 
 describe(AgentDefinition, {
+  actor_id: 'Id of the actor as which the agent acts. Requests that name an actor take this id or `id`.',
   definition_type:
     '`system` agents come with the service and cannot be edited or deleted; `custom` agents were created in this account.',
   category_code: 'Category by which agents are grouped.',

@@ -129,7 +129,7 @@ describe(UpdateConversationBody, {
   title: 'The new title of a group; null clears it.',
   workflow_status:
     'The lane to move a customer case to: `open`, `waiting_internal`, `waiting_external` or `resolved`. The service itself sets the others.',
-  assignee_id: 'The user or group that is to own the case; null clears it.',
+  assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that is to own the case; null clears it.',
   topic: 'The app resource that the conversation is about; null clears it.',
   status: '`archived` closes the conversation to new messages for everybody, `active` opens it again.',
 });

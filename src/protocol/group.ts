@@ -7,7 +7,7 @@ export const MOST_GROUP_MEMBERS = 100;
 /** What `include[]` may name where groups are what was asked for. */
 export const GROUP_INCLUDES = ['members'] as const;
 
-/** `members`: actor ids of users and agents, in the order in which they are shown. */
+/** `members` in the order in which they are shown. */
 export const CreateGroupBody = Body({
   name: Name,
   members: Type.Optional(Type.Array(Id, { maxItems: MOST_GROUP_MEMBERS, uniqueItems: true })),
@@ -15,5 +15,5 @@ export const CreateGroupBody = Body({
 
 describe(CreateGroupBody, {
   name: 'Name of the group.',
-  members: 'Ids of users and agents, in the order in which they are shown; each once.',
+  members: 'Ids of users and agents (`act_…`, `agt_…`), in the order in which they are shown; each once.',
 });

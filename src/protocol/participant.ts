@@ -66,7 +66,7 @@ const AgentInput = Body({
   agent_trigger_keywords: Type.Optional(Keywords),
 });
 describe(AgentInput, {
-  actor_id: 'Id of the agent: `agt_…`, or that of its actor.',
+  actor_id: 'Id of the agent (`agt_…`), or of its actor.',
   role: 'Role in the conversation. Default `member`.',
   agent_trigger_policy: 'When the agent answers. Default `mention`.',
   agent_trigger_keywords:

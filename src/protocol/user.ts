@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Role } from './role.ts';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from './schema.ts';
+import { Since } from './since.ts';
 
 export const USER_STATUSES = ['active', 'deactivated'] as const;
 
@@ -11,6 +12,7 @@ export const USER_INCLUDES = ['role'] as const;
 export const User = Type.Object({
   id: Type.String(),
   object: Type.Literal('user'),
+  actor_id: Since('1.2.harbor-preview.1', Type.String()),
   name: Type.String(),
   email: Type.String(),
   status: OneOf(USER_STATUSES),
@@ -21,6 +23,7 @@ export const User = Type.Object({
 export type User = Static<typeof User>;
 
 describe(User, {
+  actor_id: 'Id of the actor as which the user acts, which is always `id`.',
   name: 'Name of the person.',
   email: 'Email address, unique within the account.',
   status: 'A `deactivated` user can no longer sign in.',

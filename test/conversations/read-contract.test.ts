@@ -58,7 +58,7 @@ t.test('a customer sees its case, and nothing of how the team works on it', asyn
       participants: [customer],
       unread: 1,
       last_message_at: reply.created_at,
-      last_message: { ...reply, author: null },
+      last_message: { ...reply, author: null, client_message_id: null },
     }),
   );
   const { data } = await list('', { token });

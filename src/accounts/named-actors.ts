@@ -1,0 +1,63 @@
+import type { Queries } from '../db/statement.ts';
+import type { ActorType } from '../protocol/actor.ts';
+import { ID_PREFIXES } from '../protocol/ids.ts';
+
+/** An actor that a request names, with what decides whether it fits there. */
+export interface NamedActor {
+  readonly id: string;
+  readonly type: ActorType;
+  readonly name: string | null;
+  readonly customer: boolean;
+  readonly deactivated: boolean;
+}
+
+/**
+ * Returns the actors of the account by the ids that a caller gave: an actor's own id, or the id of an agent or a group,
+ * which stands for its actor (docs/decisions.md#ids-that-stand-for-an-actor). Ids without such an actor are left out,
+ * and so are those of other accounts. One query, whatever the number of ids.
+ */
+export async function readNamedActors(
+  database: Queries,
+  accountId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, NamedActor>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<NamedActor & { readonly given: string }>(READ_NAMED, [accountId, ids]);
+  return new Map(rows.map(({ given, ...actor }) => [given, actor]));
+}
+
+/**
+ * Returns the ids with those of agents and groups replaced by their actors' ids, for filters: ids that name no actor of
+ * the account match nothing. No query where every id is an actor's own.
+ */
+export async function toActorIds(
+  database: Queries,
+  accountId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const standIns = ids.filter(isStandIn);
+  if (standIns.length === 0) return ids;
+  const actors = await readNamedActors(database, accountId, standIns);
+  return ids.flatMap((id) => (isStandIn(id) ? (actors.get(id)?.id ?? []) : id));
+}
+
+const STAND_INS = (['agent', 'group'] as const).map((kind) => `${ID_PREFIXES[kind]}_`);
+
+function isStandIn(id: string): boolean {
+  return STAND_INS.some((prefix) => id.startsWith(prefix));
+}
+
+/** The FROM clause of a statement over named actors `a`, each beside its `given` id; `ids` is a parameter. */
+export function namedActors(ids: `$${number}`): string {
+  return `unnest(${ids}::text[]) AS given
+      LEFT JOIN agent_definitions d ON d.id = given
+      LEFT JOIN messaging_groups g ON g.id = given
+      JOIN actors a ON a.id = coalesce(d.actor_id, g.actor_id, given)`;
+}
+
+const READ_NAMED = {
+  name: 'read-named-actors',
+  text: `
+    SELECT given, a.id, a.type, a.name, a.customer, a.deactivated_at IS NOT NULL AS deactivated
+    FROM ${namedActors('$2')} WHERE a.account_id = $1`,
+};
