@@ -3,7 +3,7 @@
  * message, with the SDK that other programs use.
  */
 
-import { connect } from './client/index.ts';
+import { connect, type Message } from './client/index.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from './demo.ts';
 
 export interface TailOptions {
@@ -19,7 +19,7 @@ const MOST_WAIT_MS = 5_000;
 
 /**
  * Prints the last few messages and then each new one as `sequence sender: body`, until the process is
- * stopped. Connects again by itself, also to a gateway that was started anew. Rejects with an Error of one
+ * stopped. A text that an agent is still writing is announced, and printed once it is complete. Connects again by itself, also to a gateway that was started anew. Rejects with an Error of one
  * line when there is nothing to come back to: no demo account, no such conversation.
  */
 export async function tail({ conversationId, dataDir, print }: TailOptions): Promise<never> {
@@ -48,13 +48,30 @@ export async function tail({ conversationId, dataDir, print }: TailOptions): Pro
       if (state === 'offline') print('-- not connected; trying again');
     });
     client.on('end', ({ code, reason }) => give(`connection ended (${code} ${reason})`));
+    const beingWritten = new Set<string>();
     client.subscribe(conversationId, {
       backlog: BACKLOG,
-      onMessage: ({ sequence, sender, body }) =>
-        print(`${sequence} ${printable(sender?.name ?? 'system')}: ${printable(body ?? '')}`),
+      onMessage: (message) => {
+        if (message.streaming_state === 'streaming') {
+          beingWritten.add(message.id);
+          print(`${message.sequence} ${senderOf(message)} is writing`);
+        } else print(lineOf(message));
+      },
+      onUpdate: (message) => {
+        if (message.streaming_state === 'streaming' || !beingWritten.delete(message.id)) return;
+        print(lineOf(message));
+      },
       onEnd: (why) => give(why === 'revoked' ? 'the conversation may not be read any more' : why.message),
     });
   });
+}
+
+function lineOf(message: Message): string {
+  return `${message.sequence} ${senderOf(message)}: ${printable(message.body ?? '')}`;
+}
+
+function senderOf({ sender }: Message): string {
+  return printable(sender?.name ?? 'system');
 }
 
 /** On one line, and without what a terminal would obey. */

@@ -48,6 +48,12 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   const { id, status } = JSON.parse(approved.stdout.trim().split('\n').at(-1) ?? '');
   t.match({ id, status }, { id: /^run_/, status: /^(pending|running|completed)$/ }, approved.stdout);
 
+  t.comment('the mention of README: the answer is printed once it is complete');
+  const mention = lines.curl.replace('"Hello"', '"@assistant how are you?"');
+  await runProgram('sh', ['-c', mention], {}, directory);
+  await tail.says(/^4 Demo: @assistant how are you\?$/m);
+  await tail.says(/^5 Assistant: .*you\? are how @assistant$/m);
+
   t.comment('kill -9 of the server: npm ends, the next start goes on with what was there');
   const database = postgresIn(directory);
   process.kill(serverOf(npm), 'SIGKILL');
@@ -59,7 +65,7 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   t.strictSame({ api_key, account_id, conversations }, pick(demo), 'ids and key stayed');
   t.not(users.ada.access_token, demo.users.ada.access_token);
   await runProgram('sh', ['-c', lines.curl], {}, directory);
-  await tail.says(/^4 Demo: Hello$/m);
+  await tail.says(/^6 Demo: Hello$/m);
   t.equal(tail.stdout.match(/^\d+ Demo: Hello$/gm)?.length, 3, 'each message once, over both connections');
   signalGroup(tail.child, 'SIGTERM');
   await tail.ended;
