@@ -121,6 +121,8 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     PARLEY_DATA_DIR: dataDir,
     PARLEY_RATE_LIMIT: 'off',
     PARLEY_LOG_LEVEL: 'warn',
+    // The sockets of a test on a busy machine answer heartbeats late.
+    PARLEY_SOCKET_PONG_MS: '60000',
     ...options.env,
   });
   await running.says(/Parley is ready/);

@@ -112,13 +112,13 @@ class Lease {
   static async take(): Promise<Lease> {
     const directory = await sharedDirectory();
     const path = join(directory, 'supervisor.sock');
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + 120_000;
     let starting: { ended: boolean; exitCode: number | null } | undefined;
     for (;;) {
       const socket = await connected(path);
       if (socket !== undefined) return new Lease(socket);
       if (starting?.exitCode) throw new Error(await complaint(directory));
-      if (Date.now() > deadline) throw new Error('the test Postgres does not come up within 30 s');
+      if (Date.now() > deadline) throw new Error('the test Postgres does not come up within 120 s');
       // Ended without an error: another supervisor has the data, starting or stopping. Look again.
       if (starting?.ended) await delay(150);
       if (starting === undefined || starting.ended) starting = await startSupervisor(directory);
