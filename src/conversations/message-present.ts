@@ -97,13 +97,18 @@ export function visibleToCustomers(row: MessageRow, audience: Audience): boolean
  * A message of the team is one that was sent under a name that is not its author's.
  */
 function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
-  const { kind, sender_id, author_id, edited_at, sent_at, created_at } = message;
+  const { kind, sender_id, author_id, scheduled_at, streaming_state, edited_at, sent_at, created_at } =
+    message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
+  // A draft that was approved: customers never see it being written.
+  const wasHeldBack = isOfTeam && sent_at !== created_at;
   return {
     ...message,
     // A resource of the app can tell who stands behind the persona.
     attachments: message.attachments?.map((attachment) => ({ ...attachment, resource: null })) ?? null,
     kind: isOfTeam ? 'chat' : kind,
+    scheduled_at: isOfTeam ? null : scheduled_at,
+    streaming_state: wasHeldBack ? null : streaming_state,
     author: null,
     author_id: null,
     agent_run: null,

@@ -35,7 +35,7 @@ t.test('a draft that somebody else edited, before and behind its approval', asyn
   // Not through the API: the case has no inbox, and no agent wrote the draft.
   await database.kysely
     .updateTable('messages')
-    .set({ kind: 'agent', cc: ['copy@example.net'] })
+    .set({ kind: 'agent', streaming_state: 'complete', cc: ['copy@example.net'] })
     .where('id', '=', draft.id)
     .execute();
   await app.call('POST', `${of}/actions/approve`, { token: ada.access_token });
@@ -47,7 +47,7 @@ t.test('a draft that somebody else edited, before and behind its approval', asyn
   const customer = await read(draft.id, NEWEST, customerToken);
   t.strictSame(customer, {
     ...team,
-    ...{ kind: 'chat', created_at: team.sent_at, edited_at: null },
+    ...{ kind: 'chat', streaming_state: null, created_at: team.sent_at, edited_at: null },
     ...{ author_id: null, edited_by: null, cc: null },
   });
   await agree(t, sockets, draft.id, { team: grace.access_token, customer: customerToken });
@@ -77,7 +77,8 @@ t.test('a plain send, at once and at its time', async (t) => {
   t.match(own, { client_message_id: question.client_message_id, kind: 'chat' });
   t.match(await read(question.id, NEWEST, grace.access_token), { client_message_id: null });
 
-  const scheduled = await cases.sent(id, { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() });
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+  const scheduled = await cases.sent(id, { audience: 'customer', scheduled_at: inAnHour });
   const at = new Date(Date.now() + 1_000).toISOString();
   const of = `/v1/messaging/messages/${scheduled.id}`;
   await app.call('PATCH', of, { body: { body: 'later', scheduled_at: at }, token: grace.access_token });
@@ -92,6 +93,9 @@ t.test('a plain send, at once and at its time', async (t) => {
   const delivered = await read(scheduled.id, NEWEST, grace.access_token);
   t.match(delivered, { edited_by: grace.id, created_at: scheduled.created_at });
   t.ok(delivered.sent_at! > delivered.created_at);
+  const shown = await read(scheduled.id, NEWEST, customerToken);
+  t.match(shown, { kind: 'chat', scheduled_at: null, created_at: delivered.sent_at });
+  await agree(t, sockets, scheduled.id, { team: ada.access_token, customer: customerToken });
 });
 
 t.test('rows of before the column tell of edits what is certain', async (t) => {
