@@ -19,6 +19,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
   const slug = toolSlugOf(route);
   return {
     operationId: route.name,
+    'x-since': route.since,
     ...(slug === undefined ? {} : { 'x-tool-slug': slug }),
     tags: [tagOf(route.path)],
     summary: route.summary,

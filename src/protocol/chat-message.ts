@@ -88,7 +88,8 @@ describe(ChatMessage, {
   resource: 'The app resource that the message links to. Null where there is none, and unless expanded.',
   channel:
     'How the message travels: `message` in the conversation, `email` through the bridged inbox. For a draft, how it will be delivered once approved.',
-  scheduled_at: 'When a scheduled message is due. Null for messages that were not scheduled, and to customers for those of the team.',
+  scheduled_at:
+    'When a scheduled message is due. Null for messages that were not scheduled, and to customers for those of the team.',
   agent_run: 'The agent run that wrote the message. Null for messages of people, and unless expanded.',
   streaming_state:
     '`streaming` while an agent writes the body, `complete` once it is final. Null for ordinary messages.',

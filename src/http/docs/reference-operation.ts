@@ -1,9 +1,7 @@
 import { codeOf } from '../../protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../protocol/errors.ts';
-import { CURRENT_VERSION, covers } from '../../protocol/versions.ts';
-import { templateOf } from '../openapi-operations.ts';
+import { CURRENT_VERSION, covers, type Version } from '../../protocol/versions.ts';
 import { nameOf, type SchemaObject } from '../openapi-schemas.ts';
-import type { Route } from '../route.ts';
 import { statusLine } from '../status-lines.ts';
 import { type Html, html, prose } from './html.ts';
 import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
@@ -11,11 +9,23 @@ import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
 /** Of an operation of the OpenAPI document what its page shows. */
 export interface OperationObject {
   readonly operationId: string;
+  readonly tags: readonly string[];
+  /** Absent where no version is asked for. */
+  readonly 'x-since'?: Version;
+  /** Empty where no credential is asked for. */
+  readonly security?: readonly object[];
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly ParameterObject[];
   readonly requestBody?: { readonly required: boolean } & ContentObject;
-  readonly responses: Readonly<Record<string, { readonly description: string } & ContentObject>>;
+  readonly responses: Readonly<Record<string, { readonly description: string } & Partial<ContentObject>>>;
+}
+
+export interface Endpoint {
+  readonly path: string;
+  /** In small letters, as OpenAPI has it. */
+  readonly method: string;
+  readonly operation: OperationObject;
 }
 
 interface ParameterObject {
@@ -29,22 +39,26 @@ interface ParameterObject {
 }
 
 interface ContentObject {
-  readonly content: {
-    readonly 'application/json': {
-      readonly schema: SchemaObject;
-      readonly example?: unknown;
-      readonly examples?: Readonly<Record<string, object>>;
-    };
-  };
+  /** By media type: JSON, or the bytes of a file. */
+  readonly content: Readonly<Record<string, MediaObject>>;
 }
 
+interface MediaObject {
+  readonly schema: SchemaObject;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, object>>;
+}
+
+const JSON_TYPE = 'application/json';
+
 /** One endpoint, closed until somebody opens it. */
-export function operationSection(route: Route, operation: OperationObject): Html {
+export function operationSection(endpoint: Endpoint): Html {
+  const { path, method, operation } = endpoint;
   const { operationId, summary, description, parameters, requestBody } = operation;
   const own = parameters.filter(({ $ref }) => $ref === undefined);
-  const body = requestBody?.content['application/json'].schema;
+  const body = requestBody?.content[JSON_TYPE]?.schema;
   return html`<details class="operation" id="${operationId}">
-<summary><h3>${methodOf(route)} <code>${templateOf(route.path)}</code></h3> <span class="title">${summary}</span></summary>
+<summary><h3>${methodOf(method)} <code>${path}</code></h3> <span class="title">${summary}</span></summary>
 <div class="content">
 ${description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
 ${
@@ -61,18 +75,23 @@ ${
     : html`<h4>Body</h4>
 ${fieldList(body)}`
 }
-<h4>Request</h4>
-${command(curlOf(route, operation))}
+${
+  // The addresses of files come whole in other answers.
+  operation['x-since'] === undefined
+    ? ''
+    : html`<h4>Request</h4>
+${command(curlOf(endpoint, operation['x-since']))}`
+}
 <h4>Responses</h4>
 <dl class="fields">
-${Object.entries(operation.responses).map(([status, response]) => responseEntry(status, response.content['application/json']))}
+${Object.entries(operation.responses).map(([status, response]) => responseEntry(status, response.content?.[JSON_TYPE], response.description))}
 </dl>
 </div>
 </details>`;
 }
 
-export function methodOf({ method }: Route): Html {
-  return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
+export function methodOf(method: string): Html {
+  return html`<span class="method ${method}">${method.toUpperCase()}</span>`;
 }
 
 /** Lines for a terminal, with a button that copies them (reference.js). */
@@ -88,12 +107,13 @@ function parameterEntry({ name, in: place, required, description, schema }: Para
   return fieldEntry(name, { ...bare, description }, [place, ...(required === true ? ['required'] : [])]);
 }
 
-function responseEntry(status: string, content: ContentObject['content']['application/json']): Html {
-  const { schema, examples = {} } = content;
-  const conditions = Object.keys(examples) as ErrorCondition[];
+function responseEntry(status: string, content: MediaObject | undefined, description: string): Html {
+  const conditions = Object.keys(content?.examples ?? {}) as ErrorCondition[];
   const shown =
     conditions.length === 0
-      ? resourceOf(schema)
+      ? content === undefined
+        ? description
+        : resourceOf(content.schema)
       : html`${conditions.map((condition) => errorLink(condition))}`;
   return html`<div><dt>${statusLine(Number(status))}</dt><dd><p>${shown}</p></dd></div>`;
 }
@@ -114,18 +134,21 @@ function errorLink(condition: ErrorCondition): Html {
 }
 
 /** The request with the examples of the document; what differs by reader stands in variables. */
-function curlOf(route: Route, { parameters, requestBody }: OperationObject): string {
+function curlOf({ path: template, method, operation }: Endpoint, since: Version): string {
+  const { parameters, requestBody, security } = operation;
   const examples = new Map(parameters.map(({ name, example }) => [name, example]));
-  const path = route.path.replace(/:(\w+)/g, (_, name: string) => String(examples.get(name)));
-  const version = covers(CURRENT_VERSION, route.since) ? CURRENT_VERSION : route.since;
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => String(examples.get(name)));
+  const version = covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
   const headers = [
-    ...(route.open === true ? [] : ['Authorization: Bearer $PARLEY_KEY', 'Service-Account: $PARLEY_ACCOUNT']),
+    ...(security?.length === 0
+      ? []
+      : ['Authorization: Bearer $PARLEY_KEY', 'Service-Account: $PARLEY_ACCOUNT']),
     `Service-Version: ${version}`,
     ...(requestBody === undefined ? [] : ['Content-Type: application/json']),
   ];
-  const body = requestBody?.content['application/json'].example;
+  const body = requestBody?.content[JSON_TYPE]?.example;
   const lines = [
-    `curl ${route.method === 'GET' ? '' : `-X ${route.method} `}"$PARLEY_URL${path}"`,
+    `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$PARLEY_URL${path}"`,
     ...headers.map((header) => `-H "${header}"`),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
   ];

@@ -1,27 +1,34 @@
 import { CURRENT_VERSION } from '../../protocol/versions.ts';
 import type { Document } from '../documents.ts';
-import { templateOf } from '../openapi-operations.ts';
 import type { SchemaObject } from '../openapi-schemas.ts';
-import { tagOf, tagsOf } from '../openapi-tags.ts';
-import type { Route } from '../route.ts';
 import { type Html, html, prose } from './html.ts';
 import { pageOf } from './page.ts';
-import { command, methodOf, type OperationObject, operationSection } from './reference-operation.ts';
+import {
+  command,
+  type Endpoint,
+  methodOf,
+  type OperationObject,
+  operationSection,
+} from './reference-operation.ts';
 import { fieldList, schemaAnchor } from './reference-schema.ts';
 
 /** Of the OpenAPI document what the reference shows. */
 export interface ReferenceDocument {
   readonly info: { readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
 }
 
 /** Every endpoint and resource of the OpenAPI document, as one page that needs no script to be read. */
-export function referencePage(routes: readonly Route[], document: ReferenceDocument): Document {
-  const chapters = tagsOf(routes.map(({ path }) => path)).map((tag) => ({
+export function referencePage(document: ReferenceDocument): Document {
+  const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Endpoint => ({ path, method, operation })),
+  );
+  const chapters = document.tags.map((tag) => ({
     ...tag,
     anchor: `tag-${tag.name.toLowerCase().replaceAll(' ', '-')}`,
-    routes: routes.filter(({ path }) => tagOf(path) === tag.name),
+    endpoints: endpoints.filter(({ operation }) => operation.tags.includes(tag.name)),
   }));
   const { schemas } = document.components;
   const resources = Object.entries(schemas).filter(([name]) => !name.endsWith('_list'));
@@ -51,10 +58,15 @@ ${document.info.description.split('\n').map((line) => html`<p>${prose(line)}</p>
 <code>${CURRENT_VERSION}</code> is the current one.</p>
 ${command('export PARLEY_URL=http://localhost:8080\nexport PARLEY_KEY=parley_…\nexport PARLEY_ACCOUNT=acc_…')}
 ${chapters.map(
-  ({ anchor, name, description, routes: own }) => html`<section class="chapter" aria-labelledby="${anchor}">
+  ({
+    anchor,
+    name,
+    description,
+    endpoints: own,
+  }) => html`<section class="chapter" aria-labelledby="${anchor}">
 <h2 id="${anchor}">${name}</h2>
 <p>${prose(description)}</p>
-${own.map((route) => operationSection(route, operationOf(document, route)))}
+${own.map(operationSection)}
 </section>`,
 )}
 <section aria-labelledby="resources">
@@ -72,23 +84,19 @@ ${Object.keys(schemas)
   });
 }
 
-function operationOf(document: ReferenceDocument, { path, method }: Route): OperationObject {
-  return document.paths[templateOf(path)]![method.toLowerCase()]!;
-}
-
 function contentsOf({
   anchor,
   name,
-  routes,
+  endpoints,
 }: {
   readonly anchor: string;
   readonly name: string;
-  readonly routes: readonly Route[];
+  readonly endpoints: readonly Endpoint[];
 }): Html {
   return html`<div class="group">
 <p><a href="#${anchor}">${name}</a></p>
 <ul class="plain">
-${routes.map((route) => html`<li><a href="#${route.name}">${methodOf(route)} ${route.name.replaceAll('_', ' ')}</a></li>`)}
+${endpoints.map(({ method, operation: { operationId } }) => html`<li><a href="#${operationId}">${methodOf(method)} ${operationId.replaceAll('_', ' ')}</a></li>`)}
 </ul>
 </div>`;
 }

@@ -21,7 +21,7 @@ export interface DocsOptions {
 /** The API described for machines and for people: /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
 export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
-  const reference = documentRoute(() => referencePage(routes, openApi() as ReferenceDocument));
+  const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
   return {
     '/v1/openapi.json': documentRoute(() => json(openApi())),
