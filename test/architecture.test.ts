@@ -28,7 +28,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['protocol'],
 ];
 /** The tools everybody has. They import nothing but each other. */
-const EVERYWHERE = ['log', 'metrics', 'lifecycle', 'nearest-name', 'build'];
+const EVERYWHERE = ['log', 'metrics', 'lifecycle', 'build'];
 /** Those that read the environment's result; the rest is handed its own part of it. */
 const CONFIGURED = ['main', 'app', 'admin', 'tail'];
 const SLICES = ROWS.slice(3, 10).flat();

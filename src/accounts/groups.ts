@@ -2,7 +2,7 @@ import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import { type Queries, within } from '../db/statement.ts';
 import { type Actor, type ActorFields, type MessagingGroup, presentActor } from '../protocol/actor.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { defineAccountList } from './account-list.ts';
 import { createActor } from './actors.ts';
@@ -107,7 +107,7 @@ async function readMemberIds(
     const param = `members[${index}]`;
     const actor = named.get(id);
     if (actor === undefined || actor.deactivated) {
-      throw new ApiError('resource_not_found', 'The account has no such user or agent.', { param });
+      throw notFound('user or agent', param);
     }
     const isMember = (actor.type === 'user' && !actor.customer) || actor.type === 'agent';
     if (!isMember) {

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { Role, RoleType } from '../protocol/role.ts';
@@ -64,7 +64,7 @@ export async function findRoleById(db: Kysely<Schema>, accountId: string, id: st
     .where('id', '=', id)
     .executeTakeFirst();
   if (row === undefined) {
-    throw new ApiError('resource_not_found', 'The account has no such role.', { param: 'role_id' });
+    throw notFound('role', 'role_id');
   }
   return row;
 }

@@ -2,7 +2,7 @@ import type { Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
 import { within } from '../db/statement.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/token.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
@@ -30,7 +30,7 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
           const { accountId } = principal;
           const user = await findUser(within(tx), accountId, body.user_id);
           if (user.deactivated || user.role_id === null) {
-            throw new ApiError('resource_not_found', 'The account has no such user.', { param: 'user_id' });
+            throw notFound('user', 'user_id');
           }
           requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
           return issueTokenPair(tx, tokens, { accountId, actorId: user.id });

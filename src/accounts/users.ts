@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import { type Queries, within } from '../db/statement.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { defineAccountList } from './account-list.ts';
 import { type ActorRow, createActor } from './actors.ts';
 import { tellRightsChanged } from './rights-changed.ts';
@@ -61,7 +61,7 @@ export async function findUser(
 ): Promise<UserProfile> {
   const [row] = await database.query<UserProfile>(READ_USER, [id, accountId]);
   if (row === undefined) {
-    throw new ApiError('resource_not_found', 'The account has no such user.', { param });
+    throw notFound('user', param);
   }
   return row;
 }

@@ -1,7 +1,7 @@
 /** What a command line may say: commands of two words, or one, with named options that all take a value. */
 
 import { parseArgs } from 'node:util';
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../protocol/nearest-name.ts';
 
 /** The command line is wrong: nothing was done. */
 export class UsageError extends Error {

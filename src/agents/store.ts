@@ -3,7 +3,7 @@ import { createActor } from '../accounts/actors.ts';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
 import { MOST_AGENTS, type Tier, type TriggerType } from '../protocol/agent-definition.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ToolSetting } from './tool-rules.ts';
 import type { StoredTrigger } from './trigger-rules.ts';
@@ -236,7 +236,7 @@ function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {
 }
 
 function agentNotFound(): ApiError {
-  return new ApiError('resource_not_found', 'There is no such agent.', { param: 'id' });
+  return notFound('agent', 'id');
 }
 
 /** The time that a row and what stands in its JSON are written with; behind `earlier`, where there is one. */

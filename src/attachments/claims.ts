@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import type { Queries } from '../db/statement.ts';
 import type { SendMessageBody } from '../protocol/chat-message.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ObjectStore } from './storage.ts';
 import { readUploads, type Upload } from './uploads.ts';
 
@@ -48,17 +48,20 @@ const NONE: ReadonlyMap<number, ClaimedFile> = new Map();
 function checkClaim(index: number, input: AttachmentInput, upload: Upload | undefined): void {
   const at = `attachments[${index}]`;
   if (upload === undefined) {
-    throw new ApiError('resource_not_found', 'There is no such upload.', { param: `${at}.s3_key` });
+    throw notFound('upload', `${at}.s3_key`);
   }
   const { content_type: contentType, size_bytes: sizeBytes } = upload;
   if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {
-    throw contradiction(`${at}.content_type`, `the file was uploaded as ${contentType}`);
+    throw contradiction(`${at}.content_type`, `The file was uploaded as ${contentType}.`);
   }
   if (input.size_bytes !== undefined && input.size_bytes !== sizeBytes) {
-    throw contradiction(`${at}.size_bytes`, `the file has ${sizeBytes} bytes`);
+    throw contradiction(`${at}.size_bytes`, `The file has ${sizeBytes} bytes.`);
   }
   if (input.kind === 'image' && !/^image\//i.test(contentType)) {
-    throw contradiction(`${at}.content_type`, `${contentType} is no image`);
+    throw contradiction(
+      `${at}.content_type`,
+      `The file was uploaded as ${contentType}, which is not an image.`,
+    );
   }
 }
 
@@ -72,7 +75,7 @@ async function claim(
   const { s3_key, content_type, size_bytes } = upload;
   if ((await store.sizeOf(s3_key)) !== size_bytes) {
     const param = `attachments[${index}].s3_key`;
-    throw new ApiError('resource_conflict', 'the file has not been uploaded yet', { param });
+    throw new ApiError('resource_conflict', 'The file has not been uploaded yet.', { param });
   }
   const filename = input.filename || upload.filename;
   const download_url = await store.presignDownload({ key: s3_key, filename, contentType: content_type });

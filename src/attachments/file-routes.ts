@@ -33,7 +33,7 @@ async function download(
   const { key, expiresAtMs, fields } = files.urls.verify('GET', path, query);
   if (await isDeleted(key)) throw new ApiError('resource_gone', 'The file was deleted.');
   const file = await files.open(key);
-  if (file === undefined) throw new ApiError('resource_not_found', 'This file is not here any more.');
+  if (file === undefined) throw new ApiError('resource_not_found', 'This file no longer exists.');
   const maxAgeS = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
   return {
     status: 200,

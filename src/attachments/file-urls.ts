@@ -57,7 +57,7 @@ export class FileUrls {
     query.delete('signature');
     const right = Buffer.from(this.#signatureOf(action, key, query));
     if (given.length !== right.length || !timingSafeEqual(given, right)) {
-      throw new ApiError('insufficient_permissions', 'This URL was not signed so.');
+      throw new ApiError('insufficient_permissions', 'The signature does not match this URL.');
     }
     const { expires, ...fields } = Object.fromEntries(query);
     const expiresAtMs = Number(expires) * 1000;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../http/documents.ts';
 import { isLoopbackHost } from '../http/loopback.ts';
 import type { PublicAnswer, PublicRequest, PublicRoute, PublicRoutes } from '../http/public-routes.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { demoPage } from './demo-page.ts';
 import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 
@@ -112,7 +112,7 @@ function isOwnOrigin({ origin, host }: PublicRequest): boolean {
 
 /** As if there were nothing. */
 function requireLocalHost({ host }: PublicRequest): void {
-  if (!isLoopbackHost(host)) throw new ApiError('resource_not_found', 'There is no such endpoint.');
+  if (!isLoopbackHost(host)) throw notFound('endpoint');
 }
 
 function answer({ contentType, body }: Document): PublicAnswer {

@@ -1,5 +1,5 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import type { Participant } from '../protocol/participant.ts';
 import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
@@ -55,5 +55,5 @@ function forbidden(message: string): ApiError {
 }
 
 export function conversationNotFound(): ApiError {
-  return new ApiError('resource_not_found', 'There is no such conversation.', { param: 'id' });
+  return notFound('conversation', 'id');
 }

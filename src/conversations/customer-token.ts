@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { TokenSubject } from '../access/tokens.ts';
 import type { Schema } from '../db/schema.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 import { requireWriter } from './access.ts';
 import { audit } from './audit.ts';
 import { findMember } from './participants.ts';
@@ -22,7 +22,7 @@ export async function requireCustomer(
   requireWriter(own);
   const { type, actor_id: actorId } = await findMember(tx, conversationId, participantId);
   if (type !== 'customer' || actorId === null) {
-    throw new ApiError('resource_not_found', 'There is no such participant.', { param: 'participant_id' });
+    throw notFound('participant', 'participant_id');
   }
   const { accountId } = principal;
   await audit(tx, {

@@ -3,7 +3,7 @@ import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/membership.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/participant.ts';
 import { after } from '../protocol/transitions.ts';
@@ -206,7 +206,7 @@ export async function findMember(
     .where('membership', 'in', ['active', 'hidden'])
     .executeTakeFirst();
   if (participant !== undefined) return participant;
-  throw new ApiError('resource_not_found', 'There is no such participant.', { param: 'participant_id' });
+  throw notFound('participant', 'participant_id');
 }
 
 /** Changes a row that clients are streamed. */

@@ -4,7 +4,7 @@ import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import type { Audience } from '../protocol/conversation.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput } from '../protocol/participant.ts';
 import type { NewParticipant } from './create.ts';
 
@@ -104,7 +104,7 @@ function checkInput(input: ParticipantInput, audience: Audience, prefix: string)
 
 function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput, prefix: string): NamedActor {
   const param = `${prefix}actor_id`;
-  if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
+  if (actor === undefined) throw notFound('actor', param);
   const fits =
     type === 'agent'
       ? actor.type === 'agent'

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { Schema } from '../db/schema.ts';
 import type { CreateConversationBody } from '../protocol/conversation.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { tellAdded } from './added.ts';
 import { audit } from './audit.ts';
 import { tellChanged } from './changed.ts';
@@ -126,7 +126,7 @@ async function requireGroup(tx: Transaction<Schema>, accountId: string, id: stri
     .where('account_id', '=', accountId)
     .executeTakeFirst();
   if (group !== undefined) return;
-  throw new ApiError('resource_not_found', 'There is no such group.', { param: 'group_id' });
+  throw notFound('group', 'group_id');
 }
 
 /** The direct message that the two have, in the caller's list and active again. */

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 
 /**
  * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param topic.id) where the
@@ -16,5 +16,5 @@ export async function findTopic(
   const found = await readEntities(within(tx), accountId, [topic]);
   const resource = found.get(refKey(topic));
   if (resource !== undefined) return { type: resource.type, id: resource.id };
-  throw new ApiError('resource_not_found', 'There is no such resource.', { param: 'topic.id' });
+  throw notFound('resource', 'topic.id');
 }

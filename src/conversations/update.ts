@@ -6,7 +6,7 @@ import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import type { AuditAction } from '../protocol/audit-event.ts';
 import type { Conversation, UpdateConversationBody, WorkflowStatus } from '../protocol/conversation.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { type LaneMove, MOVES_BY_HAND } from '../protocol/workflow.ts';
 import { requireManager, requireWriter } from './access.ts';
 import { audit } from './audit.ts';
@@ -184,7 +184,7 @@ async function findAssignee(
 ): Promise<NamedActor> {
   const param = 'assignee_id';
   const actor = (await readNamedActors(within(tx), conversation.account_id, [id])).get(id);
-  if (actor === undefined) throw new ApiError('resource_not_found', 'There is no such actor.', { param });
+  if (actor === undefined) throw notFound('actor', param);
   if (actor.type === 'group') return actor;
   if (actor.type !== 'user' || actor.customer || actor.deactivated) {
     throw invalid(param, 'A conversation is assigned to a user or a group.');

@@ -10,7 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Typing } from '../protocol/activity.ts';
 import type { CommandFrame, CommandResult } from '../protocol/commands.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import type { Presence } from './presence.ts';
 import type { Session } from './session.ts';
 
@@ -43,7 +43,7 @@ export class Activity {
     const principal = requireFollower(session, id);
     if (!principal.customer) requirePermission(principal, 'messaging:create');
     const facts = await this.#options.directory.facts(id);
-    if (facts === undefined) throw notFound();
+    if (facts === undefined) throw notFound('conversation', 'conversation_id');
     requireSender(principal, facts);
     requireFollower(session, id);
     if (this.#isNews(session, id, state)) {
@@ -57,7 +57,7 @@ export class Activity {
     const { conversation_id: id, sequence } = frame;
     const { database, engine } = this.#options;
     const { principal } = session;
-    if (principal === undefined) throw notFound();
+    if (principal === undefined) throw notFound('conversation', 'conversation_id');
     if (!principal.customer) requirePermission(principal, 'messaging:read');
     const { movedAt, unread } = await database
       .transaction(async (tx) => {
@@ -66,7 +66,9 @@ export class Activity {
         return { movedAt, unread: shown.get(id)!.unread };
       })
       .catch((error) => {
-        throw error instanceof ApiError && error.condition === 'resource_not_found' ? notFound() : error;
+        throw error instanceof ApiError && error.condition === 'resource_not_found'
+          ? notFound('conversation', 'conversation_id')
+          : error;
       });
     if (movedAt !== undefined) tellRead(engine, id, { actor_id: principal.actor.id, sequence }, movedAt);
     return { unread };
@@ -127,10 +129,7 @@ const MOST_REMEMBERED = 1_000;
 function requireFollower(session: Session, conversationId: string): Principal {
   const { principal } = session;
   const state = session.subscription(conversationId)?.state;
-  if (principal === undefined || (state !== 'live' && state !== 'replaying')) throw notFound();
+  if (principal === undefined || (state !== 'live' && state !== 'replaying'))
+    throw notFound('conversation', 'conversation_id');
   return principal;
-}
-
-function notFound(): ApiError {
-  return new ApiError('resource_not_found', 'There is no such conversation.', { param: 'conversation_id' });
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { CloseReason } from '../protocol/close-codes.ts';
 import type { CommandFrame, CommandResult, Op } from '../protocol/commands.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ReplyFrame } from '../protocol/server-frames.ts';
 import type { SocketLimits } from '../protocol/socket-limits.ts';
 import { SOCKETS_SINCE } from '../protocol/versions.ts';
@@ -219,7 +219,7 @@ export class Commands {
     const { directory, streams, heldCursors, limits } = this.#options;
     const limit = limits.subscriptions;
     const { principal } = session;
-    if (principal === undefined) throw notFound();
+    if (principal === undefined) throw notFound('conversation', 'conversation_id');
     if (!principal.customer) requirePermission(principal, 'messaging:read');
     if (session.subscriptionCount >= limit) {
       throw tooManySubscriptions(limit, session.subscriptionCount);
@@ -227,10 +227,11 @@ export class Commands {
     heldCursors.hold(session);
     session.addSubscription(id, subscription);
     const facts = await directory.facts(id);
-    if (facts === undefined || !mayFollow(session.principal ?? principal, facts)) throw notFound();
-    if (session.closed) throw notFound();
+    if (facts === undefined || !mayFollow(session.principal ?? principal, facts))
+      throw notFound('conversation', 'conversation_id');
+    if (session.closed) throw notFound('conversation', 'conversation_id');
     const joined = await streams.join(id, session, after);
-    if (session.subscription(id) !== subscription) throw notFound();
+    if (session.subscription(id) !== subscription) throw notFound('conversation', 'conversation_id');
     return joined;
   }
 
@@ -354,11 +355,7 @@ function agreed(
   if (fromHandshake === undefined || fromFrame === undefined || fromHandshake === fromFrame) {
     return fromHandshake ?? fromFrame;
   }
-  throw new ApiError('parameters_exclusive', 'The handshake said something else.', { param });
-}
-
-function notFound(): ApiError {
-  return new ApiError('resource_not_found', 'There is no such conversation.', { param: 'conversation_id' });
+  throw new ApiError('parameters_exclusive', 'The handshake had another value.', { param });
 }
 
 function tooFast(): ApiError {

@@ -69,10 +69,10 @@ function readQuery(text: string): Query {
     }
     const known = PARAMETERS.find((parameter) => parameter === name);
     if (known === undefined) {
-      throw new ApiError('parameter_unknown', 'There is no such parameter.', { param: name });
+      throw new ApiError('parameter_unknown', 'There is no such parameter here.', { param: name });
     }
     if (value === '' || query[known] !== undefined) {
-      throw new ApiError('parameter_invalid', 'The parameter must have one value.', { param: name });
+      throw new ApiError('parameter_invalid', 'This parameter takes one value.', { param: name });
     }
     query[known] = value;
   }
@@ -92,7 +92,7 @@ function either(
 ): string | undefined {
   if (headerValue === undefined || headerValue === '') return value;
   if (value === undefined || value === headerValue) return headerValue;
-  throw new ApiError('parameters_exclusive', `The header ${header} says something else.`, {
+  throw new ApiError('parameters_exclusive', `The header ${header} has another value.`, {
     param: parameter,
   });
 }

@@ -60,11 +60,11 @@ const validatePong = compile(PongFrame);
 
 function requireId(id: unknown): string {
   if (id === undefined || id === null) {
-    throw new ApiError('missing_field', 'A request needs an id.', { param: 'id' });
+    throw new ApiError('missing_field', 'This field is required.', { param: 'id' });
   }
-  if (typeof id !== 'string') throw new ApiError('invalid_format', 'id must be a string.', { param: 'id' });
+  if (typeof id !== 'string') throw new ApiError('invalid_format', 'Must be a string.', { param: 'id' });
   if (!isEchoed(id)) {
-    const message = `id has at most ${MAX_REQUEST_ID_CHARACTERS} characters.`;
+    const message = `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`;
     throw new ApiError('validation_failed', message, { param: 'id' });
   }
   return id;
@@ -72,12 +72,12 @@ function requireId(id: unknown): string {
 
 function requireOp(type: unknown): Op {
   if (type === undefined || type === null) {
-    throw new ApiError('missing_field', 'A frame needs a type.', { param: 'type' });
+    throw new ApiError('missing_field', 'This field is required.', { param: 'type' });
   }
   if (typeof type !== 'string') {
-    throw new ApiError('invalid_format', 'type must be a string.', { param: 'type' });
+    throw new ApiError('invalid_format', 'Must be a string.', { param: 'type' });
   }
-  if (!isOp(type)) throw new ApiError('validation_failed', 'There is no such op.', { param: 'type' });
+  if (!isOp(type)) throw new ApiError('validation_failed', 'There is no such frame type.', { param: 'type' });
   return type;
 }
 

@@ -162,10 +162,12 @@ export class SocketServer {
     const { rateLimits, admission, origins } = this.#options;
     await rateLimits.addresses.consume(address);
     if (this.#draining) {
-      throw new ApiError('service_unavailable', 'This node is about to stop.', { retryAfterS: 1 });
+      throw new ApiError('service_unavailable', 'This node is about to stop. Connect again.', {
+        retryAfterS: 1,
+      });
     }
     if (protocolVersion !== '13') {
-      throw new ApiError('parameter_invalid', 'Only version 13 of WebSocket is spoken.', {
+      throw new ApiError('parameter_invalid', 'Only version 13 of WebSocket is supported.', {
         param: 'Sec-WebSocket-Version',
       });
     }

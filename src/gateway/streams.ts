@@ -119,7 +119,9 @@ export class Streams {
     } catch (error) {
       if (!cancelled) this.leave(conversationId, reader);
       throw error instanceof EngineUnavailableError
-        ? new ApiError('service_unavailable', 'subscriptions cannot be taken at the moment', { cause: error })
+        ? new ApiError('service_unavailable', 'Subscriptions cannot be accepted at the moment.', {
+            cause: error,
+          })
         : error;
     }
   }
@@ -176,7 +178,7 @@ export class Streams {
       await feed.ready;
     } catch (error) {
       this.leaveFeed(actorId, reader);
-      throw new ApiError('service_unavailable', 'feeds cannot be opened at the moment', { cause: error });
+      throw new ApiError('service_unavailable', 'Feeds cannot be opened at the moment.', { cause: error });
     }
   }
 

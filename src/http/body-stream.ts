@@ -63,7 +63,8 @@ export class BodyStream implements AsyncIterable<Buffer> {
           this.#wake = undefined;
         } else break;
       }
-      if (this.#state !== 'whole') throw new ApiError('client_closed_request', 'The body never came whole.');
+      if (this.#state !== 'whole')
+        throw new ApiError('client_closed_request', 'The connection closed before the body was complete.');
     } finally {
       this.abandon();
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { relative } from 'node:path/posix';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 import { type Document, documentRoute } from './documents.ts';
 import type { PublicRoute, PublicRoutes } from './public-routes.ts';
 
@@ -21,7 +21,7 @@ export function clientRoutes(): PublicRoutes {
       throw error;
     });
     const route = (await reading).get(request.path);
-    if (route === undefined) throw new ApiError('resource_not_found', 'There is no such module.');
+    if (route === undefined) throw notFound('module');
     return route(request);
   };
   const entry = documentRoute(() => javaScript(`export * from './${relative('/v1', pathOf(ENTRY))}';\n`));

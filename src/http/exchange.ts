@@ -491,7 +491,7 @@ function tooLarge(limit: number): ApiError {
 }
 
 function timedOut(ms: number): ApiError {
-  return new ApiError('request_timeout', `The body did not arrive whole within ${ms / 1000} s.`);
+  return new ApiError('request_timeout', `The body was not complete within ${ms / 1000} s.`);
 }
 
 function notUtf8(): ApiError {

@@ -196,7 +196,11 @@ const FIRST = { direction: 'next', after: null } as const;
 function refusePage({ page, cursor }: PageParameters): void {
   if (page === undefined) return;
   if (cursor === undefined) {
-    throw new ApiError('parameter_unknown', 'Pages are reached with cursor.', { param: 'page' });
+    throw new ApiError(
+      'parameter_unknown',
+      'There is no such parameter here. Use cursor to reach other pages.',
+      { param: 'page' },
+    );
   }
   throw new ApiError('parameters_exclusive', 'Send either cursor or page.', { param: 'page' });
 }

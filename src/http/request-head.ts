@@ -54,7 +54,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
   const path = request.getUrl();
   const query = request.getQuery() ?? '';
   if (method.length + path.length + query.length + headers.bytes > MOST_HEAD_BYTES) return headTooLarge();
-  if (!isMethod(method)) return unreadable('The method is not one.');
+  if (!isMethod(method)) return unreadable('The method is not a valid HTTP method.');
   if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
     return unreadable('The request target has characters that must be percent-encoded.');
   }

@@ -4,7 +4,7 @@ import { type Begun, type Claim, fingerprintOf, type Idempotency } from '../acce
 import { NOBODY, type Principal } from '../access/principal.ts';
 import type { RateState } from '../access/rate-limit.ts';
 import type { Logger } from '../log.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
 import { parseObject } from '../protocol/validation.ts';
 import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.ts';
@@ -90,7 +90,7 @@ export class RequestRun implements BodyReceiver {
   #findRoute(): void {
     const { path } = this.#exchange.head;
     const match = this.#http.find(path);
-    if (match === undefined) throw new ApiError('resource_not_found', 'There is no such endpoint.');
+    if (match === undefined) throw notFound('endpoint');
     this.#checkMethod(match);
   }
 

@@ -8,7 +8,7 @@ import { type MessageRow, messageColumns } from '../conversations/message-rows.t
 import type { Queries } from '../db/statement.ts';
 import type { Entity } from '../protocol/actor.ts';
 import type { SendMessageBody } from '../protocol/chat-message.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { NewAttachment } from './insert-messages.ts';
 import { allMentions } from './mentions.ts';
@@ -93,7 +93,7 @@ async function readReferences(
     named.map(({ ref }) => ref),
   );
   for (const { ref, param } of named) {
-    if (!found.has(refKey(ref))) throw notFound(param);
+    if (!found.has(refKey(ref))) throw notFound('resource', param);
   }
   return found;
 }
@@ -109,9 +109,9 @@ async function checkMessage(
   const [original] = await database.query<MessageRow>(READ_MESSAGE, [id, facts.id]);
   const visible =
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
-  if (!visible) throw notFound(param);
+  if (!visible) throw notFound('message', param);
   if (original.deleted_at !== null) {
-    throw new ApiError('resource_gone', 'the message referred to is deleted', { param });
+    throw new ApiError('resource_gone', 'The message referred to is deleted.', { param });
   }
 }
 
@@ -163,10 +163,6 @@ function newAttachment(
     ...(file !== undefined && { download_url: file.download_url }),
     ...(resource !== undefined && { resource }),
   };
-}
-
-function notFound(param: string): ApiError {
-  return new ApiError('resource_not_found', 'There is no such resource.', { param });
 }
 
 const READ_MESSAGE = {

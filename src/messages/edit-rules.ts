@@ -28,7 +28,7 @@ export function checkEdit(
     }
   }
   if (row.status !== 'sent' && row.status !== 'draft' && row.status !== 'scheduled') {
-    throw new ApiError('resource_conflict', `a message that is ${row.status} cannot be edited`);
+    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be edited.`);
   }
   requireFinished(row);
   requireApprovedEditor(principal, row);
@@ -54,7 +54,7 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
   requirePresent(row);
   requireAuthority(principal, facts, row);
   if (row.status !== 'sent') {
-    throw new ApiError('resource_conflict', `a message that is ${row.status} cannot be deleted`);
+    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be deleted.`);
   }
   requireFinished(row);
 }
@@ -77,13 +77,13 @@ export function requireAuthority(principal: Principal, facts: ConversationFacts,
 }
 
 function requirePresent({ deleted_at }: MessageRow): void {
-  if (deleted_at !== null) throw new ApiError('resource_gone', 'the message is deleted', { param: 'id' });
+  if (deleted_at !== null) throw new ApiError('resource_gone', 'The message is deleted.', { param: 'id' });
 }
 
 /** What an agent is writing is its own until it ends: ApiError `resource_conflict`. */
 export function requireFinished({ streaming_state }: MessageRow): void {
   if (streaming_state !== 'streaming') return;
-  throw new ApiError('resource_conflict', 'the message is still being written');
+  throw new ApiError('resource_conflict', 'The message is still being written.');
 }
 
 function checkFields(
@@ -93,7 +93,11 @@ function checkFields(
 ): void {
   const hasOtherContent = row.has_attachments || row.resource_id !== null;
   if (body === '' && !hasOtherContent) {
-    throw new ApiError('missing_field', 'body is required', { param: 'body' });
+    throw new ApiError(
+      'missing_field',
+      'A message without attachments and without a resource needs a body.',
+      { param: 'body' },
+    );
   }
   const isMail = row.visibility === 'external' && isBridged(facts);
   if (subject && !isMail) throw notMail('subject');
@@ -101,14 +105,19 @@ function checkFields(
   requireUnsent(row, 'subject', subject);
   requireUnsent(row, 'cc', cc);
   if (scheduled_at === undefined || row.status === 'scheduled') return;
-  if (row.status === 'draft') throw invalid('scheduled_at', 'a draft is sent when it is approved');
-  throw new ApiError('resource_conflict', 'the message is sent', { param: 'scheduled_at' });
+  if (row.status === 'draft')
+    throw invalid('scheduled_at', 'A draft is sent when it is approved, not at a time.');
+  throw new ApiError('resource_conflict', 'The message has been sent and cannot be scheduled.', {
+    param: 'scheduled_at',
+  });
 }
 
 /** What a reply was sent with stays. */
 function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
   if (value === undefined || visibility !== 'external' || status !== 'sent') return;
-  throw new ApiError('resource_conflict', 'the message is sent', { param });
+  throw new ApiError('resource_conflict', 'A reply that has been sent keeps its subject and cc.', {
+    param,
+  });
 }
 
 function invalid(param: string, message: string): ApiError {

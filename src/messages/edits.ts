@@ -86,7 +86,8 @@ export async function deleteMessage(
   const held = await lockAgainstHold(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
   checkDelete(principal, facts, current);
-  if (held) throw new ApiError('resource_conflict', 'the conversation is under legal hold');
+  if (held)
+    throw new ApiError('resource_conflict', 'Nothing can be deleted in a conversation under legal hold.');
   const attachments = await tx
     .deleteFrom('attachments')
     .where('conversation_id', '=', current.conversation_id)

@@ -20,7 +20,7 @@ export async function followExternal(
 
 /** Archived conversations take no messages (design.md section 7): ApiError `resource_conflict`. */
 export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
-  if (status === 'archived') throw new ApiError('resource_conflict', 'the conversation is archived');
+  if (status === 'archived') throw new ApiError('resource_conflict', 'The conversation is archived.');
 }
 
 /** The conversation, which changes and takes messages to and from customers only here until the transaction ends. */

@@ -74,7 +74,7 @@ export class LockedWrites {
     decide: Decide,
     follow: Follow = async () => {},
   ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
-    if (!this.#options.maySend()) throw unavailable('this node does not hold its lock on the database');
+    if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
     return this.#turns.run(conversationId, () => this.#enter(conversationId, decide, follow));
   }
 
@@ -88,7 +88,7 @@ export class LockedWrites {
       const result = await attempt.run(decide, follow);
       if (result !== undefined) return result;
     }
-    throw unavailable('no free number was found');
+    throw unavailable('No free sequence number was found.');
   }
 }
 
@@ -182,7 +182,7 @@ class Attempt {
     };
     const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
     const [seeded] = first === null ? await engine.reserve([{ ...claim, floor: await head() }]) : [first];
-    if (seeded === null || seeded === undefined) throw unavailable('a counter kept vanishing');
+    if (seeded === null || seeded === undefined) throw unavailable('No sequence number could be reserved.');
     this.#sequence = seeded;
     return seeded;
   }

@@ -88,7 +88,7 @@ export function unavailable(message: string, cause?: unknown): ApiError {
 /** What Postgres or the counters say when they are away, for the caller. */
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof EngineUnavailableError || isUnavailable(error)) {
-    return unavailable('messages cannot be taken at the moment', error);
+    return unavailable('Messages cannot be accepted at the moment.', error);
   }
   return error;
 }

@@ -4,7 +4,7 @@ import type { ConversationDirectory, ConversationFacts } from '../conversations/
 import { visibleToCustomers } from '../conversations/message-present.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Queries } from '../db/statement.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 import { readMessage } from './store.ts';
 
 export interface MessageSources {
@@ -39,7 +39,7 @@ export async function readableMessage(
   const row = await readMessage(database, id);
   const facts = row && (await directory.facts(row.conversation_id));
   const visible = facts !== undefined && mayRead(principal, facts) && isVisible(principal, row!, facts);
-  if (!visible) throw new ApiError('resource_not_found', 'There is no such message.', { param: 'id' });
+  if (!visible) throw notFound('message', 'id');
   return { row: row!, facts };
 }
 

@@ -28,12 +28,12 @@ export function checkSend(body: SendMessageBody, facts: ConversationFacts): void
  */
 export function checkCustomerSend(body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
-    if (body[field] !== undefined) throw invalid(field, 'customers cannot say this');
+    if (body[field] !== undefined) throw invalid(field, 'Customers cannot set this field.');
   }
-  if (body.mode === 'draft') throw invalid('mode', 'customers have nothing to approve');
-  if (body.channel === 'email') throw invalid('channel', 'customers write in the conversation');
+  if (body.mode === 'draft') throw invalid('mode', 'Customers cannot write drafts.');
+  if (body.channel === 'email') throw invalid('channel', 'Customers cannot choose the channel email.');
   const resource = body.attachments?.findIndex(({ kind }) => kind === 'resource') ?? -1;
-  if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'customers cannot attach resources');
+  if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'Customers cannot attach resources.');
 }
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
@@ -64,31 +64,32 @@ function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
   if (body.mode === 'draft') checkDraft(body, facts);
   else checkImmediate(body);
   if (facts.status === 'archived') {
-    throw new ApiError('resource_conflict', 'the conversation is archived');
+    throw new ApiError('resource_conflict', 'The conversation is archived.');
   }
 }
 
 function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
-  if (facts.audience !== 'customer') throw invalid('mode', 'drafts are for customer conversations');
+  if (facts.audience !== 'customer')
+    throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
   if (body.channel === undefined) throw missing('channel');
   if (body.audience === 'internal') {
     throw invalid('audience', 'A draft is a reply to the customer: leave audience out, or send a note.');
   }
   if (body.scheduled_at !== undefined) {
-    throw invalid('scheduled_at', 'a draft is sent when it is approved, not at a time');
+    throw invalid('scheduled_at', 'A draft is sent when it is approved, not at a time.');
   }
 }
 
 function checkImmediate(body: SendMessageBody): void {
   if (!body.client_message_id) throw missing('client_message_id');
   if (body.source_thread_message_id !== undefined) {
-    throw invalid('source_thread_message_id', 'only a draft is composed from a thread message');
+    throw invalid('source_thread_message_id', 'Only a draft is composed from a thread message.');
   }
 }
 
 function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
   if (goesToCustomer(body) && facts.audience !== 'customer') {
-    throw invalid('audience', 'the conversation has no customer');
+    throw invalid('audience', 'Only a conversation with the audience customer has messages for customers.');
   }
 }
 
@@ -139,7 +140,9 @@ function checkAttachment(attachment: AttachmentInput, index: number): void {
     );
   }
   if (attachment.kind === 'link' && !isWebAddress(attachment.url!)) {
-    throw new ApiError('invalid_format', 'not an http or https URL', { param: `attachments[${index}].url` });
+    throw new ApiError('invalid_format', 'Must be an http or https URL.', {
+      param: `attachments[${index}].url`,
+    });
   }
 }
 
@@ -159,7 +162,7 @@ function checkMentions(mentions: readonly string[], facts: ConversationFacts): v
 }
 
 function missing(param: string): ApiError {
-  return new ApiError('missing_field', `${param} is required`, { param });
+  return new ApiError('missing_field', 'This field is required.', { param });
 }
 
 function invalid(param: string, message: string): ApiError {

@@ -123,7 +123,7 @@ async function findOriginal(tx: Transaction<Schema>, message: NewMessage): Promi
 async function requireComing(tx: Transaction<Schema>, scheduledAt: string): Promise<void> {
   const [found] = await within(tx).query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
   if (found?.is_coming) return;
-  throw new ApiError('validation_failed', 'scheduled_at must be in the future, within a year.', {
+  throw new ApiError('validation_failed', 'Must be in the future, within a year.', {
     param: 'scheduled_at',
   });
 }

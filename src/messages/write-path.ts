@@ -121,10 +121,10 @@ export class WritePath {
   async #flush(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
     const numbers = new TakenNumbers();
     try {
-      if (!this.#options.maySend()) throw unavailable('this node does not hold its lock on the database');
+      if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
       let open = await this.#answerKnown(firstOfEach(batch));
       for (let numbering = 1; open.length > 0; numbering++) {
-        if (numbering > MAX_NUMBERINGS) throw unavailable('no free number was found');
+        if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
         await this.#number(open, numbers, numbering > 1);
         open = await this.#answerKnown(await this.#insert(open, numbers, writer));
       }

@@ -3,7 +3,7 @@ import { tellChanged } from '../conversations/changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 import type { MarkAllStatus } from '../protocol/notification.ts';
 import {
   NOTIFICATION_MOVED_ALREADY,
@@ -26,8 +26,7 @@ export async function mark(
 ): Promise<NotificationRow> {
   const queries = within(tx);
   const row = await lockNotification(queries, recipientId, id);
-  if (row === undefined)
-    throw new ApiError('resource_not_found', 'There is no such notification.', { param: 'id' });
+  if (row === undefined) throw notFound('notification', 'id');
   if ((NOTIFICATION_MOVED_ALREADY[move] as readonly string[]).includes(row.status)) return row;
   const moved = await moveOne(queries, row, after(NOTIFICATION_MOVES, move, row.status));
   await tellUpdated(tx, recipientId, [moved]);

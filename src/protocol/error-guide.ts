@@ -113,7 +113,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
   parameter_invalid: {
     when: "A parameter's value is outside its range or enum, or the cursor is broken or belongs to other filters.",
     remedy: 'Correct the parameter that `param` names; pass cursors back exactly as they came.',
-    message: 'Must be >= 1.',
+    message: 'Must be at least 1.',
     param: 'limit',
   },
   parameter_unknown: {

@@ -128,6 +128,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns the refusal for what does not exist or is hidden from the caller: one answer, so that it does not tell which. */
+export function notFound(noun: string, param: string | null = null): ApiError {
+  return new ApiError('resource_not_found', `There is no such ${noun}.`, { param });
+}
+
 /** `docsUrl` and `requestLogUrl` come from the configuration; the latter is null where none is kept. */
 export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
   const entry: ErrorEntry = ERRORS[error.condition];

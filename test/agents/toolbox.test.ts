@@ -173,7 +173,7 @@ t.test('an endpoint as models are told of it', async (t) => {
 t.test('arguments', async (t) => {
   const move = { path: { id: 's', berth: '1' }, query: { dry: true }, body: { to: 'x' } };
   const refused: [args: unknown, expected: string][] = [
-    ['{', 'invalid_format: Not valid JSON.'],
+    ['{', 'invalid_format: Not valid JSON: it ends too early, at position 1.'],
     ['[]', 'invalid_format: Expected a JSON object.'],
     ['"x"', 'invalid_format: Expected a JSON object.'],
     ['', 'missing_field: path: This field is required.'],
@@ -182,10 +182,10 @@ t.test('arguments', async (t) => {
       'invalid_format: path.id: Strings must not hold U+0000 or lone surrogates.',
     ],
     [{ ...move, body: {} }, 'missing_field: body.to: This field is required.'],
-    [{ ...move, query: { dry: 'yes' } }, 'invalid_format: query.dry: Must be of type boolean.'],
+    [{ ...move, query: { dry: 'yes' } }, 'invalid_format: query.dry: Must be true or false.'],
     [{ ...move, path: { id: '', berth: '1' } }, 'validation_failed: path.id: Must not be empty.'],
     [{ ...move, more: 1 }, 'validation_failed: more: There is no such field here.'],
-    [{ ...move, body: { to: 'x', draught: -1 } }, 'validation_failed: body.draught: Must be >= 0.'],
+    [{ ...move, body: { to: 'x', draught: -1 } }, 'validation_failed: body.draught: Must be at least 0.'],
     [
       { ...move, body: { to: 'x', __proto__x: 1 } },
       'validation_failed: body.__proto__x: There is no such field here.',

@@ -4,7 +4,7 @@ import type { Principal } from '../../access/principal.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { ContinueRunBody } from '../../protocol/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/agent-run-states.ts';
-import { ApiError } from '../../protocol/errors.ts';
+import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { Permission } from '../../protocol/permissions.ts';
 import { after } from '../../protocol/transitions.ts';
 import type { EndpointFacts } from '../tool-catalogue.ts';
@@ -43,7 +43,7 @@ export async function continueRun(
     }
     const action = actions.get(decision.action_id);
     if (action === undefined) {
-      throw new ApiError('resource_not_found', 'The run has no such call.', { param });
+      throw notFound('call', param);
     }
     requireOpen(action, decision, param);
     const endpoint = endpointOf(action.tool);

@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
-import { ApiError } from '../../protocol/errors.ts';
+import { type ApiError, notFound } from '../../protocol/errors.ts';
 
 /** A run as it stands in Postgres. */
 export type RunRow = Selectable<Schema['agent_runs']>;
@@ -44,5 +44,5 @@ function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {
 }
 
 export function runNotFound(): ApiError {
-  return new ApiError('resource_not_found', 'There is no such run.', { param: 'id' });
+  return notFound('run', 'id');
 }
