@@ -87,6 +87,9 @@ export class SocketServer {
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => this.#open(ws),
       message: (ws, bytes, isBinary) => this.#receive(sessionOf(ws), bytes, isBinary),
+      // The library has answered the ping.
+      ping: (ws) => sessionOf(ws)?.countControlFrame(),
+      pong: (ws) => sessionOf(ws)?.countControlFrame(),
       drain: (ws) => sessionOf(ws)?.wireDrained(),
       dropped: (ws) => sessionOf(ws)?.dropped(),
       close: (ws) => sessionOf(ws)?.wireClosed(),

@@ -235,6 +235,11 @@ export class Session implements Reader, Timed {
     if (retryAfterMs > 0) this.close('rate_limited', { retryAfterMs });
   }
 
+  /** For a ping or pong of the WebSocket protocol: it counts as a request, which is never refused in words. */
+  countControlFrame(): void {
+    if (!this.closed && !this.takeRequest()) this.countRefusal();
+  }
+
   pong(): void {
     this.#pongByMs = 0;
   }

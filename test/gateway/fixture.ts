@@ -295,6 +295,8 @@ export class RawSocket {
   /** What the close frame says. */
   closeCode: number | undefined;
   ended = false;
+  /** Of the protocol, not frames of type `pong`. */
+  pongs = 0;
   #upgraded = false;
   #pending: Buffer = Buffer.alloc(0);
 
@@ -331,6 +333,19 @@ export class RawSocket {
     this.socket.write(clientFrame(opcode, Buffer.from(payload), final));
   }
 
+  /** Many masked frames, of one byte each. */
+  flood(opcode: number, count: number): void {
+    const one = clientFrame(opcode, Buffer.from('x'), true);
+    this.socket.write(Buffer.concat(Array.from({ length: count }, () => one)));
+  }
+
+  /** As no client may send it (RFC 6455, 5.1). */
+  unmaskedFrame(opcode: number, payload: string): void {
+    const head = lengthHead(Buffer.byteLength(payload));
+    head[0] = 0x80 | opcode;
+    this.socket.write(Buffer.concat([head, Buffer.from(payload)]));
+  }
+
   #receive(bytes: Buffer): void {
     let at = 0;
     if (!this.#upgraded) {
@@ -341,6 +356,7 @@ export class RawSocket {
       const frame = frameAt(bytes, at);
       if (frame === undefined) break;
       if (frame.opcode === TEXT) this.texts.push(frame.payload.toString());
+      if (frame.opcode === PONG) this.pongs += 1;
       if (frame.opcode === CLOSE && frame.payload.length >= 2) this.closeCode = frame.payload.readUInt16BE(0);
       at = frame.end;
     }
@@ -352,6 +368,8 @@ export const TEXT = 1;
 export const BINARY = 2;
 export const CONTINUATION = 0;
 const CLOSE = 8;
+export const PING = 9;
+export const PONG = 10;
 
 function clientFrame(opcode: number, payload: Buffer, final: boolean): Buffer {
   const mask = randomBytes(4);

@@ -95,6 +95,18 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_participants',
+    path: `/v1/messaging/conversations/${held}/participants`,
+    filters: [''],
+    add: async () => {
+      const email = `participant${made++}@example.com`;
+      const actor_id = await create('/v1/users', { name: 'Participant', email, role_id: roleId });
+      await create(`/v1/messaging/conversations/${held}/participants`, { type: 'user', actor_id });
+    },
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_conversation_audit',
     path: `/v1/messaging/conversations/${busy}/audit`,
     filters: [''],

@@ -57,10 +57,10 @@ t.test('a client that goes away', async (t) => {
   const read = collect(stream);
   await turn();
   stream.break();
-  await t.rejects(read, { message: 'The body never came whole.' });
+  await t.rejects(read, { message: 'The connection closed before the body was complete.' });
   const late = openStream();
   late.stream.break();
-  await t.rejects(collect(late.stream), { message: 'The body never came whole.' });
+  await t.rejects(collect(late.stream), { message: 'The connection closed before the body was complete.' });
   const whole = openStream();
   whole.stream.push(Buffer.from('whole'), true);
   whole.stream.break();

@@ -52,6 +52,8 @@ function configuration(port: number, upstreamPort: number): string {
       fastcgi_temp_path fastcgi;
       uwsgi_temp_path uwsgi;
       scgi_temp_path scgi;
+      # Sockets are passed on; other requests keep the connection to the upstream alive.
+      map $http_upgrade $connection_header { default upgrade; '' ''; }
       upstream parley { server 127.0.0.1:${upstreamPort}; keepalive 1; }
       server {
         listen 127.0.0.1:${port};
@@ -59,7 +61,8 @@ function configuration(port: number, upstreamPort: number): string {
         location / {
           proxy_pass http://parley;
           proxy_http_version 1.1;
-          proxy_set_header Connection "";
+          proxy_set_header Upgrade $http_upgrade;
+          proxy_set_header Connection $connection_header;
           proxy_set_header Host $http_host;
           proxy_request_buffering off;
           proxy_next_upstream off;
