@@ -1,7 +1,7 @@
 import type { Downloads } from '../attachments/storage.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { Artifact } from '../protocol/artifact.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { notFound } from '../protocol/errors.ts';
 import { mayReadRun, type RunSources } from './runs/access.ts';
 import { findRun } from './runs/store.ts';
 import { findArtifact } from './tools/artifacts.ts';
@@ -25,17 +25,13 @@ export function artifactRoutes({ database, directory, files }: ArtifactRoutesOpt
       async handle({ principal, params }): Promise<Artifact> {
         const { accountId } = principal;
         const row = await findArtifact(database, accountId, params.id!);
-        if (row === undefined) throw notFound();
+        if (row === undefined) throw notFound('artifact', 'id');
         const run = await findRun(database.kysely, accountId, row.run_id);
-        if (!(await mayReadRun(directory, principal, run))) throw notFound();
+        if (!(await mayReadRun(directory, principal, run))) throw notFound('artifact', 'id');
         const { id, run_id, filename, content_type, size_bytes, created_at } = row;
         const url = await files.presignDownload({ key: row.s3_key, filename, contentType: content_type });
         return { id, object: 'artifact', run_id, filename, content_type, size_bytes, url, created_at };
       },
     }),
   ];
-}
-
-function notFound(): ApiError {
-  return new ApiError('resource_not_found', 'There is no such artifact.', { param: 'id' });
 }
