@@ -1,18 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import type { Addition, Tally } from '../engine/engine.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { type RateState, RateWindow, type Waiting } from './rate-window.ts';
 
 /** `PARLEY_RATE_LIMIT`, as config.ts reads it. */
 export interface RateLimit {
   readonly requests: number;
   readonly seconds: number;
-}
-
-/** What the RateLimit-* headers say. */
-export interface RateState {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Seconds until all of `limit` is there again, rounded up. */
-  readonly resetS: number;
 }
 
 export interface RateLimits {
@@ -39,71 +33,137 @@ export interface RateLimiterOptions {
 }
 
 /**
- * So many requests in a window that begins with a key's first one (specification, Limits). Counted in
- * this process, which is one look-up (every request pays for it twice); what several nodes count is brought
- * together a few times a second (rate-sharing.ts).
+ * So many requests in a window that begins with a key's first one. Counted in this process, which is one look-up (every
+ * request pays for it twice). Between several nodes rate-sharing.ts exchanges what they counted: then a request that
+ * comes too fast to be decided here alone waits for the next exchange.
  */
 export class RateLimiter {
   /** Requests that a window allows; 0 where nothing is limited. */
   readonly limit: number;
   readonly #windowMs: number;
-  readonly #windows: LRUCache<string, Window> | undefined;
+  readonly #windows: LRUCache<string, RateWindow> | undefined;
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
-  /** Keys counted since they were last shared; undefined while nobody asks. */
-  #unshared: Map<string, number> | undefined;
+  /** Those used since the last exchange, or holding something; undefined while nothing is exchanged. */
+  #changed: Set<RateWindow> | undefined;
+  /** Those with requests that wait. */
+  readonly #asking = new Set<RateWindow>();
+  #requestExchange = () => {};
+  #mostOwed = Number.POSITIVE_INFINITY;
 
   constructor(limit: RateLimit | null, { keyOf, now = () => performance.now() }: RateLimiterOptions = {}) {
     this.limit = limit?.requests ?? 0;
     this.#windowMs = (limit?.seconds ?? 0) * 1_000;
     this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
     this.#keyOf = keyOf;
-    // Whole: with fractions 60 s can come out a little longer, and be told as 61.
+    // Whole milliseconds: with fractions a window of 60 s can come out a little longer, and be announced as 61.
     this.#now = () => Math.floor(now());
   }
 
-  /** Counts one request. Throws ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
-  consume(key: string): RateState | undefined {
+  /**
+   * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited.
+   * Returns a promise only where other nodes have to be asked.
+   */
+  consume(key: string): RateState | Promise<RateState> | undefined {
     if (this.#windows === undefined) return undefined;
     const counted = this.#keyOf === undefined ? key : this.#keyOf(key);
     const nowMs = this.#now();
     let window = this.#windows.get(counted);
-    if (window === undefined || window.endsMs <= nowMs) {
-      window = { endsMs: nowMs + this.#windowMs, used: 0 };
+    if (window === undefined) {
+      window = new RateWindow(counted);
       this.#windows.set(counted, window);
     }
-    window.used += 1;
-    if (this.#unshared !== undefined) {
-      this.#unshared.set(counted, (this.#unshared.get(counted) ?? 0) + 1);
+    if (window.endsMs <= nowMs) window.begin(nowMs + this.#windowMs);
+    window.demand += 1;
+    if (window.demand === 1) this.#changed?.add(window);
+    if (window.grant(this.limit, this.#mostOwed)) return this.#stateOf(window, nowMs);
+    if (window.used >= this.limit) throw tooMany(secondsLeft(window, nowMs));
+    return this.#ask(window);
+  }
+
+  /** From now on other nodes count too: `requestExchange` is called when a request waits for an exchange with them. */
+  share(requestExchange: () => void): void {
+    this.#changed = new Set();
+    this.#requestExchange = requestExchange;
+    this.#mostOwed = Math.floor(this.limit * MOST_OWED);
+  }
+
+  /** From now on this node counts alone. Returns a last exchange, which gives back what it holds. */
+  unshare(): Exchange[] {
+    this.#mostOwed = Number.POSITIVE_INFINITY;
+    const last = this.takeExchanges('all');
+    this.#changed = undefined;
+    return last;
+  }
+
+  /** Requests wait for an exchange. */
+  get isAsking(): boolean {
+    return this.#asking.size > 0;
+  }
+
+  /** What the engine is to count now: of all windows that changed, or only of those with requests that wait. */
+  takeExchanges(which: 'all' | 'asking'): Exchange[] {
+    const windows = new Set(this.#asking);
+    this.#asking.clear();
+    if (which === 'all') for (const window of this.#changed ?? []) windows.add(window);
+    const nowMs = this.#now();
+    const exchanges: Exchange[] = [];
+    for (const window of windows) {
+      this.#changed?.delete(window);
+      if (window.endsMs <= nowMs) {
+        // What it held ended with it.
+        if (window.waiting.length === 0) {
+          window.demand = 0;
+          continue;
+        }
+        window.begin(nowMs + this.#windowMs);
+      }
+      const counts = window.toAddition(this.limit, this.#mostOwed);
+      // One that the engine knows and has ended is followed by a whole one.
+      const windowMs = counts.window === undefined ? window.endsMs - nowMs : this.#windowMs;
+      const addition = { ...counts, windowMs };
+      exchanges.push({ window, addition, waiting: window.waiting.splice(0) });
     }
-    const resetS = Math.ceil((window.endsMs - nowMs) / 1_000);
-    if (window.used > this.limit) throw tooMany(resetS);
-    return { limit: this.limit, remaining: this.limit - window.used, resetS };
+    return exchanges;
   }
 
-  /** Of a window, in milliseconds. */
-  get windowMs(): number {
-    return this.#windowMs;
+  /** The engine's answer to an exchange; undefined where there is none: then this node counts alone until the next one. */
+  learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
+    const nowMs = this.#now();
+    const isAlone = tally === undefined || this.#changed === undefined;
+    this.#mostOwed = isAlone ? Number.POSITIVE_INFINITY : Math.floor(this.limit * MOST_OWED);
+    if (tally !== undefined) window.learn(addition.by, tally, nowMs);
+    if (window.isHolding) this.#changed?.add(window);
+    for (const { resolve, reject } of waiting) {
+      if (window.grant(this.limit, this.#mostOwed)) resolve(this.#stateOf(window, nowMs));
+      else reject(tooMany(secondsLeft(window, nowMs)));
+    }
   }
 
-  /** What was counted here since the last call, by key. The first one says that it is asked for from now on. */
-  takeUnshared(): ReadonlyMap<string, number> {
-    const unshared = this.#unshared ?? new Map();
-    if (unshared.size > 0 || this.#unshared === undefined) this.#unshared = new Map();
-    return unshared;
+  #ask(window: RateWindow): Promise<RateState> {
+    return new Promise((resolve, reject) => {
+      window.waiting.push({ resolve, reject });
+      this.#asking.add(window);
+      this.#requestExchange();
+    });
   }
 
-  /** What all nodes together have counted of a key, and when that window ends. */
-  learn(key: string, total: number, leftMs: number): void {
-    const used = total + (this.#unshared?.get(key) ?? 0);
-    this.#windows?.set(key, { endsMs: this.#now() + leftMs, used });
+  #stateOf(window: RateWindow, nowMs: number): RateState {
+    const remaining = Math.max(0, this.limit - window.used);
+    return { limit: this.limit, remaining, resetS: secondsLeft(window, nowMs) };
   }
 }
 
-interface Window {
-  readonly endsMs: number;
-  used: number;
+/** What one window is to exchange with the engine. */
+export interface Exchange {
+  readonly window: RateWindow;
+  readonly addition: Addition;
+  /** The requests that its answer decides. */
+  readonly waiting: readonly Waiting[];
 }
+
+/** How much of a limit a node may grant before the others know of it: two nodes together stay within 1 %. */
+const MOST_OWED = 1 / 200;
 
 /** Callers remembered at once, about 200 bytes each; the least recently seen are forgotten first. */
 const MAX_WINDOWS = 100_000;
@@ -124,6 +184,10 @@ export function networkOf(address: string): string {
 }
 
 const PER_ADDRESS = 10;
+
+function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {
+  return Math.ceil((endsMs - nowMs) / 1_000);
+}
 
 function tooMany(retryAfterS: number): ApiError {
   return new ApiError('rate_limit_exceeded', `Too many requests; try again in ${retryAfterS} s.`, {

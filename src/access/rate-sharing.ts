@@ -1,42 +1,64 @@
-import type { Engine } from '../engine/engine.ts';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import type { Engine, Tally } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import type { Exchange, RateLimiter } from './rate-limit.ts';
 
-/** How far apart the nodes' counts may be: what a caller can get over its limit is what it sends in this time. */
+/** How far apart the exchanges are in which no request waits. */
 const SHARE_EVERY_MS = 200;
 
 /**
- * Makes the limits of several nodes one: each counts by itself and at once, and what they counted meets in
- * the engine behind that, so that no request waits for it. While the link is away each node counts alone.
+ * Makes the limits of several nodes one. Most requests are decided by a node alone, and the engine counts them a moment
+ * later; a request that cannot wait for that makes the exchange happen at once, and all that come meanwhile share the
+ * next one. While the link is away each node counts alone.
  */
 export class RateSharing {
+  readonly #engine: Pick<Engine, 'tally'>;
+  readonly #named: readonly [name: string, limiter: RateLimiter][];
   readonly #loop: Loop;
+  #lastFullMs = performance.now();
 
   /** `limiters` by a name that is the same on every node. */
   constructor(engine: Pick<Engine, 'tally'>, limiters: Readonly<Record<string, RateLimiter>>) {
-    const named = Object.entries(limiters).filter(([, { limit }]) => limit > 0);
-    for (const [, limiter] of named) limiter.takeUnshared();
+    this.#engine = engine;
+    this.#named = Object.entries(limiters).filter(([, { limit }]) => limit > 0);
     this.#loop = new Loop({
       intervalMs: SHARE_EVERY_MS,
-      run: async () => {
-        await Promise.all(named.map(([name, limiter]) => share(engine, name, limiter)));
-      },
-      // The link says so itself; what was counted meanwhile stays counted here.
+      run: () => this.#round(),
+      // A round does not fail: the link reports its state itself.
       onError: () => {},
     });
+    for (const [, limiter] of this.#named) limiter.share(() => this.#loop.wake());
   }
 
-  close(): Promise<void> {
-    return this.#loop.close();
+  /** Gives back what this node holds. From then on it counts alone. */
+  async close(): Promise<void> {
+    await this.#loop.close();
+    await this.#exchange((limiter) => limiter.unshare());
   }
-}
 
-async function share(engine: Pick<Engine, 'tally'>, name: string, limiter: RateLimiter): Promise<void> {
-  const counted = [...limiter.takeUnshared()];
-  if (counted.length === 0) return;
-  const { windowMs } = limiter;
-  const tallies = await engine.tally(counted.map(([key, by]) => ({ key: `${name}:${key}`, by, windowMs })));
-  for (const [index, { total, leftMs }] of tallies.entries()) {
-    limiter.learn(counted[index]![0], total, leftMs);
+  async #round(): Promise<void> {
+    // The other requests of this tick go along.
+    await nextTick();
+    const nowMs = performance.now();
+    const isAsked = this.#named.some(([, limiter]) => limiter.isAsking);
+    const isFull = !isAsked || nowMs - this.#lastFullMs >= SHARE_EVERY_MS;
+    if (isFull) this.#lastFullMs = nowMs;
+    await this.#exchange((limiter) => limiter.takeExchanges(isFull ? 'all' : 'asking'));
+  }
+
+  async #exchange(take: (limiter: RateLimiter) => readonly Exchange[]): Promise<void> {
+    const taken = this.#named.flatMap(([name, limiter]) =>
+      take(limiter).map((exchange) => ({ name, limiter, exchange })),
+    );
+    if (taken.length === 0) return;
+    let tallies: readonly Tally[] = [];
+    try {
+      tallies = await this.#engine.tally(
+        taken.map(({ name, exchange: { addition } }) => ({ ...addition, key: `${name}:${addition.key}` })),
+      );
+    } catch {
+      // The link reports it itself; each request is decided by what this node knows.
+    }
+    for (const [index, { limiter, exchange }] of taken.entries()) limiter.learn(exchange, tallies[index]);
   }
 }

@@ -59,8 +59,9 @@ export interface Engine {
   reserve(claims: readonly Claim[]): Promise<(number | null)[]>;
 
   /**
-   * Adds to counts that all nodes share and that end with their window, in one round trip: for limits, where
-   * a count lost with its store is no harm. The answer is in the order of the additions.
+   * Adds to counts that all nodes share and that end with their window, and takes from what a limit leaves of them, in
+   * one round trip: for limits, where a count lost with its store is no harm. The answer is in the order of the
+   * additions.
    */
   tally(additions: readonly Addition[]): Promise<readonly Tally[]>;
 
@@ -110,7 +111,12 @@ export interface Claim {
 
 export interface Addition {
   readonly key: string;
+  /** Added whatever the total is; negative gives back what was taken. */
   readonly by: number;
+  /** The window to which `by` belongs, as a tally named it: it is dropped where another one is open. Default: any. */
+  readonly window?: number;
+  /** Adds up to `most` after that, as far as the total stays within `limit`. */
+  readonly take?: { readonly most: number; readonly limit: number };
   /** Of a window that begins with this addition, where none is open: how long it lasts. */
   readonly windowMs: number;
 }
@@ -118,6 +124,10 @@ export interface Addition {
 export interface Tally {
   /** Of all nodes, in the window that is open. */
   readonly total: number;
+  /** How much of `take` was added. */
+  readonly taken: number;
+  /** Identifies the window that is open: the next one of this key has another number. */
+  readonly window: number;
   /** Until that window ends. */
   readonly leftMs: number;
 }

@@ -16,8 +16,15 @@ export class MemoryEngine implements Engine {
   readonly nodeId = nanoid(12);
   readonly #channels = new Channels();
   readonly #counters = new Map<string, number>();
-  readonly #windows = new Map<string, { total: number; endsMs: number }>();
+  readonly #windows = new Map<string, { total: number; endsMs: number; number: number }>();
+  readonly #now: () => number;
+  #lastWindow = 0;
   #closed = false;
+
+  /** `now`: milliseconds of a clock that never goes back. */
+  constructor({ now = () => performance.now() } = {}) {
+    this.#now = now;
+  }
 
   get healthy(): boolean {
     return !this.#closed;
@@ -44,14 +51,17 @@ export class MemoryEngine implements Engine {
 
   async tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
     this.#mustBeOpen();
-    const nowMs = performance.now();
-    return additions.map(({ key, by, windowMs }) => {
-      const open = this.#windows.get(key);
-      const window =
-        open !== undefined && open.endsMs > nowMs ? open : { total: 0, endsMs: nowMs + windowMs };
-      window.total += by;
-      this.#windows.set(key, window);
-      return { total: window.total, leftMs: window.endsMs - nowMs };
+    const nowMs = this.#now();
+    return additions.map(({ key, by, window: expected, take, windowMs }) => {
+      let open = this.#windows.get(key);
+      if (open === undefined || open.endsMs <= nowMs) {
+        open = { total: 0, endsMs: nowMs + windowMs, number: ++this.#lastWindow };
+        this.#windows.set(key, open);
+      }
+      if (expected === undefined || expected === open.number) open.total += by;
+      const taken = take === undefined ? 0 : Math.max(0, Math.min(take.most, take.limit - open.total));
+      open.total += taken;
+      return { total: open.total, taken, window: open.number, leftMs: open.endsMs - nowMs };
     });
   }
 

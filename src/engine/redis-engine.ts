@@ -188,12 +188,12 @@ export class RedisEngine implements Engine {
 
   async tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
     if (additions.length === 0) return [];
-    const answers: Promise<[total: number, leftMs: number][]>[] = [];
+    const answers: Promise<Tally[]>[] = [];
     for (let start = 0; start < additions.length; start += MOST_PER_SCRIPT) {
       answers.push(this.#tally(additions.slice(start, start + MOST_PER_SCRIPT)));
     }
     try {
-      return (await Promise.all(answers)).flat().map(([total, leftMs]) => ({ total, leftMs }));
+      return (await Promise.all(answers)).flat();
     } catch (error) {
       throw this.#unavailable(error);
     }
@@ -320,10 +320,18 @@ export class RedisEngine implements Engine {
     return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
   }
 
-  async #tally(additions: readonly Addition[]): Promise<[total: number, leftMs: number][]> {
+  async #tally(additions: readonly Addition[]): Promise<Tally[]> {
     const keys = additions.map(({ key }) => redisName('tally', key));
-    const amounts = additions.flatMap(({ by, windowMs }) => [by, Math.ceil(windowMs)]);
-    return (await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts)) as [number, number][];
+    const amounts = additions.flatMap(({ by, window = '', take, windowMs }) => [
+      by,
+      window,
+      take?.most ?? 0,
+      take?.limit ?? 0,
+      Math.ceil(windowMs),
+    ]);
+    const answer = await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts);
+    const rows = answer as [total: number, taken: number, window: number, leftMs: number][];
+    return rows.map(([total, taken, window, leftMs]) => ({ total, taken, window, leftMs }));
   }
 
   #sendProof(proof: string): void {

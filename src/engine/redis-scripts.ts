@@ -9,17 +9,26 @@ export const PUBLISH = `
 for i = 1, #KEYS do redis.call('SPUBLISH', KEYS[i], ARGV[i]) end
 return redis.call('TIME')`;
 
-/** KEYS: windows. ARGV: addition and length of each. Returns the total of each and the milliseconds it has left. */
+/**
+ * KEYS: windows. ARGV: of each the addition, the window to which it belongs ('' for any), how many to take at most, the
+ * limit of that, and the length. Returns of each the total, how many were taken, when the window ends, which identifies
+ * it, and the milliseconds until then.
+ */
 export const TALLY = `
 local tallies = {}
 for i = 1, #KEYS do
-  local total = redis.call('INCRBY', KEYS[i], ARGV[2 * i - 1])
-  local left = redis.call('PTTL', KEYS[i])
-  if left < 0 then
-    left = tonumber(ARGV[2 * i])
-    redis.call('PEXPIRE', KEYS[i], left)
+  local key, at = KEYS[i], 5 * (i - 1)
+  local by, window, most, limit = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  local ends = redis.call('PEXPIRETIME', key)
+  if window ~= '' and tonumber(window) ~= ends then by = 0 end
+  local total = redis.call('INCRBY', key, by)
+  local taken = math.max(0, math.min(most, limit - total))
+  if taken > 0 then total = redis.call('INCRBY', key, taken) end
+  if ends < 0 then
+    redis.call('PEXPIRE', key, ARGV[at + 5])
+    ends = redis.call('PEXPIRETIME', key)
   end
-  tallies[i] = { total, left }
+  tallies[i] = { total, taken, ends, redis.call('PTTL', key) }
 end
 return tallies`;
 

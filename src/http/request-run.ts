@@ -2,7 +2,7 @@ import type { Authenticator } from '../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../access/authorize.ts';
 import { type Begun, type Claim, fingerprintOf, type Idempotency } from '../access/idempotency.ts';
 import { NOBODY, type Principal } from '../access/principal.ts';
-import type { RateState } from '../access/rate-limit.ts';
+import type { RateState } from '../access/rate-window.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';

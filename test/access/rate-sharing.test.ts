@@ -1,61 +1,204 @@
 import t from 'tap';
 import { RateLimiter } from '../../src/access/rate-limit.ts';
 import { RateSharing } from '../../src/access/rate-sharing.ts';
+import type { Addition, Engine } from '../../src/engine/engine.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-const LIMIT = { requests: 100_000, seconds: 60 };
+/** Of 300: one percent. */
+const LEAST = 297;
+const MOST = 303;
 
-t.test('what one node counted, the other one knows', async (t) => {
+t.test('two nodes keep a burst to the limit', async (t) => {
+  const { nodes } = connect(t, { requests: 300, seconds: 60 });
+  const passed = await burst(nodes, { requests: 900, turn: (n) => n % 2 });
+  t.ok(passed >= LEAST && passed <= MOST, `${passed} passed`);
+  for (const node of nodes) t.notOk(await passes(node), 'both refuse');
+});
+
+t.test('two nodes keep an uneven burst to the limit', async (t) => {
+  const { nodes } = connect(t, { requests: 300, seconds: 60 });
+  const passed = await burst(nodes, { requests: 900, turn: (n) => (n % 10 === 0 ? 1 : 0) });
+  t.ok(passed >= LEAST && passed <= MOST, `${passed} passed`);
+});
+
+t.test('each window has the whole limit again', async (t) => {
+  let nowMs = 5_000;
+  const { nodes } = connect(t, { requests: 300, seconds: 10, now: () => nowMs });
+  for (let window = 0; window < 5; window++) {
+    const passed = await burst(nodes, { requests: 900, turn: (n) => n % 2 });
+    t.ok(passed >= LEAST && passed <= MOST, `${passed} passed`);
+    nowMs += 10_000;
+  }
+});
+
+t.test('two nodes keep steady requests to the limit', async (t) => {
+  const { nodes, tallied } = connect(t, { requests: 300, seconds: 60 });
+  let passed = 0;
+  for (let n = 0; n < 900; n++) {
+    if (await passes(nodes[n % 2]!)) passed += 1;
+    if (n % 150 !== 149) continue;
+    const seen = tallied().length;
+    await until(() => tallied().length > seen, { what: 'an exchange in between' });
+  }
+  t.ok(passed >= LEAST && passed <= MOST, `${passed} passed`);
+});
+
+t.test(
+  'a caller far from its limit does not wait, and one known to be over it is refused at once',
+  async (t) => {
+    const { nodes, tallied } = connect(t, { requests: 600, seconds: 60 });
+    for (let n = 0; n < 3; n++) t.notOk(nodes[0].consume('key') instanceof Promise);
+    await until(() => tallied().some(({ key, by }) => key === 'credentials:key' && by === 3), {
+      what: 'the exchange behind it',
+    });
+    t.notOk(nodes[0].consume('key') instanceof Promise, 'after an exchange');
+    await burst([nodes[1], nodes[1]], { requests: 900, turn: () => 0 });
+    await until(() => throws(() => nodes[1].consume('key')), { what: 'a refusal at once' });
+  },
+);
+
+t.test('a node that is busy takes in advance: few of its requests wait', async (t) => {
+  const { nodes, tallied } = connect(t, { requests: 100_000, seconds: 60 });
+  await burst([nodes[0], nodes[0]], { requests: 20_000, turn: () => 0 });
+  t.ok(tallied().length < 200, `${tallied().length} exchanges for 20,000 requests`);
+});
+
+t.test('what a node took and does not use, the other one gets', async (t) => {
+  const { nodes } = connect(t, { requests: 300, seconds: 60 });
+  let passed = await burst([nodes[0], nodes[0]], { requests: 100, turn: () => 0 });
+  t.equal(passed, 100);
+  await until(
+    async () => {
+      passed += await burst([nodes[1], nodes[1]], { requests: 300, turn: () => 0 });
+      return passed >= LEAST;
+    },
+    { what: 'the rest of the limit' },
+  );
+  t.ok(passed <= MOST);
+});
+
+t.test('a node that stops gives back what it took, and counts alone from then on', async (t) => {
   const engine = new MemoryEngine();
-  const nodes = [new RateLimiter(LIMIT), new RateLimiter(LIMIT)] as const;
-  for (const limiter of nodes) {
-    const sharing = new RateSharing(engine, { credentials: limiter });
-    t.teardown(() => sharing.close());
+  const limiter = new RateLimiter({ requests: 300, seconds: 60 });
+  const sharing = new RateSharing(engine, { credentials: limiter });
+  t.equal(await burst([limiter, limiter], { requests: 50, turn: () => 0 }), 50);
+  await sharing.close();
+  const [tally] = await engine.tally([{ key: 'credentials:key', by: 0, windowMs: 60_000 }]);
+  t.equal(tally?.total, 50);
+  t.match(limiter.consume('key'), { remaining: 249 });
+  for (let n = 0; n < 249; n++) await limiter.consume('key');
+  t.ok(throws(() => limiter.consume('key')));
+});
+
+t.test('what one node counted is in the headers of the other one', async (t) => {
+  const { nodes } = connect(t, { requests: 1_000, seconds: 60 });
+  const remaining = async (node: RateLimiter) => (await node.consume('key'))!.remaining;
+  t.equal(await remaining(nodes[0]), 999);
+  t.equal(await burst(nodes, { requests: 599, turn: (n) => (n % 3 === 0 ? 1 : 0) }), 599);
+  for (const node of nodes) {
+    // What is held in advance is given back first.
+    await until(async () => (await remaining(node)) > 300, { what: 'what is left' });
+    t.ok((await remaining(node)) < 400);
   }
-  consume(nodes[0], 'key', 60_000);
-  consume(nodes[1], 'key', 30_000);
-  consume(nodes[1], 'other', 1);
-  for (const limiter of nodes) {
-    await until(() => (limiter.consume('key')?.remaining ?? 0) < 10_001, { what: 'the other one’s count' });
-  }
-  t.ok((nodes[0].consume('other')?.remaining ?? 0) > 99_000, 'keys are apart');
-  t.throws(() => consume(nodes[0], 'key', 15_000), 'together they are over the limit');
-  await until(() => refuses(nodes[1], 'key'), { what: 'the other one to refuse too' });
+  t.match(nodes[0].consume('other'), { remaining: 999 }, 'keys are apart');
 });
 
 t.test('a link that is away: each counts alone, and nothing fails', async (t) => {
+  const engine = new MemoryEngine();
+  let isAway = true;
   let asked = 0;
-  const away = {
-    tally: () => {
+  const link = {
+    tally: (additions: readonly Addition[]) => {
       asked += 1;
-      return Promise.reject(new EngineUnavailableError());
+      return isAway ? Promise.reject(new EngineUnavailableError()) : engine.tally(additions);
     },
   };
   const limiter = new RateLimiter({ requests: 5, seconds: 60 });
-  const sharing = new RateSharing(away, { credentials: limiter });
+  const sharing = new RateSharing(link, { credentials: limiter });
   t.teardown(() => sharing.close());
-  consume(limiter, 'key', 5);
-  await until(() => asked > 0, { what: 'an attempt to share' });
-  t.ok(refuses(limiter, 'key'));
+  t.match(await limiter.consume('key'), { remaining: 4 }, 'the request that found it away');
+  t.equal(asked, 1);
+  for (let n = 0; n < 4; n++) t.notOk(limiter.consume('key') instanceof Promise);
+  t.ok(throws(() => limiter.consume('key')));
+  isAway = false;
+  await until(() => throws(() => limiter.consume('key')) && asked > 1, { what: 'an attempt to share' });
+  const total = async () =>
+    (await engine.tally([{ key: 'credentials:key', by: 0, windowMs: 60_000 }]))[0]!.total;
+  await until(async () => (await total()) === 5, { what: 'what was counted meanwhile' });
 });
 
 t.test('what is not limited is not shared', async (t) => {
   const limiter = new RateLimiter(null);
-  const sharing = new RateSharing(new MemoryEngine(), { credentials: limiter });
-  t.teardown(() => sharing.close());
-  consume(limiter, 'key', 10);
-  t.equal(limiter.takeUnshared().size, 0);
+  const link = { tally: () => Promise.reject(t.fail('nothing to share')) };
+  const sharing = new RateSharing(link, { credentials: limiter });
+  for (let n = 0; n < 10; n++) t.equal(limiter.consume('key'), undefined);
+  await sharing.close();
 });
 
-function consume(limiter: RateLimiter, key: string, times: number): void {
-  for (let n = 0; n < times; n++) limiter.consume(key);
+interface LimitOfTest {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly now?: () => number;
 }
 
-function refuses(limiter: RateLimiter, key: string): boolean {
+/** Two nodes over one engine that answers a tick later. */
+function connect(t: Teardown, { requests, seconds, now }: LimitOfTest) {
+  const engine = new MemoryEngine(now === undefined ? {} : { now });
+  const tallied: Addition[] = [];
+  const link: Pick<Engine, 'tally'> = {
+    tally: async (additions) => {
+      const tallies = await engine.tally(additions);
+      await new Promise((resolve) => setImmediate(resolve));
+      tallied.push(...additions);
+      return tallies;
+    },
+  };
+  const makeNode = () => {
+    const limiter = new RateLimiter({ requests, seconds }, now === undefined ? {} : { now });
+    const sharing = new RateSharing(link, { credentials: limiter });
+    t.teardown(() => sharing.close());
+    return limiter;
+  };
+  return {
+    nodes: [makeNode(), makeNode()] as const,
+    tallied: () => tallied,
+  };
+}
+
+interface Burst {
+  readonly requests: number;
+  /** The index of the node of each request. */
+  readonly turn: (n: number) => number;
+}
+
+/** Sends with 40 callers at once. Returns how many requests passed. */
+async function burst(nodes: readonly [RateLimiter, RateLimiter], { requests, turn }: Burst): Promise<number> {
+  let sent = 0;
+  let passed = 0;
+  const caller = async () => {
+    while (sent < requests) {
+      if (await passes(nodes[turn(sent++)]!)) passed += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 40 }, caller));
+  return passed;
+}
+
+async function passes(node: RateLimiter): Promise<boolean> {
   try {
-    limiter.consume(key);
+    await node.consume('key');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function throws(consume: () => unknown): boolean {
+  try {
+    consume();
     return false;
   } catch {
     return true;

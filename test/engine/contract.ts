@@ -309,6 +309,27 @@ async function talliesContract(t: Test, connect: ConnectNodes): Promise<void> {
     t.same(await a.tally([]), []);
   });
 
+  t.test('nodes take what a limit leaves, and give it back', async (t) => {
+    const key = newChannel();
+    const windowMs = 3_600_000;
+    const take = (most: number) => ({ key, by: 0, take: { most, limit: 10 }, windowMs });
+    const [first] = await a.tally([{ ...take(7), by: 1 }]);
+    t.match(first, { total: 8, taken: 7 });
+    t.match(await b.tally([take(7)]), [{ total: 10, taken: 2 }]);
+    t.match(await a.tally([{ key, by: 3, windowMs }]), [{ total: 13, taken: 0 }], 'an addition has no limit');
+    t.match(await a.tally([take(1)]), [{ total: 13, taken: 0 }]);
+    const back = { key, by: -5, window: first!.window, windowMs };
+    t.match(await a.tally([back, take(4)]), [
+      { total: 8, window: first!.window },
+      { total: 10, taken: 2 },
+    ]);
+    t.match(
+      await b.tally([{ ...back, window: first!.window - 1 }]),
+      [{ total: 10, window: first!.window }],
+      'what belongs to another window is dropped',
+    );
+  });
+
   t.test('a window ends', async (t) => {
     const short = newChannel();
     await a.tally([{ key: short, by: 7, windowMs: 30 }]);

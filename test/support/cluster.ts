@@ -16,10 +16,10 @@ export interface Cluster {
   restart(index: 0 | 1): Promise<void>;
 }
 
-export async function startCluster(t: Teardown): Promise<Cluster> {
+export async function startCluster(t: Teardown, env: NodeJS.ProcessEnv = {}): Promise<Cluster> {
   const { url: databaseUrl } = await createTestDatabase(t);
   const redis = await startRedis(t);
-  const options = { databaseUrl, redisUrl: redis.url };
+  const options = { databaseUrl, redisUrl: redis.url, env };
   const nodes = await Promise.all([startNode(t, options), startNode(t, options)]);
   return {
     nodes,
