@@ -48,7 +48,9 @@ t.test('a draft from its proposal to its end, for the team alone', async (t) => 
     data: { status: 'sent', sequence: sent.sequence, outcome: { result: 'sent' } },
   });
   const received = await event(customer, 'message.created', next.id);
-  t.strictSame(received.data, sent);
+  const created_at = String(received.data?.created_at);
+  t.ok(created_at > sent.created_at, 'to customers a message is created when it is sent');
+  t.strictSame(received.data, { ...sent, created_at });
   t.strictSame(eventsOf(customer), ['message.created'], 'that is all the customer learns');
 });
 
@@ -83,13 +85,14 @@ t.test('edits and tombstones reach who saw the message', async (t) => {
     const path = `/v1/messaging/messages/${of}`;
     const options = { token: grace.access_token };
     await app.call('PATCH', path, { ...options, body: { body: 'edited' } });
-    const edited = await cases.read(of, EXPANDED);
+    // Its key is shown to the author alone, and never in events.
+    const edited = { ...(await cases.read(of, EXPANDED)), client_message_id: null };
     t.strictSame(await event(team, 'message.updated', of, edited.updated_at), {
       ...{ type: 'event', event: 'message.updated', conversation_id: id, sequence: edited.sequence },
       ...{ at: edited.updated_at, data: edited },
     });
     await app.call('DELETE', path, options);
-    const tombstone = await cases.read(of, EXPANDED);
+    const tombstone = { ...(await cases.read(of, EXPANDED)), client_message_id: null };
     t.match(tombstone, { body: null, attachments: [], deleted_at: String });
     t.strictSame((await event(team, 'message.updated', of, tombstone.updated_at)).data, tombstone);
     if (of === reply.id) {
