@@ -2,17 +2,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { redisName } from '../../src/engine/partitions.ts';
-import { type Cluster, checkCluster, Load, startCluster } from '../support/cluster.ts';
+import { type Cluster, checkCluster, Load, startClusterBehindLinks } from '../support/cluster.ts';
+import { Losses, lossFaults } from '../support/link-faults.ts';
 import type { Listener } from '../support/node.ts';
+import { QuietWrites } from '../support/quiet-writes.ts';
 import { Random } from '../support/random.ts';
+import { type Repairs, repairsOf } from '../support/repairs.ts';
+import { checkShown, clockSeconds, Shown, type ShownReader } from '../support/shown.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
 export interface DeliveryOptions {
   readonly seed: number;
-  /** How many faults, one after the other. */
-  readonly faults: number;
-  /** Default: one of its own. */
+  /** One after the other. */
+  readonly faults: readonly FaultName[];
+  /** Default: one of its own. Behind links. */
   readonly cluster?: Cluster;
 }
 
@@ -21,6 +25,16 @@ export interface DeliveryFigures {
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
   readonly refused: number;
+  /** Messages that arrived, over all readers. */
+  readonly delivered: number;
+  /** Changes in quiet conversations that were acknowledged. */
+  readonly changes: Readonly<Record<string, number>>;
+  /** What the last state of was compared with Postgres, over all readers. */
+  readonly compared: Readonly<Record<string, number>>;
+  /** Events that were left out on the way to a node. */
+  readonly losses: Readonly<Record<string, number>>;
+  /** Of the nodes as they run at the end. */
+  readonly repairs: Repairs;
   readonly voids: number;
   readonly seconds: number;
   /** Empty: everything held. */
@@ -28,50 +42,72 @@ export interface DeliveryFigures {
 }
 
 /**
- * Two nodes under constant load while Redis is flushed, rewound, restarted, stopped and hung and nodes
- * are stopped and killed, in a seeded order. At the end every reader has what Postgres has, once and in
- * order; everything acknowledged is there; every message has its notifications once; nothing is left
- * in the outbox.
+ * Two nodes under constant load while Redis is flushed, rewound, restarted, stopped and hung, single messages of it
+ * are lost, and nodes are stopped and killed, in a seeded order. At the end every reader has what Postgres has, once
+ * and in order, on the socket that it opened; so it has edits, deletions, notifications and conversations that
+ * changed; everything acknowledged is there; every message has its notifications once; nothing is left in the outbox.
  */
 export async function delivery(t: Teardown, options: DeliveryOptions): Promise<DeliveryFigures> {
   const { seed, faults } = options;
   const startedAt = performance.now();
   const random = new Random(seed);
-  const cluster = options.cluster ?? (await startCluster(t));
+  const cluster = options.cluster ?? (await startClusterBehindLinks(t, seed));
   const { conversationId } = cluster;
   const counts: Record<string, number> = {};
+  const quiet = await QuietWrites.start(t, {
+    nodes: () => cluster.nodes,
+    random: new Random(seed + 1),
+    conversations: QUIET_CONVERSATIONS,
+  });
+  const losses = new Losses(() => quiet.pass());
   // Node 1 is stopped but never killed: its sockets live through everything.
   const listeners = [await cluster.nodes[1].listen(conversationId)];
+  const readers = [await toReader(cluster, 'the first reader', listeners[0]!, conversationId)];
+  readers.push(...(await watchQuiet(cluster, quiet, [0, 1])));
   const loads = ([0, 1] as const).map(
     (index) => new Load(t, () => cluster.nodes[index], conversationId, { label: `load${index}`, width: 4 }),
   );
-  for (let n = 0; n < faults; n++) {
-    const name = random.pick(Object.keys(FAULTS));
+  for (const name of faults) {
     counts[name] = (counts[name] ?? 0) + 1;
-    await FAULTS[name]!(cluster, random);
+    await FAULTS[name](cluster, random, losses);
     await recovered(loads);
-    listeners.push(await joinAtTheEnd(cluster, random));
+    const late = await joinAtTheEnd(cluster, random);
+    readers.push(await toReader(cluster, `late reader ${listeners.length}`, late, conversationId));
+    listeners.push(late);
+    if (name === 'killed') readers.push(...(await watchQuiet(cluster, quiet, [0])));
   }
   await Promise.all(loads.map((load) => load.stop()));
-  await cluster.nodes[1].send(conversationId);
+  // What is written last is lost, and nothing behind it shows that.
+  await losses.during(cluster.links, 1, 0);
+  await losses.during(cluster.links, 1, 0, () => quiet.stop());
 
   const acknowledged = loads.flatMap((load) => load.acknowledged);
   const [first, ...others] = listeners;
   const late = others.filter(({ closeCode }) => closeCode === undefined);
-  const problems = await checkAll(cluster, first!, late, acknowledged);
+  const open = readers.filter(({ listener }) => listener.closeCode === undefined);
+  const shown = await checkShown(cluster.databaseUrl, open);
+  const { problems, voids } = await checkAll(cluster, first!, late, acknowledged);
   return {
     seed,
     faults: counts,
     acknowledged: acknowledged.length,
     refused: loads.flatMap((load) => load.sent).length - acknowledged.length,
+    delivered: listeners.reduce((sum, listener) => sum + listener.created().length, 0),
+    changes: quiet.made,
+    compared: shown.compared,
+    losses: losses.byEvent,
+    repairs: await repairsOf(cluster.nodes),
+    voids,
     seconds: Math.round((performance.now() - startedAt) / 1_000),
-    ...problems,
+    problems: [...problems, ...shown.problems, ...losses.problems()].slice(0, 50),
   };
 }
 
-type Fault = (cluster: Cluster, random: Random) => Promise<void>;
+type Fault = (cluster: Cluster, random: Random, losses: Losses) => Promise<void>;
 
-const FAULTS: Readonly<Record<string, Fault>> = {
+const QUIET_CONVERSATIONS = 3;
+
+const FAULTS = {
   flushall: ({ redis }) => redis.flushall(),
   async rewound({ redis, conversationId }, random) {
     const client = new Redis(redis.url);
@@ -92,6 +128,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     await pause(500 + random.below(2_000));
     redis.resume();
   },
+  'some frames lost': ({ links }, random, losses) => lossFaults(links, random, losses)['some frames lost'](),
+  'all frames lost': ({ links }, random, losses) => lossFaults(links, random, losses)['all frames lost'](),
   async stopped({ nodes }, random) {
     const node = random.pick(nodes);
     node.signal('SIGSTOP');
@@ -102,7 +140,51 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     await cluster.nodes[0].kill('SIGKILL');
     await cluster.restart(0);
   },
-};
+} satisfies Readonly<Record<string, Fault>>;
+
+export type FaultName = keyof typeof FAULTS;
+
+export function anyFaults(seed: number, count: number): FaultName[] {
+  const random = new Random(seed);
+  return Array.from({ length: count }, () => random.pick(Object.keys(FAULTS) as FaultName[]));
+}
+
+/** On a socket that is never opened again. */
+interface Reader extends ShownReader {
+  readonly listener: Listener;
+}
+
+/** One socket for each quiet conversation on each of these nodes. */
+function watchQuiet(
+  cluster: Cluster,
+  { conversationIds }: QuietWrites,
+  indexes: readonly (0 | 1)[],
+): Promise<Reader[]> {
+  const places = indexes.flatMap((index) => conversationIds.map((id) => ({ index, id })));
+  return Promise.all(
+    places.map(async ({ index, id }) => {
+      const listener = await cluster.nodes[index].listen(id);
+      return toReader(cluster, `a reader of ${id} on node ${index}`, listener, id);
+    }),
+  );
+}
+
+/** One of ada's, live from now on. */
+async function toReader(
+  { nodes, databaseUrl }: Cluster,
+  name: string,
+  listener: Listener,
+  conversationId: string,
+): Promise<Reader> {
+  return {
+    name,
+    listener,
+    shown: () => Shown.of(listener.frames),
+    conversationIds: new Set([conversationId]),
+    actorId: nodes[0].demo.users.ada.id,
+    sinceSeconds: await clockSeconds(databaseUrl),
+  };
+}
 
 /** Both nodes acknowledge again. */
 async function recovered(loads: readonly Load[]): Promise<void> {

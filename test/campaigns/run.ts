@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
 import { agentKills } from './agent-kills.ts';
-import { delivery } from './delivery.ts';
+import { anyFaults, delivery } from './delivery.ts';
 import { gracefulRestart } from './graceful-restart.ts';
 import { hostileFrames } from './hostile-frames.ts';
 import { idempotency } from './idempotency.ts';
-import { anyFaults, scheduled } from './scheduled.ts';
+import { anyFaults as anyFaultsOfSchedules, scheduled } from './scheduled.ts';
 import { slowReaders } from './slow-readers.ts';
 import { sockets } from './sockets.ts';
 import { streams } from './streams.ts';
@@ -18,7 +18,7 @@ import { streams } from './streams.ts';
  */
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
   'agent-kills': (t, seed) => agentKills(t, { seed, rounds: 50, runs: 3 }),
-  delivery: (t, seed) => delivery(t, { seed, faults: 40 }),
+  delivery: (t, seed) => delivery(t, { seed, faults: anyFaults(seed, 40) }),
   'graceful-restart': (t, seed) =>
     gracefulRestart(t, {
       seed,
@@ -30,7 +30,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
     }),
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
-  scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaults(seed, 24), messages: 200 }),
+  scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaultsOfSchedules(seed, 24), messages: 200 }),
   'slow-readers': (t, seed) => slowReaders(t, { seed, readers: 1_000, stalled: 50, floodMessages: 400 }),
   sockets: (t, seed) =>
     sockets(t, { seed, sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),

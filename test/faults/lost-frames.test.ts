@@ -107,7 +107,7 @@ for (const [name, row] of Object.entries(ROWS)) {
 t.test(
   'what one of many streams lost is repaired where it was lost, and raises no other alarm',
   async (t) => {
-    const before = await metric('parley_repaired_streams_total');
+    const before = await near.metric('parley_repaired_streams_total');
     const ids = await Promise.all(Array.from({ length: 12 }, newGroup));
     const readers = await Promise.all(ids.map((id) => near.listen(id, { token: near.demo.api_key })));
     const { lost } = link!.counts;
@@ -115,17 +115,17 @@ t.test(
     await Promise.all(ids.map((id) => far.send(id)));
     await until(() => readers.every((reader) => reader.created().length === 1), { what: 'all', timeoutMs });
     t.equal(link!.counts.lost, lost + 1);
-    const repaired = async () => (await metric('parley_repaired_streams_total')) - before;
+    const repaired = async () => (await near.metric('parley_repaired_streams_total')) - before;
     await until(async () => (await repaired()) > 0, { what: 'the repair to be counted', timeoutMs });
     t.equal(await repaired(), 1, 'one stream of many');
-    t.equal(await metric('parley_repairs_total{reason="silence"}'), 0);
+    t.equal(await near.metric('parley_repairs_total{reason="silence"}'), 0);
   },
 );
 
 t.test('subscriptions that come and go under load raise no alarm', async (t) => {
   link!.faults.holdMs = () => 0;
   const ids = await Promise.all(Array.from({ length: 4 }, newGroup));
-  const before = await metric('parley_engine_lost_frames_total');
+  const before = await near.metric('parley_engine_lost_frames_total');
   let isOver = false;
   const sending = Promise.all(
     ids.map(async (id) => {
@@ -141,7 +141,7 @@ t.test('subscriptions that come and go under load raise no alarm', async (t) => 
   // Whatever was wrong would show with the announcements that speak of it.
   const listener = await near.listen(ids[0]!);
   await until(() => listener.heartbeats > 20, { what: 'four seconds of heartbeats', timeoutMs });
-  t.equal(await metric('parley_engine_lost_frames_total'), before);
+  t.equal(await near.metric('parley_engine_lost_frames_total'), before);
   listener.socket.terminate();
 });
 
@@ -248,11 +248,4 @@ function kindOf({ message }: Pushed): number | undefined {
 
 function isWithin(expected: object, actual: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(expected).every(([name, value]) => actual[name] === value);
-}
-
-/** Of the node behind the link. */
-async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${near.baseUrl}/metrics`)).text();
-  const line = text.split('\n').find((line) => line.startsWith(`${name} `));
-  return Number(line?.split(' ').at(-1) ?? 0);
 }

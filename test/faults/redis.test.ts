@@ -2,10 +2,10 @@ import { Redis } from 'ioredis';
 import t from 'tap';
 import { redisName } from '../../src/engine/partitions.ts';
 import { delivery } from '../campaigns/delivery.ts';
-import { checkCluster, Load, onFreshGroup, startCluster } from '../support/cluster.ts';
+import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
-const shared = await startCluster(t);
+const shared = await startClusterBehindLinks(t, 7);
 
 t.test('FLUSHALL and a counter rewound by hand under load: no number twice, no error', async (t) => {
   const cluster = await onFreshGroup(shared);
@@ -100,7 +100,11 @@ for (const fault of ['stopped', 'hung'] as const) {
 }
 
 t.test('a short run of the delivery campaign', async (t) => {
-  const figures = await delivery(t, { seed: 7, faults: 4, cluster: await onFreshGroup(shared) });
+  const figures = await delivery(t, {
+    seed: 7,
+    faults: ['some frames lost', 'restarted', 'all frames lost', 'hung'],
+    cluster: await onFreshGroup(shared),
+  });
   t.same(figures.problems, [], JSON.stringify(figures));
   t.ok(figures.acknowledged > 100);
 });

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { deliveryProblems } from './check-delivery.ts';
+import type { FaultProxy } from './fault-proxy.ts';
+import { startLinks } from './link-faults.ts';
 import { type Listener, startNode, type TestNode } from './node.ts';
 import { createTestDatabase } from './postgres.ts';
 import { startRedis, type TestRedis } from './redis.ts';
@@ -10,6 +12,8 @@ import { until } from './until.ts';
 export interface Cluster {
   readonly nodes: readonly [TestNode, TestNode];
   readonly redis: TestRedis;
+  /** Of each node to Redis; empty: they have none of their own. */
+  readonly links: readonly FaultProxy[];
   readonly databaseUrl: string;
   readonly conversationId: string;
   /** Starts another node in place of one that was killed, with its data directory. */
@@ -17,32 +21,55 @@ export interface Cluster {
 }
 
 export async function startCluster(t: Teardown, env: NodeJS.ProcessEnv = {}): Promise<Cluster> {
-  const { url: databaseUrl } = await createTestDatabase(t);
+  return startOver(t, await startRedis(t), [], env);
+}
+
+/** Each node with a link of its own to Redis. */
+export async function startClusterBehindLinks(t: Teardown, seed: number): Promise<Cluster> {
   const redis = await startRedis(t);
-  const options = { databaseUrl, redisUrl: redis.url, env };
-  const nodes = await Promise.all([startNode(t, options), startNode(t, options)]);
+  return startOver(t, redis, await startLinks(t, { redis, seed, count: 2 }));
+}
+
+async function startOver(
+  t: Teardown,
+  redis: TestRedis,
+  links: readonly FaultProxy[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Cluster> {
+  const { url: databaseUrl } = await createTestDatabase(t);
+  const start = (index: 0 | 1, dataDir?: string) => {
+    const link = links[index];
+    const redisUrl = link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`;
+    return startNode(t, { databaseUrl, redisUrl, env, ...(dataDir !== undefined && { dataDir }) });
+  };
+  const nodes = await Promise.all([start(0), start(1)]);
   return {
     nodes,
     redis,
+    links,
     databaseUrl,
     conversationId: nodes[0].demo.conversations.group,
     async restart(index) {
-      nodes[index] = await startNode(t, { ...options, dataDir: nodes[index].dataDir });
+      nodes[index] = await start(index, nodes[index].dataDir);
     },
   };
 }
 
 /** The same nodes with a group of its own, of the same people: for tests that share a cluster. */
 export async function onFreshGroup(cluster: Cluster): Promise<Cluster> {
-  const [node] = cluster.nodes;
+  return { ...cluster, conversationId: await createGroup(cluster.nodes[0], 'Another group') };
+}
+
+/** Of the three people of the demo account; answers its id. */
+export async function createGroup(node: TestNode, title: string): Promise<string> {
   const { ada, grace, vera } = node.demo.users;
   const { status, body } = await node.call('POST', '/v1/messaging/conversations', {
     type: 'group',
-    title: 'Another group',
+    title,
     participants: [ada, grace, vera].map(({ id }) => ({ type: 'user', actor_id: id })),
   });
   if (status !== 201) throw new Error(`no group: ${JSON.stringify(body)}`);
-  return { ...cluster, conversationId: String(body.id) };
+  return String(body.id);
 }
 
 /** What became of one send. */

@@ -39,24 +39,85 @@ function isFrame({ channel }: Pushed): boolean {
   return /:(cnv|act)_/.test(channel);
 }
 
-/** Leaves out that part of the frames for so long; the others come as before. */
-async function loseFrames({ faults }: FaultProxy, rate: number, forMs: number): Promise<void> {
-  const { holdMs = IN_ORDER } = faults;
-  faults.holdMs = (pushed, random) =>
-    isFrame(pushed) && random.next() < rate ? Number.POSITIVE_INFINITY : holdMs(pushed, random);
-  await pause(forMs);
-  faults.holdMs = holdMs;
+/** Loss windows, and what they left out. */
+export class Losses {
+  /** Events by name; those of a deletion apart. */
+  readonly byEvent: Record<string, number> = {};
+  readonly #meanwhile: () => Promise<void>;
+
+  /** `meanwhile`: what has to happen within each window. */
+  constructor(meanwhile: () => Promise<void> = async () => {}) {
+    this.#meanwhile = meanwhile;
+  }
+
+  /** Leaves out that part of the frames on these links for at least so long; the others come as before. */
+  async during(
+    links: readonly FaultProxy[],
+    rate: number,
+    forMs: number,
+    meanwhile = this.#meanwhile,
+  ): Promise<void> {
+    const before = links.map(({ faults }) => faults.holdMs ?? IN_ORDER);
+    for (const [index, { faults }] of links.entries()) {
+      faults.holdMs = (pushed, random) => {
+        if (!isFrame(pushed) || random.next() >= rate) return before[index]!(pushed, random);
+        this.#count(pushed);
+        return Number.POSITIVE_INFINITY;
+      };
+    }
+    await Promise.all([pause(forMs), meanwhile()]).finally(() => {
+      for (const [index, { faults }] of links.entries()) faults.holdMs = before[index];
+    });
+  }
+
+  /** The kinds of which nothing was left out: the run proves nothing about them. */
+  problems(): string[] {
+    return LOST_KINDS.filter((kind) => this.byEvent[kind] === undefined).map(
+      (kind) => `no ${kind} was lost in ${JSON.stringify(this.byEvent)}`,
+    );
+  }
+
+  #count({ message }: Pushed): void {
+    // One message may carry several events.
+    for (const part of message.toString('latin1').split('"event":"').slice(1)) {
+      const event = part.slice(0, part.indexOf('"'));
+      const isDeletion = event === 'message.updated' && part.includes('"deleted_at":"');
+      const kind = isDeletion ? DELETION : event;
+      this.byEvent[kind] = (this.byEvent[kind] ?? 0) + 1;
+    }
+  }
 }
+
+const DELETION = 'message.updated of a deletion';
+const LOST_KINDS = [
+  'message.created',
+  'message.updated',
+  DELETION,
+  'notification.created',
+  'notification.updated',
+  'conversation.updated',
+];
 
 /** Not undefined: connections are looked into from the start. */
 const IN_ORDER: NonNullable<Faults['holdMs']> = () => 0;
+
+/** Single messages are lost on a link that stays up, by name; each is over when it resolves. */
+export function lossFaults(links: readonly FaultProxy[], random: Random, losses: Losses) {
+  return {
+    'some frames lost': () =>
+      losses.during([random.pick(links)], 0.05 + random.below(16) / 100, 1_000 + random.below(3_000)),
+    'all frames lost': () => losses.during([random.pick(links)], 1, 500 + random.below(1_000)),
+  };
+}
 
 /** What goes wrong on these links, by name; each is over when it resolves. */
 export function linkFaults(
   links: readonly FaultProxy[],
   random: Random,
+  losses = new Losses(),
 ): Readonly<Record<string, () => Promise<void> | void>> {
   return {
+    ...lossFaults(links, random, losses),
     'link cut': () => random.pick(links).cut(),
     'connection cut': () => random.pick(links).cutOne(),
     'both links cut': () => {
@@ -74,9 +135,6 @@ export function linkFaults(
       await pause(100 + random.below(2_900));
       link.resume();
     },
-    'some frames lost': () =>
-      loseFrames(random.pick(links), 0.05 + random.below(16) / 100, 1_000 + random.below(3_000)),
-    'all frames lost': () => loseFrames(random.pick(links), 1, 500 + random.below(1_000)),
     'link slow': async () => {
       const link = random.pick(links);
       link.faults.delayMs = 5 + random.below(295);

@@ -103,6 +103,13 @@ export class TestNode {
   listen(conversationId: string, options: ListenOptions = {}): Promise<Listener> {
     return Listener.open(this, conversationId, options);
   }
+
+  /** The value on the line of /metrics that begins with `name`, labels included; 0: there is none. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.baseUrl}/metrics`)).text();
+    const line = text.split('\n').find((line) => line.startsWith(`${name} `));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  }
 }
 
 export interface ListedMessage {
