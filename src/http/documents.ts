@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { PublicAnswer, PublicRoute } from './public-routes.ts';
 
 /** What does not change while the process lives: a page, a style sheet, the OpenAPI document. */
@@ -8,16 +10,25 @@ export interface Document {
 }
 
 /**
- * Serves a document: made when somebody first asks for it, kept from then on. Whoever has it already
- * (If-None-Match) is told so in a few bytes.
+ * Serves a document: made at the first request, compressed once in each encoding that is asked for, and kept. A
+ * client that has it already (If-None-Match) gets 304.
  */
 export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
   let kept: Kept | undefined;
-  return async ({ ifNoneMatch }): Promise<PublicAnswer> => {
-    kept ??= keep(await make());
+  return async ({ ifNoneMatch, acceptEncoding = '' }): Promise<PublicAnswer> => {
+    kept ??= new Kept(await make());
     const headers = { ...DOCUMENT_HEADERS, ETag: kept.tag };
     if (ifNoneMatch?.includes(kept.tag)) return { status: 304, body: null, headers };
-    return { status: 200, ...kept.document, headers };
+    const { contentType } = kept.document;
+    const encoding = encodingFor(acceptEncoding);
+    const body = encoding === undefined ? kept.document.body : await kept.encoded(encoding);
+    const isEncoded = encoding !== undefined && body !== kept.document.body;
+    return {
+      status: 200,
+      contentType,
+      body,
+      headers: isEncoded ? { ...headers, 'Content-Encoding': encoding } : headers,
+    };
   };
 }
 
@@ -27,14 +38,53 @@ export const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
     "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',
+  Vary: 'Accept-Encoding',
   'X-Content-Type-Options': 'nosniff',
 };
 
-interface Kept {
-  readonly document: Document;
-  readonly tag: string;
+/** By preference. */
+const ENCODINGS = {
+  br: (bytes: Buffer) => compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => compressGzip(bytes),
+} as const;
+type Encoding = keyof typeof ENCODINGS;
+
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+/** The best encoding that an Accept-Encoding header takes (RFC 9110, 12.5.3). */
+export function encodingFor(acceptEncoding: string): Encoding | undefined {
+  const accepted = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .map((entry) => entry.split(';').map((part) => part.trim()))
+    .filter(([, weight]) => weight === undefined || !REFUSED.test(weight))
+    .map(([name]) => name);
+  return (Object.keys(ENCODINGS) as Encoding[]).find((encoding) => accepted.includes(encoding));
 }
 
-function keep(document: Document): Kept {
-  return { document, tag: `"${hash('sha256', document.body, 'base64url').slice(0, 22)}"` };
+const REFUSED = /^q=0(?:\.0*)?$/;
+
+/** A document with everything that is made of it once. */
+class Kept {
+  readonly document: Document;
+  /** Weak: it stands for the document in every encoding. */
+  readonly tag: string;
+  readonly #encoded = new Map<Encoding, Promise<Buffer>>();
+
+  constructor(document: Document) {
+    this.document = document;
+    this.tag = `W/"${hash('sha256', document.body, 'base64url').slice(0, 22)}"`;
+  }
+
+  /** The document itself where compressing it gains nothing. */
+  encoded(encoding: Encoding): Promise<Buffer> {
+    let encoded = this.#encoded.get(encoding);
+    if (encoded === undefined) {
+      const { body } = this.document;
+      encoded = ENCODINGS[encoding](body).then((bytes) => (bytes.length < body.length ? bytes : body));
+      this.#encoded.set(encoding, encoded);
+    }
+    return encoded;
+  }
 }

@@ -109,6 +109,7 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
     origin: undefined,
     preflightFor: undefined,
     ifNoneMatch: undefined,
+    acceptEncoding: undefined,
     contentType: undefined,
     contentLength,
     closes: false,

@@ -26,6 +26,8 @@ export interface PublicRequest {
   readonly ifNoneMatch: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
+  /** Accept-Encoding, as sent. */
+  readonly acceptEncoding: string | undefined;
 }
 
 export interface PutRequest extends PublicRequest {

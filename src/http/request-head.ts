@@ -23,6 +23,8 @@ export interface RequestHead {
   readonly preflightFor: string | undefined;
   /** If-None-Match: the entity tags of what the caller has already. */
   readonly ifNoneMatch: string | undefined;
+  /** Accept-Encoding, as sent. */
+  readonly acceptEncoding: string | undefined;
   /** Content-Type, as sent: of JSON it is not looked at. */
   readonly contentType: string | undefined;
   /** Bytes of the body that are announced; 0 where there is none. */
@@ -80,6 +82,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
     origin: headers.origin,
     preflightFor: headers.preflightFor,
     ifNoneMatch: headers.ifNoneMatch,
+    acceptEncoding: headers.acceptEncoding,
     contentType: headers.contentType,
     contentLength,
     // The parser stops showing headers at one without a name, so a length may be there all the same.
@@ -135,6 +138,7 @@ class HeaderReader {
   origin: string | undefined;
   preflightFor: string | undefined;
   ifNoneMatch: string | undefined;
+  acceptEncoding: string | undefined;
   contentType: string | undefined;
   contentLength: string | undefined;
   closes = false;
@@ -151,6 +155,7 @@ class HeaderReader {
     this.origin = undefined;
     this.preflightFor = undefined;
     this.ifNoneMatch = undefined;
+    this.acceptEncoding = undefined;
     this.contentType = undefined;
     this.contentLength = undefined;
     this.closes = false;
@@ -187,6 +192,9 @@ class HeaderReader {
         break;
       case 'if-none-match':
         this.ifNoneMatch = value;
+        break;
+      case 'accept-encoding':
+        this.acceptEncoding = value;
         break;
       case 'content-type':
         this.contentType = this.#once(name, this.contentType, value);

@@ -232,6 +232,7 @@ const UNREADABLE: RequestHead = {
   origin: undefined,
   preflightFor: undefined,
   ifNoneMatch: undefined,
+  acceptEncoding: undefined,
   contentType: undefined,
   contentLength: 0,
   closes: true,

@@ -205,10 +205,42 @@ t.test('the linter of OpenAPI has nothing to say', async (t) => {
 t.test('a document is served as bytes that a browser may keep', async (t) => {
   t.equal(documentHeaders.get('content-type'), 'application/json');
   const tag = documentHeaders.get('etag')!;
-  t.match(tag, /^"[\w-]{22}"$/);
+  t.match(tag, /^W\/"[\w-]{22}"$/);
   const again = await get('/v1/openapi.json', { 'If-None-Match': `"other", ${tag}` });
   t.strictSame([again.status, again.text, again.headers.get('etag')], [304, '', tag]);
   t.equal((await get('/v1/openapi.json', { 'If-None-Match': '"other"' })).text, source);
+});
+
+t.test('a document is compressed for clients that take it', async (t) => {
+  const page = await get('/docs/states', { 'Accept-Encoding': 'identity' });
+  t.equal(page.headers.get('content-encoding'), null);
+  const encodings: readonly (readonly [accepted: string, sent: string | null])[] = [
+    ['gzip, deflate, br', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0, GZIP;q=0.5', 'gzip'],
+    ['deflate, *', null],
+  ];
+  for (const path of [
+    '/v1/openapi.json',
+    '/v1/asyncapi.json',
+    '/docs/states',
+    '/docs/assets/docs.css',
+    '/v1/client.js',
+    '/v1/client/index.js',
+  ]) {
+    const plainText = await get(path, { 'Accept-Encoding': 'identity' });
+    for (const [accepted, sent] of encodings) {
+      const { status, headers, text } = await get(path, { 'Accept-Encoding': accepted });
+      t.equal(status, 200);
+      t.equal(text, plainText.text, `${path}, ${accepted}`);
+      const isSmall = text.length < 200;
+      t.ok(isSmall || headers.get('content-encoding') === sent, `${path}, ${accepted}`);
+      t.equal(headers.get('vary'), 'Accept-Encoding');
+      t.equal(headers.get('etag'), plainText.headers.get('etag'));
+    }
+  }
+  const { headers } = await fetch(`${app.baseUrl}/v1/openapi.json`, { method: 'HEAD' });
+  t.ok(Number(headers.get('content-length')) < source.length / 5, 'a fifth of its size, at most');
 });
 
 t.test('pages', async (t) => {
