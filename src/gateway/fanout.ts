@@ -51,7 +51,8 @@ export class Fanout {
    */
   #sampleDelay({ updatedAtUs }: Frame): void {
     this.#created += 1;
-    if (this.#created % SAMPLED !== 0 || updatedAtUs === 0) return;
+    // prom-client throws on NaN, and a frame comes from another node.
+    if (this.#created % SAMPLED !== 0 || !(updatedAtUs > 0)) return;
     const seconds = Date.now() / 1_000 - updatedAtUs / 1_000_000;
     this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
   }

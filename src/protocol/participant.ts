@@ -91,12 +91,13 @@ const CustomerInput = Body({
 });
 describe(CustomerInput, {
   actor_id:
-    'Id of a customer that the account knows already. Required unless `name` is given, and exclusive with `name` and `email`.',
-  name: 'Name of a new customer. Required unless `actor_id` is given.',
-  email: 'Email address of a new customer. Only with `name`.',
+    'Id of a customer that the account knows already. Exclusive with `name` and `email`, one of which is required otherwise.',
+  name: 'Name of a new customer. Required unless `actor_id` or the `email` of a known customer is given; ignored for the latter.',
+  email:
+    'Email address. One that the account knows is that customer, letter case ignored; any other is a new customer.',
   role: '`viewer` only reads. Default `member`.',
 });
-demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }]);
+demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
 
 /** Body of Add Participant, and an item of a new conversation's `participants` (design.md section 8). */
 export type ParticipantInput =

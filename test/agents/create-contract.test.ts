@@ -148,15 +148,15 @@ t.test('it acts as an actor of its own, with the role', async (t) => {
   });
 });
 
-t.test('include[]: each alone, and tools only within config', async (t) => {
+t.test('include[]: each alone, and tools with the config that they are part of', async (t) => {
   const fields = { role_id: agentRole.id, config: { tools: [{ tool: 'read_doc' }] } };
   const cases: [include: string[], role: boolean, config: boolean, tools: boolean][] = [
     [[], false, false, false],
     [['config'], false, true, false],
-    [['tools'], false, false, false],
+    [['tools'], false, true, true],
     [['role'], true, false, false],
     [['config', 'tools'], false, true, true],
-    [['role', 'tools'], true, false, false],
+    [['role', 'tools'], true, true, true],
     [['role', 'config'], true, true, false],
   ];
   for (const [include, role, config, tools] of cases) {

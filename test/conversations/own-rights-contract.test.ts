@@ -75,8 +75,10 @@ t.test('other people’s messages and drafts need messaging:update', async (t) =
   await conversations.add(id, { type: 'user', actor_id: updater.id, role: 'admin' });
   const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
   const byAda = { token: ada.access_token };
-  const [sent, scheduled] = [await send(byAda, id), await send(byAda, id, { scheduled_at })];
+  const sent = await send(byAda, id);
   const { conversation } = await conversations.createCase();
+  // On a case the team sees what is scheduled.
+  const scheduled = await send(byAda, conversation.id, { scheduled_at });
   await conversations.add(conversation.id, { type: 'user', actor_id: person.id });
   await conversations.add(conversation.id, { type: 'user', actor_id: updater.id });
   const draft = { mode: 'draft', channel: 'message', client_message_id: undefined };
