@@ -80,7 +80,7 @@ t.test('other people’s messages and drafts need messaging:update', async (t) =
   // On a case the team sees what is scheduled.
   const scheduled = await send(byAda, conversation.id, { scheduled_at });
   await conversations.add(conversation.id, { type: 'user', actor_id: person.id });
-  await conversations.add(conversation.id, { type: 'user', actor_id: updater.id });
+  await conversations.add(conversation.id, { type: 'user', actor_id: updater.id, role: 'admin' });
   const draft = { mode: 'draft', channel: 'message', client_message_id: undefined };
   const [theirs, own] = [
     await send(byAda, conversation.id, draft),
