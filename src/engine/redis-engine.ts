@@ -219,16 +219,25 @@ export class RedisEngine implements Engine {
 
   async #close(): Promise<void> {
     await this.#announcing.close();
-    if (this.healthy) this.#announce({ isLast: true });
-    // What was published before is still sent; a Redis that hangs is waited for no longer than a command.
-    await this.#outbox?.sent.catch(() => {});
-    if (this.#commands.status === 'ready') await this.#commands.ping().catch(() => {});
+    // What was published before is still sent. Only frames that Redis has answered are announced, and after the last
+    // announcement no receiver looks for others.
+    await this.#sentAll();
+    if (this.healthy) {
+      this.#announce({ isLast: true });
+      await this.#sentAll();
+    }
     const linkClosed = this.#link.close();
     await Promise.all([end(this.#commands), end(this.#subscriber)]);
     await linkClosed;
     this.#missedListeners.clear();
     this.#arrivals.forget();
     this.#channels.clear();
+  }
+
+  /** Resolves when Redis has answered everything before; a Redis that hangs is waited for no longer than a command. */
+  async #sentAll(): Promise<void> {
+    await this.#outbox?.sent.catch(() => {});
+    if (this.#commands.status === 'ready') await this.#commands.ping().catch(() => {});
   }
 
   #watch(connection: Redis): void {

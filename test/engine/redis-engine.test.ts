@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
+import { type Announcement, decodeAnnouncement } from '../../src/engine/announcement.ts';
 import { type Engine, EngineUnavailableError } from '../../src/engine/engine.ts';
-import { Sealer } from '../../src/engine/envelope.ts';
+import { openEnvelope, Sealer } from '../../src/engine/envelope.ts';
 import { encodeFrame } from '../../src/engine/frame.ts';
 import { redisName } from '../../src/engine/partitions.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
@@ -298,6 +299,24 @@ t.test('a lost connection is an outage, however short', async (t) => {
     t.equal(recoveries.length, 1);
     unregister();
   }
+});
+
+t.test('the last announcement covers what was under way when the node closed', async (t) => {
+  const { a, b } = await connectNodes(t, sharedUrl);
+  const redis = await connectRaw(t, sharedUrl);
+  const announcements: Announcement[] = [];
+  redis.on('smessageBuffer', (_name: Buffer, message: Buffer) => {
+    const { publisherId, content } = openEnvelope(message);
+    if (publisherId === b.nodeId) announcements.push(decodeAnnouncement(content));
+  });
+  await redis.ssubscribe(key('nodes'));
+  const channel = newChannel();
+  await a.subscribe(channel, () => {});
+  const sent = b.publish(channel, makeFrame(1));
+  await Promise.all([sent, b.close()]);
+  await until(() => announcements.some(({ isLast }) => isLast), { what: 'the last announcement' });
+  const last = announcements.find(({ isLast }) => isLast);
+  t.match(last?.channels, [{ channel, last: 1 }]);
 });
 
 t.test('close works while Redis is away', async (t) => {
