@@ -59,11 +59,13 @@ t.test('a feed that fell too far behind is an event of its own, and nothing else
   client.on('stale', () => stales.push(bodies.length));
   client.subscribe(direct, { onMessage: ({ body }) => bodies.push(body) });
   await until(() => client.state === 'live', { what: 'live', timeoutMs: 60_000 });
-  network.cut();
+  // Rows alone: no event tells of them while the connection is there.
   await app.database.query(INSERT_NOTIFICATIONS, [demo.account_id, demo.users.ada.id]);
+  network.cut();
   await open(t, app.baseUrl).send(direct, 'meanwhile');
   await until(() => bodies.includes('meanwhile'), { what: 'the message', timeoutMs: 60_000 });
-  await until(() => client.state === 'live', { what: 'live again', timeoutMs: 60_000 });
+  await until(() => stales.length > 0, { what: 'the stale feed' });
+  await until(() => client.state === 'live', { what: 'live again' });
   t.equal(stales.length, 1);
 });
 
