@@ -444,7 +444,8 @@ export class Exchange {
     const connection = this.#connection;
     if (connection === undefined) return;
     const offset = connection.getWriteOffset();
-    this.#writeOn?.(offset);
+    // A timer called: unlike in the library's own calls, nothing is corked.
+    connection.cork(() => this.#writeOn?.(offset));
     if (this.#finished) return;
     if (connection.getWriteOffset() > offset) this.#watch(this.#host.limits.writeMs);
     else this.abort();
