@@ -4,7 +4,7 @@ import { findRole } from '../src/accounts/roles.ts';
 import { createUser } from '../src/accounts/users.ts';
 import { FEED_STATEMENTS } from '../src/notifications/feed.ts';
 import type { List } from '../src/protocol/lists.ts';
-import type { Notification } from '../src/protocol/notification.ts';
+import type { Notification } from '../src/protocol/resources/notification.ts';
 import type { Listening } from './controls/delivery-loop.ts';
 import type { NotificationsStart } from './controls/fastify-notifications.ts';
 import { closedLoop } from './lib/closed-loop.ts';

@@ -6,7 +6,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { nearestName } from './protocol/nearest-name.ts';
-import { SOCKET_LIMITS, type SocketLimits } from './protocol/socket-limits.ts';
+import { SOCKET_LIMITS, type SocketLimits } from './protocol/socket/socket-limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -35,7 +35,7 @@ const SLICES = ROWS.slice(3, 10).flat();
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js': /^src\/(http\/(server|uws)|gateway\/server)\.ts$/,
+  'uWebSockets.js': /^src\/(http\/(server|uws)|gateway\/socket\/server)\.ts$/,
   ioredis: /^src\/engine\/redis-[a-z]+\.ts$/,
   pg: /^src\/db\//,
 };
@@ -274,7 +274,7 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /as options/,
   ],
   'a slice that knows http': [
-    'src/messages/rules.ts',
+    'src/messages/send-rules.ts',
     "import { Answer } from '../http/route.ts';",
     /only its routes/,
   ],
@@ -284,7 +284,7 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /outside src/,
   ],
   'uWebSockets.js': [
-    'src/gateway/session.ts',
+    'src/gateway/socket/session.ts',
     "import type { WebSocket } from 'uWebSockets.js';",
     /only .* may/,
   ],
@@ -350,11 +350,11 @@ t.test('finds nothing in what is right', async (t) => {
     ['src/main.ts', "import { c } from './config.ts';\nconst { app } = await import('./app.ts');"],
     ['src/app.ts', "import { g } from './gateway/server.ts';\nimport { c } from './config.ts';"],
     ['src/config.ts', "import { L } from './protocol/limits.ts';\nexport const p = process.env.PORT;"],
-    ['src/gateway/server.ts', "import { App } from 'uWebSockets.js';\nimport { log } from '../log.ts';"],
+    ['src/gateway/socket/server.ts', "import { App } from 'uWebSockets.js';\nimport { log } from '../log.ts';"],
     ['src/engine/redis-engine.ts', "import { Redis } from 'ioredis';\nimport { m } from '../metrics.ts';"],
     ['src/db/database.ts', "import pg from 'pg';\nimport { newId } from '../protocol/ids.ts';"],
-    ['src/messages/routes.ts', "import { r } from '../http/route.ts';\nimport { s } from './rules.ts';"],
-    ['src/messages/rules.ts', '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);'],
+    ['src/messages/routes.ts', "import { r } from '../http/route.ts';\nimport { s } from './send-rules.ts';"],
+    ['src/messages/send-rules.ts', '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);'],
     ['src/console/page.ts', "import { connect } from '../client/connect.ts';"],
     ['src/client/connect.ts', "import { CODES } from '../protocol/codes.ts';"],
     ['src/protocol/codes.ts', 'export const CODES = {} as const;'],

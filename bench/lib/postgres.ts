@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
 import { measureOutbox } from '../../src/db/outbox.ts';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
 import type { Disposer } from '../../src/lifecycle.ts';
 import { createLog } from '../../src/log.ts';
 

@@ -1,4 +1,4 @@
-import { type Actor, presentActor } from '../protocol/actor.ts';
+import { type Actor, presentActor } from '../protocol/resources/actor.ts';
 
 /**
  * Who makes a request, as read from its credential: immutable, cached and shared between requests

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import type { Account } from '../protocol/account.ts';
+import type { Account } from '../protocol/resources/account.ts';
 
 export function presentAccount(row: Selectable<Schema['accounts']>): Account {
   const { id, name, plan, subscription, created_at, updated_at } = row;

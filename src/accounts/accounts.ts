@@ -1,11 +1,11 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Plan, Subscription } from '../protocol/account.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
-import type { RoleType } from '../protocol/role.ts';
+import type { Plan, Subscription } from '../protocol/resources/account.ts';
+import type { RoleType } from '../protocol/resources/role.ts';
 import { createGroup, type GroupRow } from './groups.ts';
 import { tellRightsChanged } from './rights-changed.ts';
 import { createRole, type RoleRow } from './roles.ts';

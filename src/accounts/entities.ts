@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Entity } from '../protocol/actor.ts';
 import { newId } from '../protocol/ids.ts';
+import type { Entity } from '../protocol/resources/actor.ts';
 import { defineAccountList } from './account-list.ts';
 import { namedActors } from './named-actors.ts';
 

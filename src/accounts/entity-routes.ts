@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
-import { Entity } from '../protocol/actor.ts';
-import { CreateEntityBody } from '../protocol/entity.ts';
 import { ListOf } from '../protocol/lists.ts';
+import { Entity } from '../protocol/resources/actor.ts';
+import { CreateEntityBody } from '../protocol/resources/entity.ts';
 import { keyOf } from './account-list.ts';
 import { createEntity, ENTITIES, presentEntity } from './entities.ts';
 

@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import { ApiError } from '../protocol/errors.ts';
-import type { RoleType } from '../protocol/role.ts';
+import type { RoleType } from '../protocol/resources/role.ts';
 
 /** What a role gives to whoever has it: of an `admin` one everything, whatever it lists. */
 export interface Grant {

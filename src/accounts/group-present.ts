@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import type { Actor, MessagingGroup } from '../protocol/actor.ts';
+import type { Actor, MessagingGroup } from '../protocol/resources/actor.ts';
 
 /** Specification, messaging_group. `members` is null where they were not asked for. */
 export function presentGroup(

@@ -1,9 +1,14 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import { type Queries, within } from '../db/statement.ts';
-import { type Actor, type ActorFields, type MessagingGroup, presentActor } from '../protocol/actor.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
+import {
+  type Actor,
+  type ActorFields,
+  type MessagingGroup,
+  presentActor,
+} from '../protocol/resources/actor.ts';
 import { defineAccountList } from './account-list.ts';
 import { createActor } from './actors.ts';
 import { presentGroup } from './group-present.ts';

@@ -1,5 +1,5 @@
-import type { ApiKey } from '../protocol/api-key.ts';
-import type { Role } from '../protocol/role.ts';
+import type { ApiKey } from '../protocol/resources/api-key.ts';
+import type { Role } from '../protocol/resources/role.ts';
 import type { ApiKeyProfile } from './keys.ts';
 
 /** `role` is null where it was not asked for. */

@@ -1,6 +1,6 @@
 import type { Queries } from '../db/statement.ts';
-import type { ActorType } from '../protocol/actor.ts';
 import { ID_PREFIXES } from '../protocol/ids.ts';
+import type { ActorType } from '../protocol/resources/actor.ts';
 
 /** An actor that a request names, with what decides whether it fits there. */
 export interface NamedActor {

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../protocol/permissions.ts';
-import type { Role } from '../protocol/role.ts';
+import type { Role } from '../protocol/resources/role.ts';
 
 /** Specification, role. An admin role shows every permission there is: it holds them whatever stands in its row. */
 export function presentRole(

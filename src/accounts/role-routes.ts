@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
-import { CreateRoleBody, ROLE_INCLUDES, Role } from '../protocol/role.ts';
+import { CreateRoleBody, ROLE_INCLUDES, Role } from '../protocol/resources/role.ts';
 import { Body, Include } from '../protocol/schema.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';

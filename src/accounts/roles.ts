@@ -4,7 +4,7 @@ import type { Queries } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
-import type { Role, RoleType } from '../protocol/role.ts';
+import type { Role, RoleType } from '../protocol/resources/role.ts';
 import { defineAccountList } from './account-list.ts';
 import { presentRole } from './role-present.ts';
 

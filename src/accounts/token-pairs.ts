@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { type Queries, within } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/token.ts';
+import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/resources/token.ts';
 import { tellRightsChanged } from './rights-changed.ts';
 
 /**

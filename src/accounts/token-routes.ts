@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { within } from '../db/statement.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { notFound } from '../protocol/errors.ts';
-import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/token.ts';
+import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/resources/token.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';

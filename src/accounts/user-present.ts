@@ -1,5 +1,5 @@
-import type { Role } from '../protocol/role.ts';
-import type { User } from '../protocol/user.ts';
+import type { Role } from '../protocol/resources/role.ts';
+import type { User } from '../protocol/resources/user.ts';
 import type { UserProfile } from './users.ts';
 
 /** `role` is null where it was not asked for. */

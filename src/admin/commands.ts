@@ -5,7 +5,7 @@ import type { AccountList } from '../accounts/account-list.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Plan, Subscription } from '../protocol/account.ts';
+import type { Plan, Subscription } from '../protocol/resources/account.ts';
 import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
 export interface AdminContext {
@@ -30,7 +30,7 @@ const LIMIT: Option = {
     test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_ROWS,
   },
 };
-// As in protocol/account.ts, which takes a tenth of a second to load; the types see to it that they are the same.
+// As in protocol/resources/account.ts, which takes a tenth of a second to load; the types see to it that they are the same.
 const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
 const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
   'active',

@@ -35,10 +35,10 @@ async function connect(config: Config, log: Logger, disposer: Disposer): Promise
 }
 
 async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
-  const { findRunningPostgres } = await import('../db/running-postgres.ts');
+  const { findRunningPostgres } = await import('../db/postgres/running-postgres.ts');
   const running = await findRunningPostgres(dataDir);
   if (running !== undefined) return running;
-  const { startEmbeddedPostgres } = await import('../db/embedded-postgres.ts');
+  const { startEmbeddedPostgres } = await import('../db/postgres/embedded-postgres.ts');
   const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
   return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
 }

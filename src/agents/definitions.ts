@@ -4,8 +4,8 @@ import { requireGrant } from '../accounts/grants.ts';
 import { findRoleById } from '../accounts/roles.ts';
 import { removeEverywhere } from '../conversations/participants.ts';
 import type { Schema } from '../db/schema.ts';
-import type { CreateAgentBody, UpdateAgentBody } from '../protocol/agent-definition.ts';
 import { ApiError } from '../protocol/errors.ts';
+import type { CreateAgentBody, UpdateAgentBody } from '../protocol/resources/agent-definition.ts';
 import { cancelRuns } from './runs/cancel-all.ts';
 import {
   type AgentChanges,
@@ -18,9 +18,9 @@ import {
   requireRoom,
   updateAgent,
 } from './store.ts';
-import type { ToolCatalogue } from './tool-catalogue.ts';
-import { checkEndpointTools, readTools } from './tool-rules.ts';
-import { readTrigger } from './trigger-rules.ts';
+import type { ToolCatalogue } from './tools/catalogue.ts';
+import { checkEndpointTools, readTools } from './tools/rules.ts';
+import { readTrigger } from './triggers/rules.ts';
 
 /**
  * What a body of Create Agent asks for, by the rules that need no database (specification, endpoint 4).

@@ -1,9 +1,13 @@
 import { readRoles } from '../accounts/roles.ts';
 import type { Queries } from '../db/statement.ts';
-import type { AgentDefinition, AgentDefinitionConfig, AgentInclude } from '../protocol/agent-definition.ts';
+import type {
+  AgentDefinition,
+  AgentDefinitionConfig,
+  AgentInclude,
+} from '../protocol/resources/agent-definition.ts';
 import { presentAgent, presentConfig, presentTool, presentTrigger } from './present.ts';
 import type { AgentRow } from './store.ts';
-import type { ToolCatalogue } from './tool-catalogue.ts';
+import type { ToolCatalogue } from './tools/catalogue.ts';
 
 /**
  * Each row's resource with what was asked for: one query for the roles, none where they were not. `tools`

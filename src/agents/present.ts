@@ -4,9 +4,9 @@ import type {
   AgentDefinitionConfig,
   AgentDefinitionTool,
   TriggerConfig,
-} from '../protocol/agent-definition.ts';
-import type { AvailableTool } from '../protocol/available-tool.ts';
-import type { Role } from '../protocol/role.ts';
+} from '../protocol/resources/agent-definition.ts';
+import type { AvailableTool } from '../protocol/resources/available-tool.ts';
+import type { Role } from '../protocol/resources/role.ts';
 import type { AgentRow } from './store.ts';
 
 /** A definition (specification, agent_definition) with what was asked for of it. */

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts';
 import { type Queries, within } from '../db/statement.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { ListOf } from '../protocol/lists.ts';
 import {
   AGENT_INCLUDES,
   AGENT_LIMITS,
@@ -12,14 +13,13 @@ import {
   CreateAgentBody,
   TRIGGER_TYPES,
   UpdateAgentBody,
-} from '../protocol/agent-definition.ts';
-import { ListOf } from '../protocol/lists.ts';
+} from '../protocol/resources/agent-definition.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
 import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
 import { expandAgents } from './expand.ts';
 import { readAgents } from './list.ts';
 import { type AgentRow, findAgent } from './store.ts';
-import type { ToolCatalogue } from './tool-catalogue.ts';
+import type { ToolCatalogue } from './tools/catalogue.ts';
 
 export interface AgentRoutesOptions {
   readonly database: Database;

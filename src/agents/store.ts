@@ -2,13 +2,13 @@ import { type Kysely, type Selectable, sql, type Transaction, type Updateable } 
 import { createActor } from '../accounts/actors.ts';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
-import { MOST_AGENTS, type Tier, type TriggerType } from '../protocol/agent-definition.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
-import type { ToolSetting } from './tool-rules.ts';
-import type { StoredTrigger } from './trigger-rules.ts';
+import { MOST_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
+import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
 import { eventAgentsOf } from './triggers/event-agents.ts';
+import type { StoredTrigger } from './triggers/rules.ts';
 
 /** An agent as it stands in Postgres. */
 export type AgentRow = Selectable<Schema['agent_definitions']>;

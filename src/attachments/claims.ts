@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import type { Queries } from '../db/statement.ts';
-import type { SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
+import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { ObjectStore } from './storage.ts';
 import { readUploads, type Upload } from './uploads.ts';
 

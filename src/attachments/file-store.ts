@@ -4,7 +4,7 @@ import { type FileHandle, link, mkdir, open, readdir, rm, stat } from 'node:fs/p
 import { join } from 'node:path';
 import { syncDirectory } from '../db/sync-directory.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/upload.ts';
+import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/resources/upload.ts';
 import { downloadName, downloadType } from './download-name.ts';
 import type { FileUrls } from './file-urls.ts';
 import { downloadWindow, firstBytes, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { newId } from '../protocol/ids.ts';
-import { UploadRequest, UploadUrl } from '../protocol/upload.ts';
+import { UploadRequest, UploadUrl } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 

@@ -1,4 +1,4 @@
-import { FILE_URL_S } from '../protocol/upload.ts';
+import { FILE_URL_S } from '../protocol/resources/upload.ts';
 
 /**
  * Where the bytes of attachments lie. Implementations: FileStore, S3Store; one contract suite runs on both.

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { addJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
-import { ATTACHABLE_HOURS } from '../protocol/upload.ts';
+import { ATTACHABLE_HOURS } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
 
 export interface NewUpload {

@@ -1,5 +1,5 @@
-import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/close-codes.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
+import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/socket/close-codes.ts';
 
 /** How a connection ended. */
 export interface ConnectionEnd {

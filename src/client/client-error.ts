@@ -1,5 +1,5 @@
-import { CLOSE_CODES, type CloseReason } from '../protocol/close-codes.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
+import { CLOSE_CODES, type CloseReason } from '../protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from './after-close.ts';
 
 /** Every `reason` of the client's `error` event, and what it means. */

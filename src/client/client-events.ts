@@ -1,5 +1,5 @@
-import type { EventOf } from '../protocol/event-data.ts';
-import type { EVENTS } from '../protocol/events.ts';
+import type { EventOf } from '../protocol/socket/event-data.ts';
+import type { EVENTS } from '../protocol/socket/events.ts';
 import type { ConnectionEnd } from './after-close.ts';
 import type { ClientError } from './client-error.ts';
 

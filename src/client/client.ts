@@ -1,8 +1,8 @@
-import type { ChatMessage, SendMessageBody } from '../protocol/chat-message.ts';
-import type { CommandFields, CommandResult } from '../protocol/commands.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
-import { EVENTS, type EventFrame } from '../protocol/events.ts';
-import type { ServerFrame } from '../protocol/server-frames.ts';
+import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
+import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
+import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import type { CallOptions } from './call-scope.ts';
 import { ClientClosed } from './client-closed.ts';
 import { type ClientError, clientError } from './client-error.ts';

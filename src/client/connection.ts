@@ -1,7 +1,7 @@
 import type { ErrorObject } from '../protocol/errors.ts';
-import type { EventFrame } from '../protocol/events.ts';
-import type { ReplyFrame, ServerFrame } from '../protocol/server-frames.ts';
-import { SOCKET_LIMITS } from '../protocol/socket-limits.ts';
+import type { EventFrame } from '../protocol/socket/events.ts';
+import type { ReplyFrame, ServerFrame } from '../protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '../protocol/socket/socket-limits.ts';
 import type { ConnectionEnd } from './after-close.ts';
 import type { Timing } from './timing.ts';
 

@@ -1,13 +1,13 @@
-import type { ChatMessage } from '../protocol/chat-message.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
+import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type {
   EventOf,
   MessageDelta,
   MessageReset,
   MessageSnapshot,
   StreamSeal,
-} from '../protocol/event-data.ts';
-import type { EventFrame } from '../protocol/events.ts';
+} from '../protocol/socket/event-data.ts';
+import type { EventFrame } from '../protocol/socket/events.ts';
 import { Seen } from './seen.ts';
 import { isSealed, StreamText } from './stream-text.ts';
 

@@ -1,4 +1,4 @@
-import type { EventFrame } from '../protocol/events.ts';
+import type { EventFrame } from '../protocol/socket/events.ts';
 import { ConversationFeed, type ConversationHandlers, type FeedHost } from './conversation-feed.ts';
 import { isolate } from './listeners.ts';
 import type { Page } from './rest.ts';

@@ -1,6 +1,6 @@
-import type { DeclaredStatus } from '../protocol/activity.ts';
-import type { CommandFields, CommandResult, Op } from '../protocol/commands.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
+import type { DeclaredStatus } from '../protocol/socket/activity.ts';
+import type { CommandFields, CommandResult, Op } from '../protocol/socket/commands.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import type { Answer, Connection } from './connection.ts';
 import type { Timing } from './timing.ts';

@@ -1,6 +1,6 @@
-import type { ChatMessage, SendMessageBody } from '../protocol/chat-message.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
 import type { List } from '../protocol/lists.ts';
+import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { Backoff } from './backoff.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';

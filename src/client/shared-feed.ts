@@ -1,5 +1,5 @@
 import type { ErrorObject } from '../protocol/errors.ts';
-import type { EventFrame } from '../protocol/events.ts';
+import type { EventFrame } from '../protocol/socket/events.ts';
 import type { Message } from './conversation-feed.ts';
 import type { Follower } from './follower.ts';
 import { type Page, RestRefused } from './rest.ts';

@@ -1,4 +1,9 @@
-import type { MessageDelta, MessageReset, MessageSnapshot, StreamSeal } from '../protocol/event-data.ts';
+import type {
+  MessageDelta,
+  MessageReset,
+  MessageSnapshot,
+  StreamSeal,
+} from '../protocol/socket/event-data.ts';
 import { sha256 } from './sha256.ts';
 
 type Delta = Omit<MessageDelta, 'message_id'>;

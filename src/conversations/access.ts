@@ -1,6 +1,6 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
-import type { Participant } from '../protocol/participant.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
 import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
 /** Who reads a conversation (design.md section 7, "who reads and sends"). */

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Queries, Statement } from '../db/statement.ts';
-import { type ActorFields, presentActor } from '../protocol/actor.ts';
-import type { AuditAction, AuditEvent } from '../protocol/audit-event.ts';
 import { newId } from '../protocol/ids.ts';
+import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
+import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.ts';
 
 export interface Audited {
   readonly accountId: string;

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { insertOutbox } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
-import type { EventName } from '../protocol/events.ts';
+import type { EventName } from '../protocol/socket/events.ts';
 
 /** Topic of the outbox; its payload is `{ changes: Change[] }`. */
 export const CHANGED = 'changed';

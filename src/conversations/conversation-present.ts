@@ -1,8 +1,8 @@
-import type { Actor, Entity, MessagingGroup } from '../protocol/actor.ts';
-import type { ChatMessage } from '../protocol/chat-message.ts';
-import type { Conversation } from '../protocol/conversation.ts';
-import type { Participant } from '../protocol/participant.ts';
-import type { ConversationRow } from './create.ts';
+import type { Actor, Entity, MessagingGroup } from '../protocol/resources/actor.ts';
+import type { ChatMessage } from '../protocol/resources/chat-message.ts';
+import type { Conversation } from '../protocol/resources/conversation.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
+import type { ConversationRow } from './insert-conversation.ts';
 
 /** What of a conversation is each reader's own. */
 export interface OwnView {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { insertOutbox } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
-import type { ConversationRow } from './create.ts';
+import type { ConversationRow } from './insert-conversation.ts';
 
 /** Topic of the outbox; its payload is a Created. */
 export const CREATED = 'conversations.created';

@@ -5,8 +5,8 @@ import type { Schema } from '../db/schema.ts';
 import { notFound } from '../protocol/errors.ts';
 import { requireWriter } from './access.ts';
 import { audit } from './audit.ts';
+import { lockConversation } from './locked-conversation.ts';
 import { findMember } from './participants.ts';
-import { lockConversation } from './standing.ts';
 
 /**
  * Whom a customer's token is for (design.md section 8, customer-token), and that it was asked for is kept. Throws

@@ -3,9 +3,9 @@ import type { Rights } from '../access/rights.ts';
 import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
-import { type Actor, type ActorFields, presentActor } from '../protocol/actor.ts';
-import type { Audience, ConversationType } from '../protocol/conversation.ts';
-import type { Participant } from '../protocol/participant.ts';
+import { type Actor, type ActorFields, presentActor } from '../protocol/resources/actor.ts';
+import type { Audience, ConversationType } from '../protocol/resources/conversation.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
 
 /** What every send, subscription and notification asks of a conversation; read once, cached until it changes. */
 export interface ConversationFacts {

@@ -1,12 +1,12 @@
 import { readEntities, refKey } from '../accounts/entities.ts';
 import { readGroups } from '../accounts/groups.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Actor, Entity } from '../protocol/actor.ts';
-import type { ChatMessage } from '../protocol/chat-message.ts';
-import type { Conversation, ConversationInclude } from '../protocol/conversation.ts';
-import type { Participant } from '../protocol/participant.ts';
+import type { Actor, Entity } from '../protocol/resources/actor.ts';
+import type { ChatMessage } from '../protocol/resources/chat-message.ts';
+import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
 import { conversationForCustomer, type OwnView, presentConversation } from './conversation-present.ts';
-import type { ConversationRow } from './create.ts';
+import type { ConversationRow } from './insert-conversation.ts';
 import { presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns, readActors } from './message-rows.ts';
 import { presentParticipant, presentParticipants, type ShownParticipant } from './participant-present.ts';

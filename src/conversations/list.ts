@@ -3,8 +3,8 @@ import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { readNamedActors } from '../accounts/named-actors.ts';
 import type { Queries, Statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
-import type { ConversationRow } from './create.ts';
 import { conversationColumns } from './expand.ts';
+import type { ConversationRow } from './insert-conversation.ts';
 
 /** What the list can be narrowed to (design.md section 8); without `status`: all but what the caller has hidden. */
 export interface ConversationFilters {

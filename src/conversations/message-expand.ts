@@ -1,8 +1,8 @@
 import { readEntities, refKey } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Actor } from '../protocol/actor.ts';
-import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
+import type { ChatMessage, MessageInclude } from '../protocol/resources/chat-message.ts';
 import { type MessageExpansions, presentMessage } from './message-present.ts';
 import { type MessageRow, readActors, readAttachments } from './message-rows.ts';
 import { readRuns } from './run-present.ts';

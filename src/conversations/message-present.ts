@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../engine/publish.ts';
-import type { Actor, Entity } from '../protocol/actor.ts';
-import type { AgentRun } from '../protocol/agent-run.ts';
-import type { Attachment } from '../protocol/attachment.ts';
-import type { ChatMessage } from '../protocol/chat-message.ts';
-import type { Audience, Conversation } from '../protocol/conversation.ts';
+import type { Actor, Entity } from '../protocol/resources/actor.ts';
+import type { AgentRun } from '../protocol/resources/agent-run.ts';
+import type { Attachment } from '../protocol/resources/attachment.ts';
+import type { ChatMessage } from '../protocol/resources/chat-message.ts';
+import type { Audience, Conversation } from '../protocol/resources/conversation.ts';
 import type { MessageRow, MessageWithParts } from './message-rows.ts';
 
 /** The sub-objects that a caller asked for; what is absent is shown as null. */

@@ -1,17 +1,17 @@
 import { type EntityRow, presentEntity } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Actor, ActorFields } from '../protocol/actor.ts';
-import { presentActor } from '../protocol/actor.ts';
-import type { Attachment, AttachmentKind } from '../protocol/attachment.ts';
+import type { Actor, ActorFields } from '../protocol/resources/actor.ts';
+import { presentActor } from '../protocol/resources/actor.ts';
+import type { Attachment, AttachmentKind } from '../protocol/resources/attachment.ts';
 import type {
   Channel,
   ChatMessage,
   MessageKind,
   MessageStatus,
   Visibility,
-} from '../protocol/chat-message.ts';
-import type { MessageOutcome } from '../protocol/message-outcome.ts';
+} from '../protocol/resources/chat-message.ts';
+import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 
 /** A message as it stands in Postgres; voids have status 'void' and are shown to nobody. */
 export interface MessageRow {

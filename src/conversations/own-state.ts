@@ -6,16 +6,16 @@ import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
-import type { Read } from '../protocol/activity.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { MEMBERSHIP_MOVES } from '../protocol/membership.ts';
-import { after } from '../protocol/transitions.ts';
+import type { Read } from '../protocol/socket/activity.ts';
+import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
+import { after } from '../protocol/states/transitions.ts';
 import { tellChanged } from './changed.ts';
-import type { ConversationRow } from './create.ts';
 import type { ConversationDirectory } from './directory.ts';
+import type { ConversationRow } from './insert-conversation.ts';
+import { lockOwnParticipant } from './locked-conversation.ts';
 import type { MessageRow } from './message-rows.ts';
 import { writeParticipant } from './participants.ts';
-import { lockOwnParticipant } from './standing.ts';
 
 /**
  * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows

@@ -1,7 +1,7 @@
 import type { Queries } from '../db/statement.ts';
-import type { Actor } from '../protocol/actor.ts';
-import type { Participant } from '../protocol/participant.ts';
-import type { ParticipantRow } from './create.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
+import type { ParticipantRow } from './insert-conversation.ts';
 import { readActors } from './message-rows.ts';
 
 /** What of a participant's row is shown. */

@@ -4,16 +4,16 @@ import type { Principal } from '../access/principal.ts';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
-import { MEMBERSHIP_MOVES } from '../protocol/membership.ts';
-import type { ParticipantInput, UpdateParticipantBody } from '../protocol/participant.ts';
-import { after } from '../protocol/transitions.ts';
+import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
+import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
+import { after } from '../protocol/states/transitions.ts';
 import { requireManager, requireOwner } from './access.ts';
 import { tellAdded } from './added.ts';
 import { audit } from './audit.ts';
 import { type Change, tellChanged } from './changed.ts';
-import { addParticipant, type ConversationRow, type ParticipantRow } from './create.ts';
+import { addParticipant, type ConversationRow, type ParticipantRow } from './insert-conversation.ts';
+import { lockConversation } from './locked-conversation.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
-import { lockConversation } from './standing.ts';
 import { writeSystemEvent } from './system-event.ts';
 
 /**

@@ -3,10 +3,10 @@ import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
-import type { Audience } from '../protocol/conversation.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
-import type { ParticipantInput } from '../protocol/participant.ts';
-import type { NewParticipant } from './create.ts';
+import type { Audience } from '../protocol/resources/conversation.ts';
+import type { ParticipantInput } from '../protocol/resources/participant.ts';
+import type { NewParticipant } from './insert-conversation.ts';
 
 /** A participant to be, whose actor is known to fit. */
 export interface RosterEntry extends NewParticipant {

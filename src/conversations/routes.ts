@@ -11,7 +11,8 @@ import {
   toList,
 } from '../http/pagination.ts';
 import { Answer, defineRoute, inTransaction, type Route } from '../http/route.ts';
-import { AuditEvent } from '../protocol/audit-event.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { AuditEvent } from '../protocol/resources/audit-event.ts';
 import {
   AUDIENCES,
   CONVERSATION_INCLUDES,
@@ -24,17 +25,16 @@ import {
   SetLegalHoldBody,
   UpdateConversationBody,
   WORKFLOW_STATUSES,
-} from '../protocol/conversation.ts';
-import { ListOf } from '../protocol/lists.ts';
+} from '../protocol/resources/conversation.ts';
 import { Body, Include, OneOf } from '../protocol/schema.ts';
 import { readableConversation } from './access.ts';
 import { presentAuditEvent, readAudit } from './audit.ts';
-import type { ConversationRow } from './create.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { conversationRows, expandConversations } from './expand.ts';
+import type { ConversationRow } from './insert-conversation.ts';
 import { AssigneeFilter, readAssigneeFilter, readConversations } from './list.ts';
-import { startConversation } from './start.ts';
-import { setLegalHold, updateConversation } from './update.ts';
+import { startConversation } from './start-conversation.ts';
+import { setLegalHold, updateConversation } from './update-conversation.ts';
 
 export interface ConversationRoutesOptions {
   readonly database: Database;

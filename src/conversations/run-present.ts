@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
-import type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/agent-run.ts';
+import type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/resources/agent-run.ts';
 
 /** What the resource shows of a run as it stands in Postgres. */
 export type ShownRun = Pick<Selectable<Schema['agent_runs']>, (typeof RUN_COLUMNS)[number]>;

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { tellRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
 import { tellChanged } from './changed.ts';
-import { addParticipant, type ConversationRow, createUnlessThere } from './create.ts';
+import { addParticipant, type ConversationRow, createUnlessThere } from './insert-conversation.ts';
 
 /**
  * The account's one `system` conversation, for its automated alerts (design.md section 7, system events), made at

@@ -1,11 +1,11 @@
 import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import type { WorkflowStatus } from '../protocol/conversation.ts';
-import { after } from '../protocol/transitions.ts';
-import { type LaneMove, MOVES_BY_HAND, WORKFLOW } from '../protocol/workflow.ts';
+import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
+import { after } from '../protocol/states/transitions.ts';
+import { type LaneMove, MOVES_BY_HAND, WORKFLOW } from '../protocol/states/workflow.ts';
 import { audit } from './audit.ts';
 import { tellChanged } from './changed.ts';
-import type { ConversationRow } from './create.ts';
+import type { ConversationRow } from './insert-conversation.ts';
 import { writeSystemEvent } from './system-event.ts';
 
 /**

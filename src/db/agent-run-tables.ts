@@ -1,8 +1,8 @@
 import type { ColumnType, Generated } from 'kysely';
-import type { OccurrenceOutcome, SkipReason } from '../protocol/agent-occurrence.ts';
-import type { Failover, RunTrigger, StepStatus } from '../protocol/agent-run.ts';
-import type { ActionStatus, RunStatus } from '../protocol/agent-run-states.ts';
-import type { TOOL_CATEGORIES } from '../protocol/available-tool.ts';
+import type { OccurrenceOutcome, SkipReason } from '../protocol/resources/agent-occurrence.ts';
+import type { Failover, RunTrigger, StepStatus } from '../protocol/resources/agent-run.ts';
+import type { TOOL_CATEGORIES } from '../protocol/resources/available-tool.ts';
+import type { ActionStatus, RunStatus } from '../protocol/states/agent-run-states.ts';
 import type { Streamed, Time, Times } from './columns.ts';
 
 export interface AgentRunsTable extends Times, Streamed {

@@ -1,18 +1,18 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
-import type { ActorType } from '../protocol/actor.ts';
+import type { ActorType } from '../protocol/resources/actor.ts';
 import type {
   AgentStatus,
   DefinitionType,
   ReviewRequirement,
   Tier,
   TriggerType,
-} from '../protocol/agent-definition.ts';
-import type { AttachmentKind } from '../protocol/attachment.ts';
-import type { BuiltInTool } from '../protocol/available-tool.ts';
-import type { Channel, MessageKind, MessageStatus, Visibility } from '../protocol/chat-message.ts';
-import type { Audience, Conversation, ConversationType } from '../protocol/conversation.ts';
-import type { Notification } from '../protocol/notification.ts';
-import type { Participant } from '../protocol/participant.ts';
+} from '../protocol/resources/agent-definition.ts';
+import type { AttachmentKind } from '../protocol/resources/attachment.ts';
+import type { BuiltInTool } from '../protocol/resources/available-tool.ts';
+import type { Channel, MessageKind, MessageStatus, Visibility } from '../protocol/resources/chat-message.ts';
+import type { Audience, Conversation, ConversationType } from '../protocol/resources/conversation.ts';
+import type { Notification } from '../protocol/resources/notification.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
 import type {
   AgentOccurrencesTable,
   AgentRunActionsTable,

@@ -41,7 +41,7 @@ export const FRAME_KINDS = {
   ephemeral: 5,
   /** A right named by `stream` changed: what is cached of it is read again. No bytes. */
   invalidate: 6,
-  /** What the node named by `resource` says of its sockets in a conversation (gateway/presence.ts); for nodes alone. */
+  /** What the node named by `resource` says of its sockets in a conversation (gateway/presence/presence.ts); for nodes alone. */
   presence: 7,
   /** Whoever writes the message named by `resource` is asked how far it is; for nodes alone. No bytes. */
   ask: 8,

@@ -1,5 +1,5 @@
-import { EVENT_DATA } from '../protocol/event-data.ts';
-import { EVENTS, type EventFrame, type EventName } from '../protocol/events.ts';
+import { EVENT_DATA } from '../protocol/socket/event-data.ts';
+import { EVENTS, type EventFrame, type EventName } from '../protocol/socket/events.ts';
 import { SOCKETS_SINCE } from '../protocol/versions.ts';
 import type { Engine } from './engine.ts';
 import { FRAME_KINDS, type Frame } from './frame.ts';

@@ -1,9 +1,9 @@
 import type { PublicRoutes } from '../http/public-routes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { RealtimeTicket } from '../protocol/realtime-ticket.ts';
+import { RealtimeTicket } from '../protocol/resources/realtime-ticket.ts';
 import { Body } from '../protocol/schema.ts';
-import type { Tickets } from './tickets.ts';
+import type { Tickets } from './socket/tickets.ts';
 
 /** What of sockets goes over REST (design.md section 8). */
 export function realtimeRoutes(tickets: Tickets): Route[] {

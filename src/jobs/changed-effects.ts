@@ -2,7 +2,7 @@ import type { Change } from '../conversations/changed.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type DomainEvent, publish } from '../engine/publish.ts';
-import type { EventName } from '../protocol/events.ts';
+import type { EventName } from '../protocol/socket/events.ts';
 
 /** The events of these changes, from the resources as they stand now; what is gone is left out. */
 export type ReadEvents = (database: Queries, changes: readonly Change[]) => Promise<readonly DomainEvent[]>;

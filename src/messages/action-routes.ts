@@ -10,13 +10,13 @@ import {
   ChatMessage,
   MESSAGE_INCLUDES,
   SEND_MESSAGE_INCLUDES,
-} from '../protocol/chat-message.ts';
+} from '../protocol/resources/chat-message.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
 import { answering } from './answering.ts';
 import { approveDraft, rejectDraft } from './drafts.ts';
-import { cancelMessage } from './edits.ts';
+import { cancelMessage } from './edit-message.ts';
 import type { LockedWrites } from './locked-write.ts';
-import { readableMessage } from './readable.ts';
+import { readableMessage } from './readable-message.ts';
 
 export interface ActionRoutesOptions {
   readonly database: Database;

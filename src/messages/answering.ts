@@ -4,7 +4,7 @@ import type { Downloads } from '../attachments/storage.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import { type Queries, within } from '../db/statement.ts';
-import type { MessageInclude } from '../protocol/chat-message.ts';
+import type { MessageInclude } from '../protocol/resources/chat-message.ts';
 import { showMessage } from './expand.ts';
 
 /**

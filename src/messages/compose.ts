@@ -6,14 +6,14 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import { visibleToCustomers } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Entity } from '../protocol/actor.ts';
-import type { SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
+import type { Entity } from '../protocol/resources/actor.ts';
+import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { NewAttachment } from './insert-messages.ts';
 import { allMentions } from './mentions.ts';
 import type { Outgoing } from './outgoing.ts';
-import { checkCustomerSend, checkSend, goesToCustomer } from './rules.ts';
+import { checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
 
 /** A message out of a validated body, checked against all that it names. Throws ApiError. */
 export async function compose(

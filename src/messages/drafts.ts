@@ -6,17 +6,17 @@ import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.
 import { moveLane } from '../conversations/workflow.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
-import type { ApproveDraftBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { MESSAGE_MOVES } from '../protocol/message-states.ts';
-import { after } from '../protocol/transitions.ts';
+import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
+import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
+import { after } from '../protocol/states/transitions.ts';
 import type { Answering } from './answering.ts';
 import { requireFinished } from './edit-rules.ts';
-import { followExternal, lockConversation, requireActive } from './external.ts';
+import { followExternal, lockConversation, requireActive } from './external-message.ts';
 import type { NewMessage } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
 import type { LockedWrites } from './locked-write.ts';
-import { conclude } from './outcome.ts';
+import { conclude } from './message-outcome.ts';
 import { lockMessage } from './store.ts';
 
 export interface NewDraft {

@@ -3,14 +3,14 @@ import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/chat-message.ts';
-import { MessageOutcome } from '../protocol/message-outcome.ts';
+import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/resources/chat-message.ts';
+import { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
 import { answering } from './answering.ts';
-import { deleteMessage, editMessage } from './edits.ts';
+import { deleteMessage, editMessage } from './edit-message.ts';
 import { showMessage } from './expand.ts';
-import { outcomeOf } from './outcome.ts';
-import { readableMessage } from './readable.ts';
+import { outcomeOf } from './message-outcome.ts';
+import { readableMessage } from './readable-message.ts';
 
 export interface EditRoutesOptions {
   readonly database: Database;

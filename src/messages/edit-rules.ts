@@ -4,9 +4,9 @@ import { requireSender } from '../conversations/access.ts';
 import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { EditMessageBody } from '../protocol/chat-message.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { notMail } from './rules.ts';
+import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
+import { notMail } from './send-rules.ts';
 
 /**
  * Whether the caller may edit this message so (design.md section 7: edit in the wrong state): authors what they

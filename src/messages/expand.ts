@@ -5,8 +5,8 @@ import { expandMessages } from '../conversations/message-expand.ts';
 import { presentMessage, visibleToCustomers } from '../conversations/message-present.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Queries } from '../db/statement.ts';
-import type { ChatMessage, MessageInclude } from '../protocol/chat-message.ts';
-import type { Conversation } from '../protocol/conversation.ts';
+import type { ChatMessage, MessageInclude } from '../protocol/resources/chat-message.ts';
+import type { Conversation } from '../protocol/resources/conversation.ts';
 import { READ_BY_ID } from './insert-messages.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Statement } from '../db/statement.ts';
-import type { Entity } from '../protocol/actor.ts';
+import type { Entity } from '../protocol/resources/actor.ts';
 import { SETTLE_WINDOW } from './timeline.ts';
 
 /** A message that is about to enter the timeline: its columns but for what numbering and Postgres add. */

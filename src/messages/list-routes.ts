@@ -7,18 +7,18 @@ import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { defineList, PageQuery, type PageRequest, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { ListOf } from '../protocol/lists.ts';
 import {
   ChatMessage,
   MESSAGE_INCLUDES,
   MESSAGE_STATUSES,
   type MessageStatus,
-} from '../protocol/chat-message.ts';
-import { ApiError } from '../protocol/errors.ts';
-import { ListOf } from '../protocol/lists.ts';
+} from '../protocol/resources/chat-message.ts';
 import { OneOf } from '../protocol/schema.ts';
 import { showMessages } from './expand.ts';
 import { readTimeline } from './list.ts';
-import { seesSchedules } from './readable.ts';
+import { seesSchedules } from './readable-message.ts';
 import { readOutside } from './store.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Downloads } from '../attachments/storage.ts';
-import type { ConversationRow } from '../conversations/create.ts';
+import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import { type MessageRow, withParts } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';

@@ -1,5 +1,5 @@
 import type { ConversationFacts } from '../conversations/directory.ts';
-import { MESSAGE_LIMITS } from '../protocol/chat-message.ts';
+import { MESSAGE_LIMITS } from '../protocol/resources/chat-message.ts';
 import { mentionedNames } from './mentioned-names.ts';
 
 /** What a message may mention people and agents by. */

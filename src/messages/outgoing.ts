@@ -3,10 +3,10 @@ import type { Database } from '../db/database.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Actor } from '../protocol/actor.ts';
-import type { Attachment } from '../protocol/attachment.ts';
-import type { Audience } from '../protocol/conversation.ts';
 import { ApiError } from '../protocol/errors.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
+import type { Attachment } from '../protocol/resources/attachment.ts';
+import type { Audience } from '../protocol/resources/conversation.ts';
 import type { NewMessage } from './insert-messages.ts';
 import type { Timeline } from './timeline.ts';
 

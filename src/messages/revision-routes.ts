@@ -4,8 +4,8 @@ import type { Database } from '../db/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
-import { MessageRevision } from '../protocol/message-revision.ts';
-import { readableMessage } from './readable.ts';
+import { MessageRevision } from '../protocol/resources/message-revision.ts';
+import { readableMessage } from './readable-message.ts';
 import { presentRevision, readRevisions } from './revisions.ts';
 
 export interface RevisionRoutesOptions {

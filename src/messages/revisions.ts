@@ -3,8 +3,8 @@ import type { Principal } from '../access/principal.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Queries, Statement } from '../db/statement.ts';
-import { type ActorFields, presentActor } from '../protocol/actor.ts';
-import type { MessageRevision } from '../protocol/message-revision.ts';
+import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
+import type { MessageRevision } from '../protocol/resources/message-revision.ts';
 
 /** Keeps what `row` says, which an edit is about to replace. Returns the number of the revision. */
 export async function keepRevision(

@@ -3,7 +3,7 @@ import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/chat-message.ts';
+import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
 import { actionRoutes } from './action-routes.ts';
 import { answering } from './answering.ts';

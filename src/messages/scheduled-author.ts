@@ -1,13 +1,13 @@
 import type { Transaction } from 'kysely';
-import type { ConversationRow } from '../conversations/create.ts';
+import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
-import type { ActorType } from '../protocol/actor.ts';
 import { ApiError } from '../protocol/errors.ts';
-import type { Participant } from '../protocol/participant.ts';
 import type { Permission } from '../protocol/permissions.ts';
-import { requireActive } from './external.ts';
+import type { ActorType } from '../protocol/resources/actor.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
+import { requireActive } from './external-message.ts';
 
 /**
  * What is asked of whoever sends a message, asked again when a scheduled one is due (design.md section 7,

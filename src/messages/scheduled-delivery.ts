@@ -8,9 +8,9 @@ import { within } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
-import { followExternal } from './external.ts';
+import { followExternal } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
-import { conclude } from './outcome.ts';
+import { conclude } from './message-outcome.ts';
 import { asUnavailable, type CommittedMessage } from './outgoing.ts';
 import {
   addDelivery,

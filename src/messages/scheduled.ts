@@ -5,11 +5,11 @@ import { addJob, removeJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
-import { MESSAGE_MOVES } from '../protocol/message-states.ts';
-import { after } from '../protocol/transitions.ts';
+import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
+import { after } from '../protocol/states/transitions.ts';
 import { type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
-import { conclude } from './outcome.ts';
+import { conclude } from './message-outcome.ts';
 
 /** The task that delivers one scheduled message (scheduled-delivery.ts). */
 export const SEND_SCHEDULED = 'send_scheduled';

@@ -4,17 +4,17 @@ import { readableConversation, requireSender } from '../conversations/access.ts'
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
-import type { SendMessageBody } from '../protocol/chat-message.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
+import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { Answering } from './answering.ts';
 import { compose } from './compose.ts';
 import { openDraft } from './drafts.ts';
-import { followExternal, lockConversation, requireActive } from './external.ts';
+import { followExternal, lockConversation, requireActive } from './external-message.ts';
 import { READ_BY_CLIENT_ID } from './insert-messages.ts';
 import type { LockedWrites } from './locked-write.ts';
 import type { Outgoing } from './outgoing.ts';
-import { goesToCustomer, requireApprovedSender } from './rules.ts';
 import { scheduleMessage } from './scheduled.ts';
+import { goesToCustomer, requireApprovedSender } from './send-rules.ts';
 import type { WritePath } from './write-path.ts';
 
 export interface SenderOptions {

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Queries, Statement } from '../db/statement.ts';
-import type { MessageStatus } from '../protocol/chat-message.ts';
+import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { READ_BY_ID } from './insert-messages.ts';
 
 /** A message of any account, in whatever state; undefined where there is none. */

@@ -2,7 +2,7 @@ import type { Added } from '../conversations/added.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
-import type { Actor } from '../protocol/actor.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
 import { type NewNotification, senderType } from './notify.ts';
 import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';

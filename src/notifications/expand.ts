@@ -1,8 +1,8 @@
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from '../accounts/entities.ts';
 import { readActors } from '../conversations/message-rows.ts';
 import type { Queries } from '../db/statement.ts';
-import type { Entity } from '../protocol/actor.ts';
-import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/notification.ts';
+import type { Entity } from '../protocol/resources/actor.ts';
+import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
 import type { FeedRow } from './feed.ts';
 import { presentNotification } from './present.ts';
 

@@ -4,17 +4,17 @@ import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { within } from '../db/statement.ts';
 import { notFound } from '../protocol/errors.ts';
-import type { MarkAllStatus } from '../protocol/notification.ts';
+import type { MarkAllStatus } from '../protocol/resources/notification.ts';
 import {
   NOTIFICATION_MOVED_ALREADY,
   NOTIFICATION_MOVES,
   type NotificationMove,
-} from '../protocol/notification-states.ts';
-import { after } from '../protocol/transitions.ts';
+} from '../protocol/states/notification-states.ts';
+import { after } from '../protocol/states/transitions.ts';
 import { lockNotification, moveAll, moveOne, type NotificationRow } from './store.ts';
 
 /**
- * One notification of a recipient, after a move of protocol/notification-states.ts. A move that has happened
+ * One notification of a recipient, after a move of protocol/states/notification-states.ts. A move that has happened
  * already changes nothing and tells nobody. Throws ApiError `resource_not_found`, also for somebody
  * else's, or `resource_conflict`: what was dismissed is neither seen nor read any more.
  */

@@ -1,8 +1,8 @@
 import type { ConversationFacts, Member } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { Actor } from '../protocol/actor.ts';
 import { newId } from '../protocol/ids.ts';
-import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/notification.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
+import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
 
 /** A notification before Postgres has given it its times. */
 export interface NewNotification {

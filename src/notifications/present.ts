@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../engine/publish.ts';
-import type { Actor, Entity } from '../protocol/actor.ts';
-import type { Notification } from '../protocol/notification.ts';
+import type { Actor, Entity } from '../protocol/resources/actor.ts';
+import type { Notification } from '../protocol/resources/notification.ts';
 import type { FeedRow } from './feed.ts';
 import type { NotificationRow } from './store.ts';
 

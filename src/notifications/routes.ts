@@ -14,9 +14,9 @@ import {
   Notification,
   NotificationSummary,
   SENDER_TYPES,
-} from '../protocol/notification.ts';
-import type { NotificationMove } from '../protocol/notification-states.ts';
+} from '../protocol/resources/notification.ts';
 import { OneOf } from '../protocol/schema.ts';
+import type { NotificationMove } from '../protocol/states/notification-states.ts';
 import { expandFeed } from './expand.ts';
 import { readFeed } from './feed.ts';
 import { mark, markAll } from './mark.ts';

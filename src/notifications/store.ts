@@ -1,5 +1,5 @@
 import type { Queries } from '../db/statement.ts';
-import type { Notification } from '../protocol/notification.ts';
+import type { Notification } from '../protocol/resources/notification.ts';
 import type { NewNotification } from './notify.ts';
 
 /** A notification as it stands in Postgres. */

@@ -1,5 +1,5 @@
 import type { Queries } from '../db/statement.ts';
-import type { NotificationSummary } from '../protocol/notification.ts';
+import type { NotificationSummary } from '../protocol/resources/notification.ts';
 
 /** Counted when asked, never stored: it cannot drift from the feed. */
 export async function readSummary(database: Queries, recipientId: string): Promise<NotificationSummary> {

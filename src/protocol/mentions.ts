@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { ChatMessage } from './chat-message.ts';
 import { ErrorEnvelope } from './error-envelope.ts';
+import { ChatMessage } from './resources/chat-message.ts';
 
 /**
  * Resources that contain each other name one another instead (`{ type: 'object', title: 'chat_message' }`): every

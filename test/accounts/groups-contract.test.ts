@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { readGroups } from '../../src/accounts/groups.ts';
 import { setActive } from '../../src/accounts/users.ts';
-import type { Actor, Entity, MessagingGroup } from '../../src/protocol/actor.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import type { Actor, Entity, MessagingGroup } from '../../src/protocol/resources/actor.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, trustedAgent, walk } from './fixture.ts';
 

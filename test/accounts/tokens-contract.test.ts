@@ -8,7 +8,7 @@ import { purgeRefreshTokens } from '../../src/accounts/token-pairs.ts';
 import { setActive } from '../../src/accounts/users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { PERMISSIONS } from '../../src/protocol/permissions.ts';
-import type { Token } from '../../src/protocol/token.ts';
+import type { Token } from '../../src/protocol/resources/token.ts';
 import { type CallAnswer, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith } from './fixture.ts';
 

@@ -3,11 +3,11 @@
 import t from 'tap';
 import { createRole, findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
-import { createConversation } from '../../src/conversations/create.ts';
-import type { AgentDefinition } from '../../src/protocol/agent-definition.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Permission } from '../../src/protocol/permissions.ts';
+import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { AGENTS, type AgentPage, accepted, asNeighbour, createdAgent, textOf } from './bodies.ts';
 

@@ -1,8 +1,8 @@
 /** Where a call acts counts for who approves it: the conversation that its arguments name, or that of their message. */
 
 import t from 'tap';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

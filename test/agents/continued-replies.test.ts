@@ -11,9 +11,9 @@ import { findRun, type RunRow, updateRun } from '../../src/agents/runs/store.ts'
 import { type AgentRow, findAgent } from '../../src/agents/store.ts';
 import type { RunTool } from '../../src/agents/tools/tool.ts';
 import { approveDraft } from '../../src/messages/drafts.ts';
-import { editMessage } from '../../src/messages/edits.ts';
-import { MESSAGE_LIMITS } from '../../src/protocol/chat-message.ts';
+import { editMessage } from '../../src/messages/edit-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
 import { Ground } from '../gateway/fixture.ts';
 import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';

@@ -15,8 +15,8 @@ import { type AgentRow, insertAgent } from '../../src/agents/store.ts';
 import type { RunTool } from '../../src/agents/tools/tool.ts';
 import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
 import { createLog } from '../../src/log.ts';
-import { RUN_LIMITS } from '../../src/protocol/agent-run.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
 import { createGround } from '../support/timeline.ts';
 
 const WINDOW = 20_000;

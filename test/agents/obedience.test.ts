@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import type { AgentRunAction } from '../../src/protocol/agent-run.ts';
+import type { AgentRunAction } from '../../src/protocol/resources/agent-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type ModelRequest, ModelServer, type Script } from '../support/model-server.ts';
 import { accepted } from './bodies.ts';

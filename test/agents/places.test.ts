@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { findOverdue } from '../../src/agents/runs/lease.ts';
-import { hasRoomFor } from '../../src/agents/runs/places.ts';
+import { hasRoomFor } from '../../src/agents/runs/run-limit.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import { insertAgent } from '../../src/agents/store.ts';
 import { newId } from '../../src/protocol/ids.ts';

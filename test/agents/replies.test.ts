@@ -6,7 +6,7 @@ import { type Clock, Pace } from '../../src/agents/replies/pace.ts';
 import { PacedText, type Piece } from '../../src/agents/replies/paced-text.ts';
 import { ReplyText } from '../../src/agents/replies/reply-text.ts';
 import { approveDraft, rejectDraft } from '../../src/messages/drafts.ts';
-import { editMessage } from '../../src/messages/edits.ts';
+import { editMessage } from '../../src/messages/edit-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { type Client, Ground } from '../gateway/fixture.ts';
 import { ReplyNode } from '../support/reply-node.ts';

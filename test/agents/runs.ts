@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely';
 import { findRole } from '../../src/accounts/roles.ts';
 import type { Schema } from '../../src/db/schema.ts';
-import type { AgentDefinition } from '../../src/protocol/agent-definition.ts';
-import type { AgentRun } from '../../src/protocol/agent-run.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
+import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
 import type { CallOptions, TestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';

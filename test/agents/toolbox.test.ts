@@ -3,7 +3,7 @@
 import t from 'tap';
 import { Type } from 'typebox';
 import { Rights } from '../../src/access/rights.ts';
-import { type EndpointFacts, ToolCatalogue } from '../../src/agents/tool-catalogue.ts';
+import { type EndpointFacts, ToolCatalogue } from '../../src/agents/tools/catalogue.ts';
 import type { EndpointCaller } from '../../src/agents/tools/endpoint-tool.ts';
 import { GuardedFetch } from '../../src/agents/tools/guarded-fetch.ts';
 import { ToolRefusal } from '../../src/agents/tools/tool.ts';

@@ -1,8 +1,8 @@
 /** List Tools (design.md section 8) over HTTP, on a whole server. */
 
 import t from 'tap';
-import type { AvailableTool } from '../../src/protocol/available-tool.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import type { AvailableTool } from '../../src/protocol/resources/available-tool.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { accepted } from './bodies.ts';
 

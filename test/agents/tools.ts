@@ -6,7 +6,7 @@ import { type RunTool, type ToolContext, ToolRefusal } from '../../src/agents/to
 import { parseArguments } from '../../src/agents/tools/toolbox.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { newId } from '../../src/protocol/ids.ts';
-import type { Role } from '../../src/protocol/role.ts';
+import type { Role } from '../../src/protocol/resources/role.ts';
 import { openRights } from '../access/rows.ts';
 import type { TestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -2,10 +2,10 @@
 
 import t, { type Test } from 'tap';
 import { S3Store } from '../../src/attachments/s3-store.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { UploadUrl } from '../../src/protocol/upload.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
 import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { ObjectServer } from './object-server.ts';
 import { fileOf, NOON_MS, newObject, type StoreGround, send, testStore } from './store-contract.ts';

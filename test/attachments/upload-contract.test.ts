@@ -5,11 +5,11 @@ import t from 'tap';
 import WebSocket from 'ws';
 import { FileUrls } from '../../src/attachments/file-urls.ts';
 import { sharedSecret } from '../../src/db/shared-secret.ts';
-import type { Attachment } from '../../src/protocol/attachment.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { UploadUrl } from '../../src/protocol/upload.ts';
+import type { Attachment } from '../../src/protocol/resources/attachment.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -9,7 +9,7 @@ import {
   type ConnectOptions,
   connect,
 } from '../../src/client/index.ts';
-import { CLOSE_CODES } from '../../src/protocol/close-codes.ts';
+import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import { until } from '../support/until.ts';
 import { ManualTiming } from './manual-timing.ts';
 import { ScriptedServer, type ScriptedSocket } from './scripted-server.ts';

@@ -9,7 +9,7 @@ import {
   type Message,
   type SubscribeOptions,
 } from '../../src/client/index.ts';
-import type { EventOf } from '../../src/protocol/event-data.ts';
+import type { EventOf } from '../../src/protocol/socket/event-data.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

@@ -12,7 +12,7 @@ import {
   type SubscribeOptions,
   type Timing,
 } from '../../src/client/index.ts';
-import { CLOSE_CODES } from '../../src/protocol/close-codes.ts';
+import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer } from './scripted-server.ts';

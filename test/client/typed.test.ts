@@ -2,10 +2,10 @@
 
 import t from 'tap';
 import type { Client, ClientEvents, ConversationHandlers, RequestOp } from '../../src/client/index.ts';
-import type { AgentRun } from '../../src/protocol/agent-run.ts';
-import type { CommandFields, CommandResult } from '../../src/protocol/commands.ts';
-import type { EventOf } from '../../src/protocol/event-data.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { CommandFields, CommandResult } from '../../src/protocol/socket/commands.ts';
+import type { EventOf } from '../../src/protocol/socket/event-data.ts';
 
 type Expect<T extends true> = T;
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,10 +1,10 @@
 /** Customers by their addresses, owners of groups that API keys begin, and what refusals say, over HTTP. */
 
 import t from 'tap';
-import type { Conversation } from '../../src/protocol/conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Participant } from '../../src/protocol/participant.ts';
+import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { Participant } from '../../src/protocol/resources/participant.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 

@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { createCustomer } from '../../src/accounts/actors.ts';
-import type { AuditEvent } from '../../src/protocol/audit-event.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
-import type { Participant } from '../../src/protocol/participant.ts';
+import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { Participant } from '../../src/protocol/resources/participant.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH } from './fixture.ts';

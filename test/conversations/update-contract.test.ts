@@ -3,11 +3,11 @@
 import t from 'tap';
 import { CUSTOMER_SERVICE } from '../../src/accounts/accounts.ts';
 import { createCustomer } from '../../src/accounts/actors.ts';
-import type { AuditEvent } from '../../src/protocol/audit-event.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
-import type { Conversation } from '../../src/protocol/conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH } from './fixture.ts';

@@ -1,11 +1,11 @@
 /** The lanes of a case (design.md section 7, workflow), on real Postgres. */
 
 import t from 'tap';
-import { type ConversationRow, createConversation } from '../../src/conversations/create.ts';
+import { type ConversationRow, createConversation } from '../../src/conversations/insert-conversation.ts';
 import { moveLane } from '../../src/conversations/workflow.ts';
-import { WORKFLOW_STATUSES, type WorkflowStatus } from '../../src/protocol/conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
-import type { LaneMove } from '../../src/protocol/workflow.ts';
+import { WORKFLOW_STATUSES, type WorkflowStatus } from '../../src/protocol/resources/conversation.ts';
+import type { LaneMove } from '../../src/protocol/states/workflow.ts';
 import { refused } from '../access/refusal.ts';
 import { createGround } from '../support/timeline.ts';
 

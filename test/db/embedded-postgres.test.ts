@@ -17,11 +17,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import t from 'tap';
-import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
-import { isAlive } from '../../src/db/owner-file.ts';
-import { childOptions, isRoot, unprivilegedAccount } from '../../src/db/postgres-account.ts';
-import { findPostgresBinaries } from '../../src/db/postgres-binaries.ts';
-import { placeCluster } from '../../src/db/postgres-cluster.ts';
+import { childOptions, isRoot, unprivilegedAccount } from '../../src/db/postgres/account.ts';
+import { findPostgresBinaries } from '../../src/db/postgres/binaries.ts';
+import { placeCluster } from '../../src/db/postgres/cluster.ts';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
+import { isAlive } from '../../src/db/postgres/owner-file.ts';
 import { createLog } from '../../src/log.ts';
 import { startChild } from '../support/child.ts';
 import { seedCluster } from '../support/seed-cluster.ts';
@@ -162,7 +162,7 @@ t.test('a machine for which there are no programs', async (t) => {
   await copySources(checkout);
   const child = startChild(t, CHILD, [
     join(checkout, '.data'),
-    join(checkout, 'src/db/embedded-postgres.ts'),
+    join(checkout, 'src/db/postgres/embedded-postgres.ts'),
   ]);
   await t.rejects(
     child.said,
@@ -182,7 +182,8 @@ t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
     await chmod(checkout, 0o700);
     const dataDir = join(checkout, '.data');
     const link = join(dataDir, 'postgres');
-    const start = () => startChild(t, CHILD, [dataDir, join(checkout, 'src/db/embedded-postgres.ts')]);
+    const start = () =>
+      startChild(t, CHILD, [dataDir, join(checkout, 'src/db/postgres/embedded-postgres.ts')]);
 
     const first = start();
     const { url } = await first.said;

@@ -1,5 +1,5 @@
 /**
- * Every event of src/protocol/events.ts, for the team and for a customer of the same case (design.md section 6): a
+ * Every event of src/protocol/socket/events.ts, for the team and for a customer of the same case (design.md section 6): a
  * whole server makes them out of what is asked over REST and sockets; what no endpoint makes comes from another
  * node. An event that is not placed here fails the test.
  */
@@ -10,7 +10,7 @@ import { WebSocket } from 'ws';
 import type { DomainEvent } from '../../src/engine/publish.ts';
 import { publish } from '../../src/engine/publish.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
-import { EVENTS, type EventName } from '../../src/protocol/events.ts';
+import { EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { testRedisUrl } from '../support/redis.ts';

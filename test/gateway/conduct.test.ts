@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Conduct } from '../../src/gateway/conduct.ts';
-import { SOCKET_LIMITS } from '../../src/protocol/socket-limits.ts';
+import { Conduct } from '../../src/gateway/socket/client-limits.ts';
+import { SOCKET_LIMITS } from '../../src/protocol/socket/socket-limits.ts';
 
 const { badFramesPerMinute: MOST } = SOCKET_LIMITS;
 

@@ -3,8 +3,8 @@
 import t from 'tap';
 import { createApiKey } from '../../src/accounts/keys.ts';
 import { findRole } from '../../src/accounts/roles.ts';
-import { HeldCursors } from '../../src/gateway/held-cursors.ts';
-import type { Subscription } from '../../src/gateway/subscription.ts';
+import { HeldCursors } from '../../src/gateway/catch-up/heartbeat-cursor.ts';
+import type { Subscription } from '../../src/gateway/socket/subscription.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground, refusal } from './fixture.ts';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { FRAME_KINDS, type Frame, type FrameKind } from '../../src/engine/frame.ts';
 import { packPlace } from '../../src/engine/stream-place.ts';
-import { LiveTexts } from '../../src/gateway/live-texts.ts';
-import type { Reader } from '../../src/gateway/reader.ts';
+import type { Reader } from '../../src/gateway/stream/reader.ts';
+import { LiveTexts } from '../../src/gateway/stream/streaming-messages.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { until } from '../support/until.ts';
 

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { tellRightsChanged } from '../../src/accounts/rights-changed.ts';
 import { setActive } from '../../src/accounts/users.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import type { Participant } from '../../src/protocol/participant.ts';
+import type { Participant } from '../../src/protocol/resources/participant.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';

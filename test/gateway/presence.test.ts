@@ -3,9 +3,9 @@
 import t from 'tap';
 import { FRAME_KINDS } from '../../src/engine/frame.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { ConversationPresence } from '../../src/gateway/conversation-presence.ts';
-import { Presence } from '../../src/gateway/presence.ts';
-import type { Reader } from '../../src/gateway/reader.ts';
+import { ConversationPresence } from '../../src/gateway/presence/conversation-presence.ts';
+import { Presence } from '../../src/gateway/presence/presence.ts';
+import type { Reader } from '../../src/gateway/stream/reader.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Reply } from '../../src/agents/replies/reply.ts';
 import { connect, type Message } from '../../src/client/index.ts';
 import { publish } from '../../src/engine/publish.ts';
-import { type Reader, topics } from '../../src/gateway/reader.ts';
+import { type Reader, topics } from '../../src/gateway/stream/reader.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { Type } from 'typebox';
-import { SendMessageBody } from '../../src/protocol/chat-message.ts';
 import { ApiError, notFound } from '../../src/protocol/errors.ts';
+import { SendMessageBody } from '../../src/protocol/resources/chat-message.ts';
 import { Body, Label, Nullable, OneOf } from '../../src/protocol/schema.ts';
 import { compile, compileQuery, parseObject } from '../../src/protocol/validation.ts';
 

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { Type } from 'typebox';
 import { parseQuery } from '../../src/http/query.ts';
-import { SendMessageBody } from '../../src/protocol/chat-message.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { isDateTime, isEmail } from '../../src/protocol/formats.ts';
+import { SendMessageBody } from '../../src/protocol/resources/chat-message.ts';
 import { Body, Label, Nullable, OneOf, Text } from '../../src/protocol/schema.ts';
 import { compile, compileQuery, parseObject } from '../../src/protocol/validation.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createCustomer } from '../../src/accounts/actors.ts';
-import { createConversation, type NewParticipant } from '../../src/conversations/create.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import { createConversation, type NewParticipant } from '../../src/conversations/insert-conversation.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { CallAnswer, CallOptions, Refusal, TestApp } from '../support/app.ts';
 
 /** A customer case of its own, with its customer's token. */

@@ -1,9 +1,9 @@
 /** Reply drafts over HTTP: proposing, rejecting and approving (specification, endpoints 1 and 3; design.md section 7). */
 
 import t from 'tap';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
 import { createUser } from '../../src/accounts/users.ts';
-import type { NewParticipant } from '../../src/conversations/create.ts';
+import type { NewParticipant } from '../../src/conversations/insert-conversation.ts';
 import { mentionedNames } from '../../src/messages/mentioned-names.ts';
-import { MESSAGE_LIMITS } from '../../src/protocol/chat-message.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import { MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, user } from './cases.ts';

@@ -2,12 +2,12 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
-import type { Conversation } from '../../src/protocol/conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { MessageRevision } from '../../src/protocol/message-revision.ts';
-import type { Notification, NotificationSummary } from '../../src/protocol/notification.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { MessageRevision } from '../../src/protocol/resources/message-revision.ts';
+import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';

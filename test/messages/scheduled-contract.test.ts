@@ -2,10 +2,10 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { MessageOutcome } from '../../src/protocol/message-outcome.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { MessageOutcome } from '../../src/protocol/resources/message-outcome.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
 import { Client } from '../gateway/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

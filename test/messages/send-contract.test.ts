@@ -12,10 +12,10 @@ import { createApiKey } from '../../src/accounts/keys.ts';
 import { tellRightsChanged } from '../../src/accounts/rights-changed.ts';
 import { createRole, findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
-import { createConversation, type NewParticipant } from '../../src/conversations/create.ts';
-import { type ChatMessage, MESSAGE_LIMITS } from '../../src/protocol/chat-message.ts';
+import { createConversation, type NewParticipant } from '../../src/conversations/insert-conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import { type ChatMessage, MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -3,12 +3,16 @@
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { type Added, tellAdded } from '../../src/conversations/added.ts';
-import { addParticipant, createConversation, type NewParticipant } from '../../src/conversations/create.ts';
+import {
+  addParticipant,
+  createConversation,
+  type NewParticipant,
+} from '../../src/conversations/insert-conversation.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { notifyAdded } from '../../src/notifications/added.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
 import { Client } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

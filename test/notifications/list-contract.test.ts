@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createConversation, type NewParticipant } from '../../src/conversations/create.ts';
-import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+import { createConversation, type NewParticipant } from '../../src/conversations/insert-conversation.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';

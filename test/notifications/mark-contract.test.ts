@@ -7,7 +7,7 @@ import { createRole } from '../../src/accounts/roles.ts';
 import { MARK_ALL_BATCH } from '../../src/notifications/mark.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { Notification, NotificationSummary } from '../../src/protocol/notification.ts';
+import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

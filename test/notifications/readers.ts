@@ -1,7 +1,7 @@
 import { findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
 import { newId } from '../../src/protocol/ids.ts';
-import type { Notification } from '../../src/protocol/notification.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
 import type { TestApp } from '../support/app.ts';
 
 export interface Reader {

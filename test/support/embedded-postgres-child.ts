@@ -3,10 +3,10 @@
  * `{url, pid}` when it runs; stops it when standard input ends.
  */
 
-const [dataDir = '', module = '../../src/db/embedded-postgres.ts'] = process.argv.slice(2);
+const [dataDir = '', module = '../../src/db/postgres/embedded-postgres.ts'] = process.argv.slice(2);
 const { startEmbeddedPostgres } = (await import(
   module
-)) as typeof import('../../src/db/embedded-postgres.ts');
+)) as typeof import('../../src/db/postgres/embedded-postgres.ts');
 process.umask(0o077);
 const silence = () => undefined;
 // Not pino: a copy of src/db without node_modules is run too.

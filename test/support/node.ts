@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import WebSocket from 'ws';
 import type { DemoFile } from '../../src/demo.ts';
-import { CLOSE_CODES } from '../../src/protocol/close-codes.ts';
+import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import { freshDirectory, type Running, startParley } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import type { Teardown } from './teardown.ts';

@@ -13,9 +13,9 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { openDatabase } from '../../src/db/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { isOwned } from '../../src/db/owner-file.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
+import { isOwned } from '../../src/db/postgres/owner-file.ts';
 import { createLog } from '../../src/log.ts';
 import { seedCluster } from './seed-cluster.ts';
 

@@ -4,7 +4,7 @@ import type {
   MessageReset,
   MessageSnapshot,
   StreamSeal,
-} from '../../src/protocol/event-data.ts';
+} from '../../src/protocol/socket/event-data.ts';
 import type { ReceivedFrame } from '../gateway/fixture.ts';
 
 /** What the pieces of a message make. Throws where one does not follow the last: nothing may be missing. */

@@ -1,4 +1,4 @@
-import { createConversation } from '../../src/conversations/create.ts';
+import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import type { MessageRow } from '../../src/conversations/message-rows.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Engine } from '../../src/engine/engine.ts';

@@ -1,6 +1,6 @@
 import type { Queries } from '../../db/statement.ts';
-import type { RunTrigger } from '../../protocol/agent-run.ts';
-import type { Audience } from '../../protocol/conversation.ts';
+import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
+import type { Audience } from '../../protocol/resources/conversation.ts';
 import type { AgentRow } from '../store.ts';
 import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';

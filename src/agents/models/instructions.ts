@@ -1,4 +1,4 @@
-import type { Audience, ConversationType } from '../../protocol/conversation.ts';
+import type { Audience, ConversationType } from '../../protocol/resources/conversation.ts';
 import type { AgentRow } from '../store.ts';
 import { oneLine } from './text-cleaner.ts';
 

@@ -1,4 +1,4 @@
-import type { Tier } from '../../protocol/agent-definition.ts';
+import type { Tier } from '../../protocol/resources/agent-definition.ts';
 
 /** A vendor's list prices, in US dollars per million tokens, for prompts of the usual length. */
 export interface KnownModel {

@@ -1,5 +1,5 @@
-import type { Visibility } from '../../protocol/chat-message.ts';
-import type { Audience } from '../../protocol/conversation.ts';
+import type { Visibility } from '../../protocol/resources/chat-message.ts';
+import type { Audience } from '../../protocol/resources/conversation.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
 /** What of a message a model is shown. */

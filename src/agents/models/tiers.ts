@@ -1,5 +1,5 @@
-import { TIERS, type Tier } from '../../protocol/agent-definition.ts';
-import type { RunTrigger } from '../../protocol/agent-run.ts';
+import { TIERS, type Tier } from '../../protocol/resources/agent-definition.ts';
+import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { Patience } from './attempt.ts';
 import { ModelChain } from './chain.ts';
 import { Cooldowns } from './cooldowns.ts';

@@ -3,8 +3,8 @@ import { MESSAGE_COLUMNS, type MessageRow } from '../../conversations/message-ro
 import type { Schema } from '../../db/schema.ts';
 import { within } from '../../db/statement.ts';
 import { openDraft } from '../../messages/drafts.ts';
-import { lockConversation, requireActive } from '../../messages/external.ts';
-import { conclude } from '../../messages/outcome.ts';
+import { lockConversation, requireActive } from '../../messages/external-message.ts';
+import { conclude } from '../../messages/message-outcome.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
 

@@ -1,4 +1,4 @@
-import { MESSAGE_LIMITS } from '../../protocol/chat-message.ts';
+import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 
 /** Between what was said in turns of their own. */
 export const BLANK_LINE = '\n\n';

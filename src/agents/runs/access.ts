@@ -7,7 +7,7 @@ import type { Schema } from '../../db/schema.ts';
 import { within } from '../../db/statement.ts';
 import { readMessage } from '../../messages/store.ts';
 import { ApiError } from '../../protocol/errors.ts';
-import type { EndpointFacts } from '../tool-catalogue.ts';
+import type { EndpointFacts } from '../tools/catalogue.ts';
 import { findRun, lockRun, type RunRow, runNotFound } from './store.ts';
 
 export interface RunSources {

@@ -1,9 +1,9 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/agent-run-states.ts';
 import { newId } from '../../protocol/ids.ts';
-import { after } from '../../protocol/transitions.ts';
+import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
+import { after } from '../../protocol/states/transitions.ts';
 import type { RunTool } from '../tools/tool.ts';
 import type { ActionRow, StepRow } from './store.ts';
 

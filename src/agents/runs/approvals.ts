@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { insertOutbox } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
-import { ACTION_MOVES, RUN_MOVES } from '../../protocol/agent-run-states.ts';
+import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { RUN_DUE, type RunDue, tellRun } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 

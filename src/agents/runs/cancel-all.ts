@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts';
 import { tellRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AgentRow } from '../store.ts';
-import { endRun } from './ending.ts';
+import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';
 
 /**

@@ -3,10 +3,10 @@ import { sql, type Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import { tellRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Schema } from '../../db/schema.ts';
-import { ENDED_RUNS } from '../../protocol/agent-run-states.ts';
 import { ApiError } from '../../protocol/errors.ts';
+import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
-import { endRun } from './ending.ts';
+import { endRun } from './end-run.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries } from '../../db/statement.ts';
-import { RUN_MOVES } from '../../protocol/agent-run-states.ts';
+import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { type RunDue, tellRun } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 

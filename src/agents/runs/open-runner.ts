@@ -4,7 +4,7 @@ import type { LockedWrites } from '../../messages/locked-write.ts';
 import type { WritePath } from '../../messages/write-path.ts';
 import { ModelTiers, type TiersOptions } from '../models/tiers.ts';
 import { Replies } from '../replies/replies.ts';
-import type { ToolCatalogue } from '../tool-catalogue.ts';
+import type { ToolCatalogue } from '../tools/catalogue.ts';
 import type { EndpointCaller } from '../tools/endpoint-tool.ts';
 import { GuardedFetch } from '../tools/guarded-fetch.ts';
 import { Toolbox } from '../tools/toolbox.ts';

@@ -1,6 +1,11 @@
 import { presentRun } from '../../conversations/run-present.ts';
 import type { Queries } from '../../db/statement.ts';
-import type { AgentRun, AgentRunAction, AgentRunStep, RunInclude } from '../../protocol/agent-run.ts';
+import type {
+  AgentRun,
+  AgentRunAction,
+  AgentRunStep,
+  RunInclude,
+} from '../../protocol/resources/agent-run.ts';
 import type { ActionRow, RunRow, StepRow } from './store.ts';
 
 /** Each row's resource with the lists that were asked for: one query a list, whatever the number of runs. */

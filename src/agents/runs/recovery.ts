@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { Replies } from '../replies/replies.ts';
-import { type Ending, endRun } from './ending.ts';
+import { type Ending, endRun } from './end-run.ts';
 import { lockDead } from './lease.ts';
 
 /**

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { type Queries, within } from '../../db/statement.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../../http/route.ts';
+import { ListOf } from '../../protocol/lists.ts';
 import {
   AgentRun,
   ContinueRunBody,
@@ -9,12 +10,11 @@ import {
   RUN_TRIGGERS,
   type RunInclude,
   TriggerRunBody,
-} from '../../protocol/agent-run.ts';
-import { RUN_STATUSES } from '../../protocol/agent-run-states.ts';
-import { ListOf } from '../../protocol/lists.ts';
+} from '../../protocol/resources/agent-run.ts';
 import { Body, Include, OneOf } from '../../protocol/schema.ts';
+import { RUN_STATUSES } from '../../protocol/states/agent-run-states.ts';
 import { findAgent } from '../store.ts';
-import type { ToolCatalogue } from '../tool-catalogue.ts';
+import type { ToolCatalogue } from '../tools/catalogue.ts';
 import { type RunSources, readableRun } from './access.ts';
 import { cancelRun } from './cancel.ts';
 import { continueRun } from './continue.ts';

@@ -2,8 +2,8 @@ import type { Transaction } from 'kysely';
 import { tellChanged } from '../../conversations/changed.ts';
 import { insertOutbox } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { RunTrigger } from '../../protocol/agent-run.ts';
 import { newId } from '../../protocol/ids.ts';
+import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { AgentRow } from '../store.ts';
 import type { RunRow } from './store.ts';
 

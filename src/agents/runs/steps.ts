@@ -1,8 +1,8 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Failover } from '../../protocol/agent-run.ts';
 import { newId } from '../../protocol/ids.ts';
+import type { Failover } from '../../protocol/resources/agent-run.ts';
 import type { Completion } from '../models/chain.ts';
 import type { ActionRow, StepRow } from './store.ts';
 

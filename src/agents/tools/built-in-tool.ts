@@ -1,6 +1,6 @@
 import type { AttachedTool } from '../../db/schema.ts';
 import { ApiError } from '../../protocol/errors.ts';
-import { BUILT_IN_TOOL_FACTS } from '../built-in-tools.ts';
+import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
 /** What is its own of each built-in tool. */

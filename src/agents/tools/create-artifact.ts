@@ -1,9 +1,9 @@
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { Database } from '../../db/database.ts';
 import type { AttachedTool } from '../../db/schema.ts';
-import { UPLOAD_LIMITS } from '../../protocol/upload.ts';
-import { TOOL_BYTES } from '../built-in-tools.ts';
+import { UPLOAD_LIMITS } from '../../protocol/resources/upload.ts';
 import { makeArtifact } from './artifacts.ts';
+import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 

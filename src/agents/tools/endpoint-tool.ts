@@ -1,5 +1,5 @@
 import type { Principal } from '../../access/principal.ts';
-import type { EndpointFacts } from '../tool-catalogue.ts';
+import type { EndpointFacts } from './catalogue.ts';
 import { cutText } from './document-text.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 

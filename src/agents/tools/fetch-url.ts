@@ -1,5 +1,5 @@
 import type { AttachedTool } from '../../db/schema.ts';
-import { TOOL_BYTES } from '../built-in-tools.ts';
+import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { cutText, decodeText, isHtml, isTextType, keepable, TEXT_BYTES } from './document-text.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../../access/principal.ts';
-import type { AvailableTool } from '../../protocol/available-tool.ts';
+import type { AvailableTool } from '../../protocol/resources/available-tool.ts';
 import type { ToolSpec } from '../models/model.ts';
 
 /** A tool in the hand of one run: what the model is told of it, and how it is called. */

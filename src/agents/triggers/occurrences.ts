@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries, Statement } from '../../db/statement.ts';
 import type { Stretch } from '../../db/stretch.ts';
-import type { AgentOccurrence } from '../../protocol/agent-occurrence.ts';
+import type { AgentOccurrence } from '../../protocol/resources/agent-occurrence.ts';
 
 export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
 

@@ -1,5 +1,5 @@
 import type { Queries } from '../../db/statement.ts';
-import { RUN_LIMITS } from '../../protocol/agent-run.ts';
+import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 
 /** Who did what may start agents. */
 export interface Cause {

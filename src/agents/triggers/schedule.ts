@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
-import type { SkipReason } from '../../protocol/agent-occurrence.ts';
+import type { SkipReason } from '../../protocol/resources/agent-occurrence.ts';
 import { startRun } from '../runs/start.ts';
 import type { AgentRow } from '../store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';

@@ -4,10 +4,10 @@ import type { Created } from '../../conversations/created.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
-import type { RunEnded } from '../runs/ending.ts';
-import { startChats } from './chat.ts';
-import { type Happening, startByEvent } from './event.ts';
+import type { RunEnded } from '../runs/end-run.ts';
 import { EventAgents } from './event-agents.ts';
+import { startChats } from './start-by-chat.ts';
+import { type Happening, startByEvent } from './start-by-event.ts';
 
 export interface TriggersOptions {
   readonly database: Database;

@@ -1,7 +1,7 @@
-import { AGENT_LIMITS } from '../../protocol/agent-definition.ts';
-import { RUN_LIMITS } from '../../protocol/agent-run.ts';
-import { APPROVAL_MS } from '../../protocol/agent-run-states.ts';
-import { BUILT_IN_TOOLS, toolSlugOf } from '../../protocol/available-tool.ts';
+import { AGENT_LIMITS } from '../../protocol/resources/agent-definition.ts';
+import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
+import { BUILT_IN_TOOLS, toolSlugOf } from '../../protocol/resources/available-tool.ts';
+import { APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
 import { TRIGGER_EVENTS, type TriggerEvent } from '../../protocol/trigger-event.ts';
 import type { Document } from '../documents.ts';
 import type { Route } from '../route.ts';

@@ -1,9 +1,9 @@
-import { CLOSE_CODES, type CloseReason } from '../../protocol/close-codes.ts';
 import { codeOf } from '../../protocol/error-envelope.ts';
 import { ERROR_GUIDE } from '../../protocol/error-guide.ts';
 import { ERRORS, type ErrorCondition } from '../../protocol/errors.ts';
+import { CLOSE_CODES, type CloseReason } from '../../protocol/socket/close-codes.ts';
 import type { Document } from '../documents.ts';
-import { refusalExample } from '../openapi-refusals.ts';
+import { refusalExample } from '../openapi/refusals.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';
 

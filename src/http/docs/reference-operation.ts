@@ -1,7 +1,7 @@
 import { codeOf } from '../../protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../protocol/errors.ts';
 import { CURRENT_VERSION, covers, type Version } from '../../protocol/versions.ts';
-import { nameOf, type SchemaObject } from '../openapi-schemas.ts';
+import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
 import { statusLine } from '../status-lines.ts';
 import { type Html, html, prose } from './html.ts';
 import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';

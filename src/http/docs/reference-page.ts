@@ -1,6 +1,6 @@
 import { CURRENT_VERSION } from '../../protocol/versions.ts';
 import type { Document } from '../documents.ts';
-import type { SchemaObject } from '../openapi-schemas.ts';
+import type { SchemaObject } from '../openapi/schemas.ts';
 import { type Html, html, prose } from './html.ts';
 import { pageOf } from './page.ts';
 import {

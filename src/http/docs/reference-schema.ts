@@ -1,4 +1,4 @@
-import { nameOf, type SchemaObject } from '../openapi-schemas.ts';
+import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
 import { code, type Html, html, prose } from './html.ts';
 
 /** The anchor of a named schema on the reference. */

@@ -1,6 +1,6 @@
-import { asyncApiDocument } from '../asyncapi.ts';
 import { type Document, documentRoute } from '../documents.ts';
-import { openApiDocument } from '../openapi.ts';
+import { asyncApiDocument } from '../openapi/asyncapi.ts';
+import { openApiDocument } from '../openapi/openapi.ts';
 import type { PublicRoutes } from '../public-routes.ts';
 import type { Route } from '../route.ts';
 import { accessPage } from './access-page.ts';

@@ -1,11 +1,11 @@
-import { COMMANDS, type Op } from '../../protocol/commands.ts';
-import { EVENT_DATA } from '../../protocol/event-data.ts';
-import { EVENTS, type EventName } from '../../protocol/events.ts';
-import { SERVER_FRAMES, type ServerFrameType } from '../../protocol/server-frames.ts';
-import { SOCKET_LIMITS, type SocketLimits } from '../../protocol/socket-limits.ts';
-import { FRAME_SUMMARIES } from '../asyncapi.ts';
+import { COMMANDS, type Op } from '../../protocol/socket/commands.ts';
+import { EVENT_DATA } from '../../protocol/socket/event-data.ts';
+import { EVENTS, type EventName } from '../../protocol/socket/events.ts';
+import { SERVER_FRAMES, type ServerFrameType } from '../../protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS, type SocketLimits } from '../../protocol/socket/socket-limits.ts';
 import { CLIENT_PATH } from '../client-modules.ts';
 import type { Document } from '../documents.ts';
+import { FRAME_SUMMARIES } from '../openapi/asyncapi.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';
 

@@ -1,4 +1,4 @@
-import { STATE_MACHINES, type StateMachine } from '../../protocol/state-machines.ts';
+import { STATE_MACHINES, type StateMachine } from '../../protocol/states/state-machines.ts';
 import type { Document } from '../documents.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';

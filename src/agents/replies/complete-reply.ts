@@ -1,0 +1,119 @@
+import { sql, type Transaction } from 'kysely';
+import { tellChanged } from '../../conversations/changed.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Queries } from '../../db/statement.ts';
+import { newId } from '../../protocol/ids.ts';
+import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
+import type { RunRow } from '../runs/store.ts';
+
+interface Place {
+  readonly id: string;
+  readonly conversation_id: string;
+}
+
+export interface End {
+  readonly event: 'message.updated' | 'draft.updated';
+  /** Which attempt wrote the last of it. */
+  readonly attempt: number;
+  readonly body: string;
+  readonly hasAttachments: boolean;
+  readonly mentions: readonly string[] | null;
+}
+
+/** Ends a text that is being written, and has everybody told. False where it has ended already, or was never begun. */
+export async function completeReply(
+  tx: Transaction<Schema>,
+  { id, conversation_id: stream }: Place,
+  { event, attempt, body, hasAttachments, mentions }: End,
+): Promise<boolean> {
+  const ended = await tx
+    .updateTable('messages')
+    .set({ ...COMPLETE, body, has_attachments: hasAttachments, mentions: mentions && [...mentions] })
+    .where('id', '=', id)
+    .where('conversation_id', '=', stream)
+    .where('streaming_state', '=', 'streaming')
+    .returning('id')
+    .executeTakeFirst();
+  if (ended === undefined) return false;
+  await tellChanged(tx, [{ event, id, stream, attempt }]);
+  return true;
+}
+
+/** The files that a run has made, as attachments of what it has written, in the order of their making. */
+export async function attachArtifacts(
+  tx: Transaction<Schema>,
+  { id: message_id, conversation_id }: Place,
+  runId: string,
+  artifactIds: readonly string[],
+): Promise<void> {
+  if (artifactIds.length === 0) return;
+  const artifacts = await tx
+    .selectFrom('artifacts')
+    .select(['s3_key', 'filename', 'content_type', 'size_bytes'])
+    .where('run_id', '=', runId)
+    .where('id', 'in', artifactIds.slice(0, MESSAGE_LIMITS.attachments))
+    .orderBy('id')
+    .execute();
+  if (artifacts.length === 0) return;
+  const attachments = artifacts.map((artifact, position) => ({
+    ...artifact,
+    ...{ id: newId('attachment'), message_id, conversation_id, position },
+    kind: 'file' as const,
+    url: null,
+    resource_type: null,
+    resource_id: null,
+  }));
+  await tx.insertInto('attachments').values(attachments).execute();
+}
+
+/**
+ * Ends what a run that is not written on any more was writing, with the text that was kept of it. Found by the run,
+ * not by its `reply_message_id`: a node may have died between the two.
+ */
+export async function completeAbandoned(
+  tx: Transaction<Schema>,
+  { id, conversation_id }: Pick<RunRow, 'id' | 'conversation_id'>,
+): Promise<void> {
+  if (conversation_id === null) return;
+  const ended = await tx
+    .updateTable('messages')
+    .set(COMPLETE)
+    .where('conversation_id', '=', conversation_id)
+    .where('streaming_state', '=', 'streaming')
+    .where('agent_run_id', '=', id)
+    .returning(['id', 'conversation_id', 'sequence'])
+    .execute();
+  await tellChanged(
+    tx,
+    ended.map(({ id, conversation_id: stream, sequence }) => ({
+      event: sequence === null ? 'draft.updated' : 'message.updated',
+      id,
+      stream,
+      // Nobody knows any more: its readers take the body as it is.
+      attempt: 1,
+    })),
+  );
+}
+
+/**
+ * Runs that have ended, or wait, and yet have a text that is being written: a node that had lost the run without
+ * knowing it yet has begun it behind its end.
+ */
+export function findStrays(database: Queries): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
+  return database.query(FIND_STRAYS);
+}
+
+const COMPLETE = {
+  streaming_state: 'complete' as const,
+  updated_at: sql<string>`later_than(updated_at)`,
+  changed_in: sql<string>`pg_current_xact_id()`,
+};
+
+const FIND_STRAYS = {
+  name: 'find-stray-replies',
+  text: `
+    SELECT DISTINCT r.id, r.conversation_id
+    FROM messages m JOIN agent_runs r ON r.id = m.agent_run_id
+    WHERE m.streaming_state = 'streaming' AND r.status <> 'running'
+      AND r.updated_at < clock_timestamp() - interval '5 s'`,
+};

@@ -1,0 +1,69 @@
+import { sql, type Transaction } from 'kysely';
+import { insertOutbox } from '../../db/outbox.ts';
+import type { Schema } from '../../db/schema.ts';
+import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
+import { after } from '../../protocol/states/transitions.ts';
+import { tellRun } from './start.ts';
+import { type RunRow, updateRun } from './store.ts';
+
+/** Topic of the outbox: a run has ended, however it did. */
+export const RUN_ENDED = 'agent_runs.ended';
+
+export interface RunEnded {
+  readonly run_id: string;
+}
+
+/** How a run ends. `output` is any JSON value; `error` one line for people. */
+export type Ending =
+  | { readonly move: 'complete'; readonly output: unknown }
+  | { readonly move: 'fail'; readonly error: string }
+  | { readonly move: 'cancel' };
+
+/**
+ * The end of a run that is locked: nothing of it is open afterwards. Who triggered it is told, notifications and
+ * triggers follow. Throws ApiError `resource_conflict` where it has ended already.
+ */
+export async function endRun(tx: Transaction<Schema>, run: RunRow, ending: Ending): Promise<RunRow> {
+  const status = after(RUN_MOVES, ending.move, run.status);
+  await endCalls(tx, run.id);
+  const ended = await updateRun(tx, run.id, {
+    status,
+    output: ending.move === 'complete' ? JSON.stringify(ending.output) : null,
+    error_message: ending.move === 'fail' ? ending.error : null,
+    completed_at: sql<string>`clock_timestamp()`,
+    owner: null,
+    lease_until: null,
+  });
+  await insertOutbox(tx, RUN_ENDED, { run_id: run.id } satisfies RunEnded);
+  await tellRun(tx, ended);
+  return ended;
+}
+
+/** What waits is never executed any more; of what was under way nobody knows how far it came. */
+async function endCalls(tx: Transaction<Schema>, runId: string): Promise<void> {
+  const now = sql<string>`clock_timestamp()`;
+  const later = sql<string>`later_than(updated_at)`;
+  await tx
+    .updateTable('agent_run_actions')
+    .set({ status: 'cancelled', updated_at: later })
+    .where('run_id', '=', runId)
+    .where('status', 'in', ['pending_review', 'approved'])
+    .execute();
+  await tx
+    .updateTable('agent_run_actions')
+    .set({
+      status: 'failed',
+      error_message: 'The run ended before it was known what came of it.',
+      completed_at: now,
+      updated_at: later,
+    })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'executing')
+    .execute();
+  await tx
+    .updateTable('agent_run_steps')
+    .set({ status: 'failed', completed_at: now, updated_at: later })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'running')
+    .execute();
+}

@@ -1,0 +1,111 @@
+import { systemConversation } from '../../conversations/system-conversation.ts';
+import type { Database } from '../../db/database.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { publish } from '../../engine/publish.ts';
+import { READ_BY_ID } from '../../messages/insert-messages.ts';
+import type { WritePath } from '../../messages/write-path.ts';
+import { preview } from '../../notifications/notify.ts';
+import { notificationEvent } from '../../notifications/present.ts';
+import { insertNotifications } from '../../notifications/store.ts';
+import { derivedId } from '../../protocol/ids.ts';
+import { presentActor } from '../../protocol/resources/actor.ts';
+import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
+import { mayBeTold } from './access.ts';
+import type { RunEnded } from './end-run.ts';
+
+export interface EndedOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly writePath: Pick<WritePath, 'append'>;
+}
+
+/**
+ * What the end of a run has people told of: the user who triggered it by a notification (`agent.run_completed`), the
+ * account of a failure by an alert (design.md section 7, system events). A handler of RUN_ENDED, which may be called
+ * again for the same run: each is there once. Rejects when something is left to do.
+ */
+export async function tellEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
+  const [run] = await options.database.query<EndedRun>(READ_ENDED, [run_id]);
+  if (run === undefined) return;
+  if (run.notified_id !== null) await notify(options, run, run.notified_id);
+  if (run.status === 'failed') await raiseAlert(options, run);
+}
+
+interface EndedRun {
+  readonly id: string;
+  readonly account_id: string;
+  readonly agent_id: string;
+  readonly actor_id: string;
+  /** The agent's. */
+  readonly name: string | null;
+  readonly status: RunStatus;
+  readonly error_message: string | null;
+  /** The output's `text`, where it has one. */
+  readonly text: string | null;
+  readonly conversation_id: string | null;
+  readonly completed_at: string;
+  /** The user to be told; null: nobody. */
+  readonly notified_id: string | null;
+}
+
+async function notify({ database, engine }: EndedOptions, run: EndedRun, recipientId: string): Promise<void> {
+  const body = run.status === 'failed' ? run.error_message : run.text;
+  const rows = await insertNotifications(database, [
+    {
+      id: derivedId('notification', `run ended ${run.id}`),
+      account_id: run.account_id,
+      recipient_id: recipientId,
+      category: 'agent.run_completed',
+      title: `${run.name ?? 'An agent'} ${ENDINGS[run.status] ?? run.status}`,
+      body: body ? preview(body) : null,
+      sender_id: run.actor_id,
+      sender_type: 'system',
+      resource_id: run.conversation_id,
+      message_id: null,
+    },
+  ]);
+  await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+}
+
+const ENDINGS: Readonly<Partial<Record<RunStatus, string>>> = {
+  completed: 'has finished',
+  failed: 'could not finish',
+  cancelled: 'was cancelled',
+};
+
+/**
+ * One for each agent and minute of the clock, that of the first failure in it: an agent that fails at every message
+ * is one problem, not hundreds.
+ */
+async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun): Promise<void> {
+  const minute = run.completed_at.slice(0, 'YYYY-MM-DDTHH:MM'.length);
+  const id = derivedId('message', `alert ${run.agent_id} ${minute}`);
+  if ((await database.query(READ_BY_ID, [[id]])).length > 0) return;
+  const { id: conversation_id } = await database.transaction((tx) => systemConversation(tx, run.account_id));
+  await writePath.append({
+    message: {
+      ...{ id, account_id: run.account_id, conversation_id },
+      ...{ kind: 'alert', visibility: 'internal', channel: 'message' },
+      body: `${run.name ?? 'An agent'} could not finish: ${run.error_message ?? 'it failed.'}`,
+      ...{ subject: null, cc: null, mentions: null },
+      ...{ sender_id: run.actor_id, author_id: run.actor_id, agent_run_id: run.id },
+      ...{ reply_to_id: null, resource_type: null, resource_id: null },
+      ...{ streaming_state: null, client_message_id: null, attachments: [] },
+    },
+    sender: presentActor({ id: run.actor_id, type: 'agent', name: run.name, handle: null, avatar_url: null }),
+    audience: 'internal',
+  });
+}
+
+// People of the account alone have notifications, and nobody is told of what they did themselves.
+const READ_ENDED = {
+  name: 'read-ended-run',
+  text: `
+    SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
+      r.conversation_id, r.completed_at,
+      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayBeTold('t.id')}
+        THEN t.id END AS notified_id
+    FROM agent_runs r JOIN actors a ON a.id = r.actor_id
+      LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
+    WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
+};

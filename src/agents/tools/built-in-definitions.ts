@@ -1,0 +1,56 @@
+import { type TSchema, Type } from 'typebox';
+import type { BuiltInTool } from '../../protocol/resources/available-tool.ts';
+import { Body } from '../../protocol/schema.ts';
+
+/** What is known of a built-in tool before it is called. */
+export interface BuiltInToolFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly mutating: boolean;
+  /** Of an attached tool's `config`. Closed, so that nothing gets in that Postgres could not keep. */
+  readonly configSchema: TSchema;
+}
+
+/** Bytes that a tool may take or give where its configuration does not ask for less. */
+export const TOOL_BYTES = { artifact: 1_048_576, fetched: 1_048_576 } as const;
+
+/** A name of lower-case labels, all those below one with `*.` before it. */
+const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
+
+/** Every built-in tool (specification, Create Agent). */
+export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>> = {
+  create_artifact: {
+    name: 'Create artifact',
+    description: 'Keeps a text that the agent wrote as a file of its run, attached to what it says.',
+    mutating: true,
+    configSchema: Body({
+      max_bytes: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: TOOL_BYTES.artifact, default: TOOL_BYTES.artifact }),
+      ),
+    }),
+  },
+  read_doc: {
+    name: 'Read document',
+    description: 'Reads an artifact of the account, or an attachment of a conversation, as text by its id.',
+    mutating: false,
+    configSchema: Body({}),
+  },
+  fetch_url: {
+    name: 'Fetch URL',
+    description: 'Reads a public web page or document as text by its URL.',
+    mutating: false,
+    configSchema: Body({
+      allowed_hosts: Type.Optional(
+        Type.Array(Type.String({ pattern: HOST, maxLength: 253 }), {
+          minItems: 1,
+          maxItems: 50,
+          description:
+            'Hosts that it may reach, such as example.com or *.example.com; without: every public one.',
+        }),
+      ),
+      max_bytes: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: TOOL_BYTES.fetched, default: TOOL_BYTES.fetched }),
+      ),
+    }),
+  },
+};

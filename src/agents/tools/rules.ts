@@ -1,0 +1,90 @@
+import { ApiError } from '../../protocol/errors.ts';
+import {
+  type AgentConfigInput,
+  EVERY_ENDPOINT_TOOL,
+  type ReviewRequirement,
+  type ToolInput,
+} from '../../protocol/resources/agent-definition.ts';
+import type { BuiltInTool } from '../../protocol/resources/available-tool.ts';
+import { compile, type Validator } from '../../protocol/validation.ts';
+import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
+import type { ToolCatalogue } from './catalogue.ts';
+
+/** A built-in tool as a body attaches it. */
+export interface ToolSetting {
+  readonly tool: BuiltInTool;
+  readonly review_requirement: ReviewRequirement;
+  readonly config: unknown;
+  readonly sort_order: number;
+}
+
+/**
+ * The tools that a body grants are there, each once, and the single entry `*` stands alone; reviews are of
+ * tools that there are. Throws ApiError `validation_failed` with the entry's param.
+ */
+export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfigInput): void {
+  const { endpoint_tool_slugs: slugs = [], endpoint_tool_review: review = {} } = config;
+  for (const [i, slug] of slugs.entries()) {
+    const param = `config.endpoint_tool_slugs[${i}]`;
+    if (slug === EVERY_ENDPOINT_TOOL) {
+      if (slugs.length > 1) throw refused('The entry * stands alone.', param);
+    } else if (!catalogue.hasEndpointTool(slug)) throw refused('There is no such endpoint tool.', param);
+    else if (slugs.indexOf(slug) < i) throw refused('This tool is named twice.', param);
+  }
+  for (const slug of Object.keys(review)) {
+    if (catalogue.hasEndpointTool(slug)) continue;
+    throw refused('There is no such endpoint tool.', `config.endpoint_tool_review.${slug}`);
+  }
+}
+
+/**
+ * The attached tools with their defaults: the place in the list as `sort_order`, no review. Throws ApiError
+ * `validation_failed` (one tool twice, a configuration that its schema refuses) or `invalid_format` (no
+ * JSON).
+ */
+export function readTools(tools: readonly ToolInput[]): ToolSetting[] {
+  return tools.map(({ tool, config_json, sort_order, require_review }, i) => {
+    if (tools.findIndex((other) => other.tool === tool) < i) {
+      throw refused('This tool is attached twice.', `config.tools[${i}].tool`);
+    }
+    return {
+      tool,
+      review_requirement: require_review ? 'required' : 'not_required',
+      config: readConfig(tool, config_json, `config.tools[${i}].config_json`),
+      sort_order: sort_order ?? i,
+    };
+  });
+}
+
+function readConfig(tool: BuiltInTool, json: string | undefined, param: string): unknown {
+  if (json === undefined) return null;
+  const config = parse(json, param);
+  try {
+    return validatorOf(tool)(config);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const where = error.param === null ? '' : `${error.param}: `;
+    throw refused(`Does not fit the tool's config_schema: ${where}${error.message}`, param);
+  }
+}
+
+function parse(json: string, param: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw new ApiError('invalid_format', 'Must be JSON.', { param, cause });
+  }
+}
+
+const validators = new Map<BuiltInTool, Validator<unknown>>();
+
+/** Compiled at first use: a start should not pay for it. */
+function validatorOf(tool: BuiltInTool): Validator<unknown> {
+  const validator = validators.get(tool) ?? compile(BUILT_IN_TOOL_FACTS[tool].configSchema);
+  validators.set(tool, validator);
+  return validator;
+}
+
+function refused(message: string, param: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

@@ -1,0 +1,91 @@
+import { ApiError } from '../../protocol/errors.ts';
+import type { TriggerConfigInput, TriggerType } from '../../protocol/resources/agent-definition.ts';
+import type { TriggerEvent } from '../../protocol/trigger-event.ts';
+import { nextDue } from './cron.ts';
+
+/** What starts an agent, as it is kept: null for those that are started by hand or by a chat. */
+export type StoredTrigger =
+  | { readonly cron_schedule: string; readonly timezone: string }
+  | { readonly event_filters: readonly TriggerEvent[] };
+
+/**
+ * What the trigger type makes of `config.trigger_config` (specification, Create Agent; design.md section 7,
+ * cron). Throws ApiError `missing_field`, `invalid_format` (a schedule that is none or that never comes, an
+ * unknown timezone) or `validation_failed` (a field of another trigger type, an event named twice).
+ */
+export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): StoredTrigger | null {
+  const allowed: readonly string[] = FIELDS[type];
+  for (const field of Object.keys(input)) {
+    if (allowed.includes(field)) continue;
+    throw new ApiError('validation_failed', `An agent with the trigger ${type} has no such setting.`, {
+      param: `${AT}.${field}`,
+    });
+  }
+  if (type === 'scheduled') return readSchedule(input);
+  if (type === 'event') return { event_filters: readFilters(input) };
+  return null;
+}
+
+const AT = 'config.trigger_config';
+
+const FIELDS = {
+  scheduled: ['cron_schedule', 'timezone'],
+  event: ['event_filters'],
+  manual: [],
+  chat: [],
+} as const satisfies Record<TriggerType, readonly (keyof TriggerConfigInput)[]>;
+
+function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): StoredTrigger {
+  if (cron_schedule === undefined) throw missing('cron_schedule');
+  if (!isTimezone(timezone)) {
+    throw new ApiError('invalid_format', 'Must be an IANA timezone such as Europe/Berlin.', {
+      param: `${AT}.timezone`,
+    });
+  }
+  if (!everComes(cron_schedule, timezone)) {
+    throw new ApiError(
+      'invalid_format',
+      'Must be a cron expression of five fields that comes due some day.',
+      {
+        param: `${AT}.cron_schedule`,
+      },
+    );
+  }
+  return { cron_schedule, timezone };
+}
+
+function readFilters({ event_filters: filters }: TriggerConfigInput): readonly TriggerEvent[] {
+  if (filters === undefined) throw missing('event_filters');
+  const repeated = filters.findIndex((filter, i) => filters.indexOf(filter) < i);
+  if (repeated === -1) return filters;
+  throw new ApiError('validation_failed', 'This event is named twice.', {
+    param: `${AT}.event_filters[${repeated}]`,
+  });
+}
+
+/** By name alone: an offset such as +01:00, which Intl also takes, knows no daylight saving. */
+function isTimezone(text: string): boolean {
+  if (!/^[a-z]/i.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function everComes(cron_schedule: string, timezone: string): boolean {
+  // The library takes @daily and its like for any number of fields.
+  if (cron_schedule.trim().split(/\s+/).length !== 5) return false;
+  try {
+    return nextDue({ cron_schedule, timezone }, new Date()) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function missing(field: string): ApiError {
+  return new ApiError('missing_field', 'This field is required for this trigger type.', {
+    param: `${AT}.${field}`,
+  });
+}

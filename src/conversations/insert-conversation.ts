@@ -1,0 +1,108 @@
+import type { Selectable, Transaction } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import { newId } from '../protocol/ids.ts';
+import type { Audience, ConversationType } from '../protocol/resources/conversation.ts';
+import type { Participant } from '../protocol/resources/participant.ts';
+
+export type ConversationRow = Selectable<Schema['conversations']>;
+export type ParticipantRow = Selectable<Schema['participants']>;
+
+export interface NewConversation {
+  readonly accountId: string;
+  readonly type: ConversationType;
+  /** Default internal. A customer one is a case: it begins in the lane `new`. */
+  readonly audience?: Audience;
+  readonly title?: string | null;
+  readonly groupId?: string | null;
+  readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
+  /** Of a direct message: see directKeyOf. */
+  readonly directKey?: string;
+  readonly participants: readonly NewParticipant[];
+}
+
+export interface NewParticipant {
+  readonly type: Participant['type'];
+  /** Null for the system participant alone. */
+  readonly actorId: string | null;
+  /** Default member. */
+  readonly role?: Participant['role'];
+  /** For agents; theirs is `mention` unless given. */
+  readonly triggerPolicy?: NonNullable<Participant['agent_trigger_policy']>;
+  readonly triggerKeywords?: readonly string[];
+}
+
+/** Two users have one direct message: the account has one conversation of each key. */
+export function directKeyOf(actorIds: readonly [string, string]): string {
+  return actorIds.toSorted().join(' ');
+}
+
+export interface CreatedConversation {
+  readonly conversation: ConversationRow;
+  readonly participants: readonly ParticipantRow[];
+}
+
+/**
+ * The rows of a conversation and its participants, in the order given. What may be in them is the caller's to
+ * check. Fails where there is one with its direct key.
+ */
+export async function createConversation(
+  tx: Transaction<Schema>,
+  input: NewConversation,
+): Promise<CreatedConversation> {
+  const created = await createUnlessThere(tx, input);
+  if (created === undefined) throw new Error('there is a direct message of the same two');
+  return created;
+}
+
+/** The same; undefined where there is one with its direct key, once it is committed. */
+export async function createUnlessThere(
+  tx: Transaction<Schema>,
+  input: NewConversation,
+): Promise<CreatedConversation | undefined> {
+  const conversation = await tx
+    .insertInto('conversations')
+    .values({
+      id: newId('conversation'),
+      account_id: input.accountId,
+      type: input.type,
+      audience: input.audience ?? 'internal',
+      title: input.title ?? null,
+      workflow_status: input.audience === 'customer' ? 'new' : null,
+      group_id: input.groupId ?? null,
+      topic_type: input.topic?.type ?? null,
+      topic_id: input.topic?.id ?? null,
+      direct_key: input.directKey ?? null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'direct_key']).where('direct_key', 'is not', null).doNothing(),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (conversation === undefined) return undefined;
+  const participants = [];
+  for (const participant of input.participants) {
+    participants.push(await addParticipant(tx, conversation, participant));
+  }
+  return { conversation, participants };
+}
+
+export function addParticipant(
+  tx: Transaction<Schema>,
+  conversation: Pick<ConversationRow, 'id' | 'account_id'>,
+  { type, actorId, role, triggerPolicy, triggerKeywords }: NewParticipant,
+): Promise<ParticipantRow> {
+  return tx
+    .insertInto('participants')
+    .values({
+      id: newId('participant'),
+      account_id: conversation.account_id,
+      conversation_id: conversation.id,
+      actor_id: actorId,
+      type,
+      role: role ?? 'member',
+      agent_trigger_policy: type === 'agent' ? (triggerPolicy ?? 'mention') : null,
+      agent_trigger_keywords: [...(triggerKeywords ?? [])],
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,65 @@
+import type { Transaction } from 'kysely';
+import { type Principal, seesWholeAccount } from '../access/principal.ts';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { conversationNotFound } from './access.ts';
+import type { ConversationRow, ParticipantRow } from './insert-conversation.ts';
+
+/** A conversation, and the caller's own row in it as long as it is a member. */
+export interface Standing {
+  readonly conversation: ConversationRow;
+  readonly own: ParticipantRow | undefined;
+}
+
+/**
+ * The conversation as it stands, locked until the transaction ends: two changes of one conversation, its lanes
+ * and its participants come one after the other. Throws `resource_not_found` where the caller may not read it
+ * (conversations/access.ts).
+ */
+export async function lockConversation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversationId: string,
+): Promise<Standing> {
+  const conversation = await conversationOf(tx, principal, conversationId).forUpdate().executeTakeFirst();
+  return standing(tx, principal, conversation);
+}
+
+/**
+ * The caller's own row, locked, for what is its own state alone. Throws `resource_not_found` as above, and
+ * `resource_conflict` where the caller reads the conversation without being in it.
+ */
+export async function lockOwnParticipant(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversationId: string,
+): Promise<{ readonly conversation: ConversationRow; readonly own: ParticipantRow }> {
+  const found = await conversationOf(tx, principal, conversationId).executeTakeFirst();
+  const { conversation, own } = await standing(tx, principal, found);
+  if (own === undefined) {
+    throw new ApiError('resource_conflict', 'You are not a participant of this conversation.');
+  }
+  return { conversation, own };
+}
+
+function conversationOf(tx: Transaction<Schema>, { accountId }: Principal, id: string) {
+  return tx.selectFrom('conversations').selectAll().where('id', '=', id).where('account_id', '=', accountId);
+}
+
+async function standing(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversation: ConversationRow | undefined,
+): Promise<Standing> {
+  if (conversation === undefined) throw conversationNotFound();
+  const own = await tx
+    .selectFrom('participants')
+    .selectAll()
+    .where('conversation_id', '=', conversation.id)
+    .where('actor_id', '=', principal.actor.id)
+    .where('membership', 'in', ['active', 'hidden'])
+    .forUpdate()
+    .executeTakeFirst();
+  if (own === undefined && !seesWholeAccount(principal)) throw conversationNotFound();
+  return { conversation, own };
+}

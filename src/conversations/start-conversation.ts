@@ -1,0 +1,162 @@
+import type { Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import type { Schema } from '../db/schema.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
+import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
+import { tellAdded } from './added.ts';
+import { audit } from './audit.ts';
+import { tellChanged } from './changed.ts';
+import { tellCreated } from './created.ts';
+import {
+  type ConversationRow,
+  createUnlessThere,
+  directKeyOf,
+  type NewConversation,
+} from './insert-conversation.ts';
+import { setHidden } from './own-state.ts';
+import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
+import { findTopic } from './topic.ts';
+import { updateConversation } from './update-conversation.ts';
+
+/**
+ * Create Conversation: writes the rows of a validated body and enqueues the events for its members. The user or agent
+ * that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
+ * existing one is active again. Throws ApiError.
+ */
+export async function startConversation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  body: CreateConversationBody,
+): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
+  const { accountId } = principal;
+  const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
+  const drafted =
+    body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
+  const input = { ...drafted, topic };
+  const created = await createUnlessThere(tx, input);
+  if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
+  const { conversation, participants } = created;
+  const { id } = conversation;
+  const actorId = principal.actor.id;
+  await tellCreated(tx, conversation, actorId);
+  await tellChanged(
+    tx,
+    participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
+  );
+  for (const participant of participants) {
+    await tellAdded(tx, { participantId: participant.id, by: actorId });
+  }
+  await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.created' });
+  return { conversation, isNew: true };
+}
+
+type GroupBody = CreateConversationBody & { readonly type: 'group' };
+type DirectBody = CreateConversationBody & { readonly type: 'direct_message' };
+
+async function groupInput(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  body: GroupBody,
+): Promise<NewConversation> {
+  const { accountId } = principal;
+  const audience = body.audience ?? 'internal';
+  if (body.group_id !== undefined) await requireGroup(tx, accountId, body.group_id);
+  const listed = await readRoster(tx, { accountId, audience }, body.participants, prefixOf);
+  const copied = body.group_id === undefined ? [] : await readGroupRoster(tx, body.group_id);
+  return {
+    accountId,
+    type: 'group',
+    audience,
+    title: body.title ?? null,
+    groupId: body.group_id ?? null,
+    participants: withOwner(withCreator(principal, uniqueActors([...listed, ...copied]))),
+  };
+}
+
+/** Exactly two users, both members, of whom the caller is one unless it is a key. */
+async function directInput(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  body: DirectBody,
+): Promise<NewConversation> {
+  const { accountId } = principal;
+  if (principal.actor.type === 'agent') {
+    throw invalid('type', 'A direct message is between two users: an agent cannot begin one.');
+  }
+  const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
+  const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
+  const [first, second, ...more] = participants;
+  if (first === undefined || second === undefined || more.length > 0) {
+    const message = 'A direct message is between two users, and one of them is the caller.';
+    throw invalid('participants', message);
+  }
+  return {
+    accountId,
+    type: 'direct_message',
+    directKey: directKeyOf([first.actorId, second.actorId]),
+    participants,
+  };
+}
+
+/** The caller comes first, as owner. An API key does not take part: then a user owns the group. */
+function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): RosterEntry[] {
+  if (actor.type !== 'user' && actor.type !== 'agent') return [...entries];
+  const listed = entries.find(({ actorId }) => actorId === actor.id);
+  const creator: RosterEntry = { ...listed, type: actor.type, actorId: actor.id, role: 'owner' };
+  return [creator, ...entries.filter((entry) => entry !== listed)];
+}
+
+/**
+ * A group has an owner: where none is named, the first user for whom the body states no role
+ * (docs/decisions.md#owner-of-a-group-that-an-api-key-begins).
+ */
+function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
+  if (entries.some(({ role }) => role === 'owner')) return [...entries];
+  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
+  return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
+}
+
+/** The first of each: what the body says of a participant goes before the roster that it is in too. */
+function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
+  const byActor = new Map<string, RosterEntry>();
+  for (const entry of entries) if (!byActor.has(entry.actorId)) byActor.set(entry.actorId, entry);
+  return [...byActor.values()];
+}
+
+async function requireGroup(tx: Transaction<Schema>, accountId: string, id: string): Promise<void> {
+  const group = await tx
+    .selectFrom('messaging_groups')
+    .select('id')
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst();
+  if (group !== undefined) return;
+  throw notFound('group', 'group_id');
+}
+
+/** The direct message that the two have, in the caller's list and active again. */
+async function openDirect(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  { accountId, directKey, participants }: NewConversation,
+): Promise<ConversationRow> {
+  const { id } = await tx
+    .selectFrom('conversations')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', directKey!)
+    .executeTakeFirstOrThrow();
+  const row = await updateConversation(tx, principal, id, { status: 'active' });
+  if (participants.some(({ actorId }) => actorId === principal.actor.id)) {
+    await setHidden(tx, principal, id, 'unhide');
+  }
+  return row;
+}
+
+function prefixOf(index: number): string {
+  return `participants[${index}].`;
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

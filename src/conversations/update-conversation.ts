@@ -1,0 +1,217 @@
+import { sql, type Transaction, type Updateable } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
+import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import type { Schema } from '../db/schema.ts';
+import { within } from '../db/statement.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
+import type { AuditAction } from '../protocol/resources/audit-event.ts';
+import type {
+  Conversation,
+  UpdateConversationBody,
+  WorkflowStatus,
+} from '../protocol/resources/conversation.ts';
+import { type LaneMove, MOVES_BY_HAND } from '../protocol/states/workflow.ts';
+import { requireManager, requireWriter } from './access.ts';
+import { audit } from './audit.ts';
+import { tellChanged } from './changed.ts';
+import type { ConversationRow } from './insert-conversation.ts';
+import { lockConversation, type Standing } from './locked-conversation.ts';
+import { writeSystemEvent } from './system-event.ts';
+import { findTopic } from './topic.ts';
+import { moveLane } from './workflow.ts';
+
+/**
+ * Update Conversation (design.md section 8): sets what the body names and differs, audited and told. What
+ * is so already changes nothing. Throws ApiError.
+ */
+export async function updateConversation(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  id: string,
+  body: UpdateConversationBody,
+): Promise<ConversationRow> {
+  const standing = await lockConversation(tx, principal, id);
+  requireWriter(standing.own);
+  const changes = await changesOf(tx, principal, standing, body);
+  const { conversation } = standing;
+  if (changes.length > 0) await write(tx, principal, conversation, changes);
+  if (body.workflow_status !== undefined) {
+    await moveByHand(tx, principal, conversation, body.workflow_status);
+  }
+  return readRow(tx, id);
+}
+
+/**
+ * Set Legal Hold (specification, endpoint 2): told and audited when it changes. Whoever reads the
+ * conversation on the team may, but its viewers.
+ */
+export async function setLegalHold(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  id: string,
+  legalHold: Conversation['legal_hold'],
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockConversation(tx, principal, id);
+  requireWriter(own);
+  if (conversation.legal_hold === legalHold) return conversation;
+  const details = { from: conversation.legal_hold, to: legalHold };
+  await write(tx, principal, conversation, [
+    { set: { legal_hold: legalHold }, action: 'conversation.legal_hold_set', details },
+  ]);
+  return readRow(tx, id);
+}
+
+/** One field's change, with what is kept and said of it. */
+interface FieldChange {
+  readonly set: Updateable<Schema['conversations']>;
+  readonly action: AuditAction;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** For the timeline, behind the name of who did it. */
+  readonly says?: string;
+}
+
+async function changesOf(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  { conversation, own }: Standing,
+  { title, assignee_id, topic: named, status }: UpdateConversationBody,
+): Promise<FieldChange[]> {
+  const changes: FieldChange[] = [];
+  if (title !== undefined && title !== conversation.title) {
+    requireGroupOf(conversation, 'title');
+    requireManager(principal, own);
+    changes.push({
+      set: { title },
+      action: 'conversation.renamed',
+      details: { from: conversation.title, to: title },
+      says:
+        title === null ? 'removed the title of the conversation' : `renamed the conversation to “${title}”`,
+    });
+  }
+  if (assignee_id !== undefined && assignee_id !== conversation.assignee_id) {
+    requireGroupOf(conversation, 'assignee_id');
+    const assignee = assignee_id === null ? null : await findAssignee(tx, conversation, assignee_id);
+    const to = assignee?.id ?? null;
+    if (to !== conversation.assignee_id) {
+      changes.push({
+        set: { assignee_id: to },
+        action: 'conversation.assigned',
+        details: { from: conversation.assignee_id, to },
+        says:
+          assignee === null
+            ? 'unassigned the conversation'
+            : `assigned the conversation to ${assignee.name ?? 'someone'}`,
+      });
+    }
+  }
+  const topic = named && (await findTopic(tx, conversation.account_id, named));
+  const [type, id] = [topic?.type ?? null, topic?.id ?? null];
+  if (topic !== undefined && (type !== conversation.topic_type || id !== conversation.topic_id)) {
+    changes.push({
+      set: { topic_type: type, topic_id: id },
+      action: 'conversation.topic_changed',
+      details: { to: topic },
+    });
+  }
+  if (status !== undefined && status !== conversation.status) {
+    // The two of a direct message are on a par, whoever began it.
+    if (conversation.type !== 'direct_message') requireManager(principal, own);
+    const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
+    changes.push({ set: { status }, action, details: {} });
+  }
+  return changes;
+}
+
+async function write(
+  tx: Transaction<Schema>,
+  { accountId, actor }: Principal,
+  { id }: ConversationRow,
+  changes: readonly FieldChange[],
+): Promise<void> {
+  await tx
+    .updateTable('conversations')
+    .set({
+      ...Object.assign({}, ...changes.map(({ set }) => set)),
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .execute();
+  await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
+  // What conversations/directory.ts keeps.
+  if (changes.some(({ set }) => 'title' in set || 'status' in set)) await tellRightsChanged(tx, [id]);
+  for (const { action, details, says } of changes) {
+    await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
+    if (says === undefined) continue;
+    await writeSystemEvent(tx, {
+      account_id: accountId,
+      conversation_id: id,
+      visibility: 'internal',
+      body: `${actor.name ?? 'Someone'} ${says}.`,
+    });
+  }
+}
+
+/** To `new` and `needs_approval`, and out of the latter, nobody moves a case by hand. */
+async function moveByHand(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  conversation: ConversationRow,
+  lane: WorkflowStatus,
+): Promise<void> {
+  if (conversation.audience !== 'customer') {
+    throw invalid('workflow_status', 'Only a conversation with the audience customer has a workflow status.');
+  }
+  if (lane === conversation.workflow_status) return;
+  const moves: Partial<Record<WorkflowStatus, LaneMove>> = MOVES_BY_HAND;
+  const move = moves[lane];
+  if (move === undefined) {
+    const message = `A case cannot be moved to ${lane} by hand: messages and drafts move it there.`;
+    throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
+  }
+  await moveLane(tx, conversation, move, principal.actor.id);
+}
+
+function requireGroupOf({ type }: ConversationRow, param: string): void {
+  if (type !== 'group') throw invalid(param, 'Only a group has a title and an assignee.');
+}
+
+/**
+ * The actor that is to own the conversation: a user that can read it, or a group. Throws `resource_not_found` or
+ * `validation_failed`.
+ */
+async function findAssignee(
+  tx: Transaction<Schema>,
+  conversation: ConversationRow,
+  id: string,
+): Promise<NamedActor> {
+  const param = 'assignee_id';
+  const actor = (await readNamedActors(within(tx), conversation.account_id, [id])).get(id);
+  if (actor === undefined) throw notFound('actor', param);
+  if (actor.type === 'group') return actor;
+  if (actor.type !== 'user' || actor.customer || actor.deactivated) {
+    throw invalid(param, 'A conversation is assigned to a user or a group.');
+  }
+  const [reader] = await within(tx).query(FIND_READER, [actor.id, conversation.id]);
+  if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
+  return actor;
+}
+
+const FIND_READER = {
+  name: 'find-reader-of-conversation',
+  text: `
+    SELECT a.id FROM actors a
+      LEFT JOIN roles r ON r.id = a.role_id
+      LEFT JOIN participants p
+        ON p.actor_id = a.id AND p.conversation_id = $2 AND p.membership IN ('active', 'hidden')
+    WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
+};
+
+function readRow(tx: Transaction<Schema>, id: string): Promise<ConversationRow> {
+  return tx.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

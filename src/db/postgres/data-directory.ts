@@ -1,0 +1,32 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { makePassableDirectory } from './cluster.ts';
+
+/** Makes the data directory if it is not there. Rejects with an Error of one line that says what to do where it cannot be written. */
+export async function requireDataDirectory(directory: string): Promise<void> {
+  try {
+    await makePassableDirectory(directory);
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new Error(
+      `the data directory ${directory} cannot be used (${code ?? message}): ${remedyFor(code)}, or set PARLEY_DATA_DIR to another directory`,
+      { cause },
+    );
+  }
+}
+
+function remedyFor(code: string | undefined): string {
+  switch (code) {
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'a part of that path is a file: move it away';
+    case 'EROFS':
+      return 'its file system is mounted read-only: mount it writable';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'there is no room left: free some';
+    default:
+      return `let the user that Parley runs as (uid ${process.geteuid?.()}) write there`;
+  }
+}

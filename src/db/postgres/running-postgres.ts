@@ -1,0 +1,41 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SUPERUSER } from './cluster.ts';
+import { isOwned } from './owner-file.ts';
+
+/**
+ * The URL of the embedded Postgres that a running Parley started on `dataDir` (embedded-postgres.ts), also
+ * while it is still starting; undefined when none runs. Rejects with one line when it may not be used.
+ */
+export async function findRunningPostgres(dataDir: string): Promise<string | undefined> {
+  const directory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
+  if (directory === undefined) return undefined;
+  const deadline = Date.now() + STARTING_MS;
+  while (await isOwned(`${directory}.owner`)) {
+    const [port, ready] = await stateOf(directory);
+    if (ready) return `postgres://${SUPERUSER}:${await passwordOf(directory)}@127.0.0.1:${port}/postgres`;
+    if (Date.now() > deadline) throw new Error(`the Postgres of the Parley on ${dataDir} is not ready`);
+    await delay(50);
+  }
+  return undefined;
+}
+
+const STARTING_MS = 10_000;
+
+/** Lines 4 and 8 of Postgres's own postmaster.pid: its port, and `ready` behind blanks when it is. */
+async function stateOf(directory: string): Promise<[port: string, ready: boolean]> {
+  const lines = (await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+  return [lines[3] ?? '', lines[7]?.trim() === 'ready'];
+}
+
+/** As postgres-cluster.ts wrote it: readable for the account that Parley runs as, and for root. */
+async function passwordOf(directory: string): Promise<string> {
+  try {
+    return await readFile(join(directory, 'parley.password'), 'utf8');
+  } catch (cause) {
+    throw new Error(`the running Parley's Postgres in ${directory} belongs to another user: be that user`, {
+      cause,
+    });
+  }
+}

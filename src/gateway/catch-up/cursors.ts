@@ -1,0 +1,153 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../../db/database.ts';
+import { sharedSecret } from '../../db/shared-secret.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { Loop } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+
+/** A commit that this node may not have delivered yet is at most this old (design.md section 6). */
+const MARGIN_MS = 10_000;
+const SAMPLE_EVERY_MS = 1_000;
+/** Resuming further back than this is loading afresh (realtime.md section 4). */
+const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
+const SECRET = 'cursor_secret';
+
+/** What a cursor says. */
+export interface ReadCursor {
+  /** The transaction from which on changes may have been missed. */
+  readonly xid: string;
+  readonly ageMs: number;
+  /** Older than cursors last. */
+  readonly expired: boolean;
+}
+
+/**
+ * Points in Postgres's own history: the oldest transaction that was still open at a moment. Everything
+ * that a row with `changed_in` below it says has been delivered; whatever changed from it on may not
+ * have been. Handed to clients as opaque cursors, and used by this node's own repair.
+ */
+export class Cursors {
+  readonly #database: Database;
+  readonly #engine: Engine;
+  readonly #loop: Loop;
+  /** Oldest first: one older than the margin, and all that are younger. */
+  #samples: Sample[] = [];
+  /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
+  readonly #holds = new Set<{ readonly atMs: number }>();
+  #current: string | undefined;
+  #databaseId = '';
+  #secret = '';
+
+  /** Takes the first sample; rejects when Postgres is away. */
+  static async start(database: Database, engine: Engine, log: Logger): Promise<Cursors> {
+    const cursors = new Cursors(database, engine, log);
+    try {
+      cursors.#secret = await sharedSecret(database, SECRET);
+      await cursors.#sample();
+    } catch (error) {
+      await cursors.close();
+      throw error;
+    }
+    return cursors;
+  }
+
+  /** Use `Cursors.start`. */
+  private constructor(database: Database, engine: Engine, log: Logger) {
+    this.#database = database;
+    this.#engine = engine;
+    this.#loop = new Loop({
+      intervalMs: SAMPLE_EVERY_MS,
+      run: () => this.#sample(),
+      onError: (error) => log.debug({ err: error }, 'no new cursor'),
+    });
+  }
+
+  /**
+   * For `ready` and heartbeats: opaque, and safe to resume from on any node. At least ten seconds older than the
+   * moment up to which everything has arrived at this node.
+   */
+  current(): string {
+    this.#current ??= this.#write(this.#samples[0]!);
+    return this.#current;
+  }
+
+  /** Undefined for what no node of this database has handed out. Signed: how far back is read is not for clients to choose. */
+  read(cursor: string): ReadCursor | undefined {
+    const [content = '', seal = '', ...rest] = cursor.split('.');
+    const given = Buffer.from(seal, 'base64url');
+    const expected = this.#seal(content);
+    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      return undefined;
+    }
+    const [databaseId, xid, expiresAtMs]: [string, string, number] = JSON.parse(
+      Buffer.from(content, 'base64url').toString(),
+    );
+    if (databaseId !== this.#databaseId) return undefined;
+    const ageMs = Date.now() - (expiresAtMs - LIFETIME_MS);
+    return { xid, ageMs, expired: ageMs >= LIFETIME_MS };
+  }
+
+  /** The transaction id from which on changes may have been missed by who was last whole at `healthySinceMs` (`performance.now()`). */
+  xidBefore(healthySinceMs: number): string {
+    const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
+    return (safe.at(-1) ?? this.#samples[0]!).xid;
+  }
+
+  /**
+   * What changed from that moment on (`performance.now()`) may not have been delivered here: the cursor stays in
+   * front of it until the returned function is called.
+   */
+  hold(atMs: number): () => void {
+    const hold = { atMs };
+    this.#holds.add(hold);
+    return () => this.#holds.delete(hold);
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  #write({ xid, time }: Sample): string {
+    const expiresAtMs = Date.parse(time) + LIFETIME_MS;
+    const content = Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
+    return `${content}.${this.#seal(content).toString('base64url')}`;
+  }
+
+  #seal(content: string): Buffer {
+    return createHmac('sha256', this.#secret).update(content).digest().subarray(0, SEAL_BYTES);
+  }
+
+  async #sample(): Promise<void> {
+    // While the link is in doubt a sample is of no use before it is old.
+    if (!this.#engine.healthy && this.#samples.length > 0) return;
+    const takenAtMs = performance.now();
+    const [row] = await this.#database.query<{ xid: string; time: string; database_id: string }>(
+      READ_SNAPSHOT,
+    );
+    this.#databaseId = row!.database_id;
+    const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
+    const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= wholeMs - MARGIN_MS);
+    this.#samples = [...this.#samples.slice(Math.max(aged, 0)), { takenAtMs, ...row! }];
+    this.#current = undefined;
+  }
+}
+
+interface Sample {
+  /** `performance.now()` */
+  readonly takenAtMs: number;
+  readonly xid: string;
+  readonly time: string;
+}
+
+const SEAL_BYTES = 16;
+
+// A restored database has the identity of its original, and other transactions behind the same ids:
+// the timeline tells them apart.
+const READ_SNAPSHOT = {
+  name: 'read-snapshot',
+  text: `
+    SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
+      (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
+      (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
+      (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
+};

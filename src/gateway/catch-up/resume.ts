@@ -1,0 +1,318 @@
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { GatheredReads } from '../../db/gathered-reads.ts';
+import type { Frame } from '../../engine/frame.ts';
+import { READ_HEADS } from '../../messages/insert-messages.ts';
+import type { Timeline } from '../../messages/timeline.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import type { CommandFrame } from '../../protocol/socket/commands.ts';
+import type { ResyncReason, ServerFrame } from '../../protocol/socket/server-frames.ts';
+import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import { mayFollow } from '../socket/revocation.ts';
+import type { Session } from '../socket/session.ts';
+import { type Subscription, tooManySubscriptions } from '../socket/subscription.ts';
+import { topics } from '../stream/reader.ts';
+import type { Joined, Streams } from '../stream/streams.ts';
+import { type Changes, type ChangesSource, readChanges } from './changes.ts';
+import type { Cursors, ReadCursor } from './cursors.ts';
+import type { HeldCursors } from './heartbeat-cursor.ts';
+import { MAX_REPLAY, sendChanges } from './replay.ts';
+
+export interface ResumeOptions extends ChangesSource {
+  readonly directory: Pick<ConversationDirectory, 'facts'>;
+  readonly streams: Pick<Streams, 'join' | 'leave'>;
+  readonly timeline: Pick<Timeline, 'visibleHeads'>;
+  readonly cursors: Pick<Cursors, 'current' | 'read'>;
+  readonly heldCursors: HeldCursors;
+  readonly limits: Pick<SocketLimits, 'subscriptions'>;
+}
+
+/** A resume that was accepted and has sent nothing yet. */
+export interface Resumption {
+  /** As the client sent it. */
+  readonly cursor: string;
+  readonly since: ReadCursor;
+  readonly conversations: readonly Resumed[];
+}
+
+interface Resumed {
+  readonly id: string;
+  /** The last number that the client has. */
+  readonly after: number;
+  readonly subscription: Subscription;
+  /** The session was subscribed before: no message is replayed. */
+  readonly isKnown: boolean;
+}
+
+/** Conversations of one session whose reads go on at once; what they send goes one after the other. */
+const AT_ONCE = 32;
+
+/**
+ * What the op `resume` sends behind its reply (realtime.md section 4): each conversation's missed messages
+ * and changes, the actor's own feed, `resumed`. When a node stops, thousands of sockets resume at once with
+ * much in common: what they ask Postgres is gathered (db/gathered-reads.ts).
+ */
+export class Resume {
+  readonly #options: ResumeOptions;
+  readonly #changes: GatheredReads<ChangesAsk, Changes>;
+  readonly #running = new WeakMap<Session, Promise<void>>();
+
+  constructor(options: ResumeOptions) {
+    this.#options = options;
+    this.#changes = new GatheredReads((asks) => readAll(options, asks));
+  }
+
+  /**
+   * Accepts a resume: its subscriptions are registered when this returns, so that a right which ends
+   * meanwhile is heard of. Throws ApiError: `invalid_format` (param `cursor`: of no node of this database),
+   * `limit_exceeded`, `resource_conflict` (the socket has less of a conversation than is asked for).
+   */
+  accept(session: Session, { cursor, conversations }: CommandFrame<'resume'>): Resumption {
+    const { cursors, limits } = this.#options;
+    const since = cursors.read(cursor);
+    if (since === undefined) throw unknownCursor();
+    const entries = Object.entries(conversations);
+    const known = entries.filter(([id]) => session.subscription(id) !== undefined);
+    const used = session.subscriptionCount + entries.length - known.length;
+    if (used > limits.subscriptions) throw tooManySubscriptions(limits.subscriptions, used);
+    for (const [id, after] of known) {
+      if (after < session.subscription(id)!.fromSequence) throw alreadyFurther();
+    }
+    return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
+  }
+
+  /** Until the resume of this session has sent everything; undefined: there is none. */
+  running(session: Session): Promise<void> | undefined {
+    return this.#running.get(session);
+  }
+
+  /**
+   * Sends everything; behind it the subscriptions are live, or gone. Rejects when Postgres or the engine is
+   * away: what is missing then only another resume can tell. One at a time for a session.
+   */
+  async run(session: Session, resumption: Resumption): Promise<void> {
+    const { heldCursors } = this.#options;
+    heldCursors.beginResume(session, resumption.cursor);
+    const running = this.#run(session, resumption).finally(() => {
+      this.#running.delete(session);
+      heldCursors.endResume(session);
+    });
+    const settled = running.catch(() => {});
+    this.#running.set(session, settled);
+    for (const { subscription, isKnown } of resumption.conversations) {
+      if (!isKnown) subscription.replay = settled;
+    }
+    await running;
+  }
+
+  async #run(session: Session, { since, conversations }: Resumption): Promise<void> {
+    // Taken before anything is read: what it does not cover, this resume does.
+    const cursor = this.#options.cursors.current();
+    // No conversation's `resync` could tell the client that its feed has a hole.
+    if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
+    if (since.expired) {
+      await this.#refuse(session, conversations);
+      resyncFeed(session, 'too_old');
+    } else {
+      for (let start = 0; start < conversations.length && !session.closed; start += AT_ONCE) {
+        await this.#runSome(session, since, conversations.slice(start, start + AT_ONCE));
+      }
+      await this.#runFeed(session, since);
+    }
+    session.say({ type: 'resumed', cursor });
+  }
+
+  async #runSome(session: Session, { xid, ageMs }: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
+    const joins = await Promise.all(resumed.map((one) => this.#join(session, one)));
+    for (const joined of joins) joined?.readAhead();
+    // Behind the joins: what is published from now on comes through the streams.
+    const conversationIds = resumed
+      .map(({ id }) => id)
+      .filter((id) => session.subscription(id) !== undefined);
+    const { frames, tooMany } = await this.#changes.ask({ xid, ageMs, conversationIds, actorIds: [] });
+    for (const [index, one] of resumed.entries()) {
+      if (!isHere(session, one)) continue;
+      const changes = tooMany.has(one.id) ? 'too_many' : (frames.get(one.id) ?? []);
+      const joined = joins[index];
+      if (joined !== undefined) await this.#runJoined(session, one, joined, changes);
+      else if (one.isKnown) await this.#runKnown(session, one, changes);
+    }
+  }
+
+  /** Undefined where there is nothing to join: the right is gone, or the session has it already. */
+  async #join(session: Session, one: Resumed): Promise<Joined | undefined> {
+    const { streams } = this.#options;
+    if (one.isKnown) {
+      await one.subscription.replay;
+      return undefined;
+    }
+    const allowed = await this.#isAllowed(session, one.id);
+    if (!isHere(session, one)) return undefined;
+    if (!allowed) {
+      session.removeSubscription(one.id);
+      resync(session, one.id, 'revoked');
+      return undefined;
+    }
+    return streams.join(one.id, session, one.after);
+  }
+
+  async #runJoined(
+    session: Session,
+    { id, subscription }: Resumed,
+    joined: Joined,
+    changes: readonly Frame[] | 'too_many',
+  ): Promise<void> {
+    subscription.headSequence = joined.headSequence;
+    subscription.state = 'replaying';
+    await joined.run(changes);
+    if (session.closed || session.subscription(id) !== subscription) return;
+    // A reader that got `resync` is not put on the topic.
+    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
+    else session.removeSubscription(id);
+  }
+
+  async #runKnown(session: Session, one: Resumed, changes: readonly Frame[] | 'too_many'): Promise<void> {
+    const { id, subscription } = one;
+    if (changes === 'too_many') {
+      session.removeSubscription(id);
+      this.#options.streams.leave(id, session);
+      resync(session, id, 'too_many', subscription.headSequence);
+      return;
+    }
+    await sendChanges(changes, session, Number.POSITIVE_INFINITY, () => !isHere(session, one));
+    if (!isHere(session, one)) return;
+    session.say({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
+  }
+
+  /** Its own events since; live ones come already. Of too many none is replayed: the client loads its lists again. */
+  async #runFeed(session: Session, { xid, ageMs }: ReadCursor): Promise<void> {
+    const actorId = session.principal?.actor.id;
+    if (actorId === undefined || !session.hasFeed || session.closed) return;
+    const { frames, tooMany } = await this.#changes.ask({
+      xid,
+      ageMs,
+      conversationIds: [],
+      actorIds: [actorId],
+    });
+    if (tooMany.has(actorId)) {
+      resyncFeed(session, 'too_many');
+      return;
+    }
+    const over = () => session.closed || !session.hasFeed;
+    await sendChanges(frames.get(actorId) ?? [], session, Number.POSITIVE_INFINITY, over);
+  }
+
+  /** Of each conversation that it is too old, and where it stands. */
+  async #refuse(session: Session, resumed: readonly Resumed[]): Promise<void> {
+    const allowed = await Promise.all(resumed.map(({ id }) => this.#isAllowed(session, id)));
+    const heads = await this.#heads(
+      session,
+      resumed.filter((_, index) => allowed[index]).map(({ id }) => id),
+    );
+    for (const one of resumed) {
+      if (!isHere(session, one)) continue;
+      session.removeSubscription(one.id);
+      this.#options.streams.leave(one.id, session);
+      const head = heads.get(one.id);
+      if (head === undefined) resync(session, one.id, 'revoked');
+      else resync(session, one.id, 'too_old', head);
+    }
+  }
+
+  async #heads(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { database, timeline } = this.#options;
+    const rows = await database.query<{ conversation_id: string; head: number }>(READ_HEADS, [ids]);
+    const heads = rows.map(({ conversation_id: conversationId, head: upTo }) => ({ conversationId, upTo }));
+    if (session.audience === 'team') {
+      return new Map(heads.map(({ conversationId, upTo }) => [conversationId, upTo]));
+    }
+    const visible = await timeline.visibleHeads(heads);
+    return new Map(heads.map(({ conversationId }, index) => [conversationId, visible[index]!]));
+  }
+
+  async #isAllowed(session: Session, id: string): Promise<boolean> {
+    const facts = await this.#options.directory.facts(id);
+    const { principal } = session;
+    return facts !== undefined && principal !== undefined && mayFollow(principal, facts);
+  }
+}
+
+function register(session: Session, id: string, after: number): Resumed {
+  const known = session.subscription(id);
+  if (known !== undefined) return { id, after, subscription: known, isKnown: true };
+  const subscription: Subscription = { headSequence: after, fromSequence: after, state: 'resuming' };
+  session.addSubscription(id, subscription);
+  return { id, after, subscription, isKnown: false };
+}
+
+/** Still subscribed: not unsubscribed, revoked or closed meanwhile, each of which the client has been told of. */
+function isHere(session: Session, { id, subscription }: Resumed): boolean {
+  return !session.closed && session.subscription(id) === subscription;
+}
+
+function resyncFeed(session: Session, reason: ResyncReason): void {
+  if (session.hasFeed) session.say({ type: 'resync', feed: true, reason });
+}
+
+function resync(session: Session, conversationId: string, reason: ResyncReason, head?: number): void {
+  const frame: ServerFrame = { type: 'resync', conversation_id: conversationId, reason };
+  session.say(head === undefined ? frame : { ...frame, head_sequence: head });
+}
+
+interface ChangesAsk extends Pick<ReadCursor, 'xid' | 'ageMs'> {
+  readonly conversationIds: readonly string[];
+  readonly actorIds: readonly string[];
+}
+
+/** Streams asked about in one query. */
+const READ_STREAMS = 1_000;
+
+/**
+ * One read for cursors of about one age, from the oldest of them on: who is younger gets some changes
+ * again. Not for all ages, so that who was away for a week does not make everybody read a week.
+ */
+async function readAll(source: ChangesSource, asks: readonly ChangesAsk[]): Promise<Changes[]> {
+  const answers = new Map<ChangesAsk, Changes>();
+  for (const ofAge of Map.groupBy(asks, ({ ageMs }) => ageClass(ageMs)).values()) {
+    const [since] = ofAge.map(({ xid }) => BigInt(xid)).sort((a, b) => (a < b ? -1 : 1));
+    const frames = new Map<string, readonly Frame[]>();
+    const tooMany = new Set<string>();
+    for (const streams of inQueries(ofAge)) {
+      const changes = await readChanges(source, streams, String(since), MAX_REPLAY);
+      for (const [stream, ofStream] of changes.frames) frames.set(stream, ofStream);
+      for (const stream of changes.tooMany) tooMany.add(stream);
+    }
+    for (const ask of ofAge) answers.set(ask, { frames, tooMany });
+  }
+  return asks.map((ask) => answers.get(ask)!);
+}
+
+/** Doubling from a minute on. */
+function ageClass(ageMs: number): number {
+  return Math.ceil(Math.log2(Math.max(1, ageMs / 60_000)));
+}
+
+function* inQueries(asks: readonly ChangesAsk[]) {
+  const conversationIds = [...new Set(asks.flatMap((ask) => ask.conversationIds))];
+  const actorIds = [...new Set(asks.flatMap((ask) => ask.actorIds))];
+  const most = Math.max(conversationIds.length, actorIds.length);
+  for (let start = 0; start < most; start += READ_STREAMS) {
+    yield {
+      conversationIds: conversationIds.slice(start, start + READ_STREAMS),
+      actorIds: actorIds.slice(start, start + READ_STREAMS),
+    };
+  }
+}
+
+function unknownCursor(): ApiError {
+  return new ApiError('invalid_format', 'The cursor is broken, or of another database.', { param: 'cursor' });
+}
+
+function alreadyFurther(): ApiError {
+  return new ApiError(
+    'resource_conflict',
+    'The socket is subscribed to less of a conversation: unsubscribe first.',
+    {
+      param: 'conversations',
+    },
+  );
+}

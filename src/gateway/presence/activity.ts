@@ -1,0 +1,135 @@
+import { requirePermission } from '../../access/authorize.ts';
+import type { Principal } from '../../access/principal.ts';
+import { requireSender } from '../../conversations/access.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { expandConversations } from '../../conversations/expand.ts';
+import { markRead, tellRead } from '../../conversations/own-state.ts';
+import type { Database } from '../../db/database.ts';
+import { within } from '../../db/statement.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { publish } from '../../engine/publish.ts';
+import { ApiError, notFound } from '../../protocol/errors.ts';
+import type { Typing } from '../../protocol/socket/activity.ts';
+import type { CommandFrame, CommandResult } from '../../protocol/socket/commands.ts';
+import type { Session } from '../socket/session.ts';
+import type { Presence } from './presence.ts';
+
+export interface ActivityOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly directory: Pick<ConversationDirectory, 'facts'>;
+  readonly presence: Presence;
+}
+
+/**
+ * What actors let others see of themselves over a socket: that they type, how far they have read, that they
+ * are there. It goes to the team's subscribers, the actor's own sockets among them.
+ */
+export class Activity {
+  readonly #options: ActivityOptions;
+  /** Of the sockets that have typed, by conversation. */
+  readonly #typing = new WeakMap<Session, Map<string, Typed>>();
+
+  constructor(options: ActivityOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Tells the conversation, at most one `start` a second and a `stop` only behind one. Throws ApiError:
+   * `resource_not_found` where the socket is not subscribed, `insufficient_permissions` for who may not send.
+   */
+  async type(session: Session, frame: CommandFrame<'typing'>): Promise<CommandResult<'typing'>> {
+    const { conversation_id: id, state } = frame;
+    const principal = requireFollower(session, id);
+    if (!principal.customer) requirePermission(principal, 'messaging:create');
+    const facts = await this.#options.directory.facts(id);
+    if (facts === undefined) throw notFound('conversation', 'conversation_id');
+    requireSender(principal, facts);
+    requireFollower(session, id);
+    if (this.#isNews(session, id, state)) {
+      this.#tellTyping(id, { actor_id: principal.actor.id, state });
+    }
+    return {};
+  }
+
+  /** As the endpoint of that name; throws what markRead does (conversations/own-state.ts). */
+  async markRead(session: Session, frame: CommandFrame<'mark_read'>): Promise<CommandResult<'mark_read'>> {
+    const { conversation_id: id, sequence } = frame;
+    const { database, engine } = this.#options;
+    const { principal } = session;
+    if (principal === undefined) throw notFound('conversation', 'conversation_id');
+    if (!principal.customer) requirePermission(principal, 'messaging:read');
+    const { movedAt, unread } = await database
+      .transaction(async (tx) => {
+        const { conversation, movedAt } = await markRead(tx, principal, id, sequence);
+        const shown = await expandConversations(within(tx), principal, [conversation], []);
+        return { movedAt, unread: shown.get(id)!.unread };
+      })
+      .catch((error) => {
+        throw error instanceof ApiError && error.condition === 'resource_not_found'
+          ? notFound('conversation', 'conversation_id')
+          : error;
+      });
+    if (movedAt !== undefined) tellRead(engine, id, { actor_id: principal.actor.id, sequence }, movedAt);
+    return { unread };
+  }
+
+  async declare(session: Session, frame: CommandFrame<'presence'>): Promise<CommandResult<'presence'>> {
+    const { principal } = session;
+    if (principal !== undefined && !session.closed) {
+      const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
+      this.#options.presence.declare(session, principal.actor.id, frame.status, live);
+    }
+    return {};
+  }
+
+  #isNews(session: Session, conversationId: string, state: Typing['state']): boolean {
+    let typed = this.#typing.get(session);
+    if (typed === undefined) {
+      typed = new Map();
+      this.#typing.set(session, typed);
+    }
+    if (typed.size >= MOST_REMEMBERED) typed.clear();
+    const last = typed.get(conversationId);
+    const nowMs = performance.now();
+    if (state === 'stop') {
+      if (last?.state !== 'start') return false;
+      typed.set(conversationId, { ...last, state });
+      return true;
+    }
+    if (last !== undefined && nowMs - last.startedAtMs < START_EVERY_MS) return false;
+    typed.set(conversationId, { state, startedAtMs: nowMs });
+    return true;
+  }
+
+  #tellTyping(conversationId: string, data: Typing): void {
+    publish(this.#options.engine, {
+      event: 'typing',
+      stream: conversationId,
+      conversationId,
+      sequence: 0,
+      resource: data.actor_id,
+      at: new Date().toISOString(),
+      team: data,
+      customer: undefined,
+      // The next one says it again.
+    }).catch(() => {});
+  }
+}
+
+interface Typed {
+  readonly state: Typing['state'];
+  readonly startedAtMs: number;
+}
+
+const START_EVERY_MS = 1_000;
+/** Conversations of one socket; forgetting them lets a `start` through too early, no more. */
+const MOST_REMEMBERED = 1_000;
+
+function requireFollower(session: Session, conversationId: string): Principal {
+  const { principal } = session;
+  const state = session.subscription(conversationId)?.state;
+  if (principal === undefined || (state !== 'live' && state !== 'replaying'))
+    throw notFound('conversation', 'conversation_id');
+  return principal;
+}

@@ -1,0 +1,71 @@
+import type { Principal } from '../../access/principal.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import type { Cursors } from '../catch-up/cursors.ts';
+import type { Streams } from '../stream/streams.ts';
+import { mayHaveFeed, type Revocation } from './revocation.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface AdmissionOptions {
+  readonly sessions: Sessions<Session>;
+  readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
+  readonly revocation: Pick<Revocation, 'changes' | 'check'>;
+  readonly cursors: Pick<Cursors, 'current'>;
+  readonly limits: Pick<SocketLimits, 'socketsPerActor'>;
+}
+
+/** From "the caller is known" to `ready`, whichever way it became known. */
+export class Admission {
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** To be taken before a credential is read, and given to `admit`. */
+  get rightsRead(): number {
+    return this.#options.revocation.changes;
+  }
+
+  /** Throws ApiError `limit_exceeded`. Counts the sockets of this node. */
+  requireRoom(actorId: string): void {
+    const { sessions, limits } = this.#options;
+    const limit = limits.socketsPerActor;
+    const used = sessions.count(actorId);
+    if (used < limit) return;
+    throw new ApiError('limit_exceeded', `An actor may have ${limit} open sockets.`, {
+      quota: { limit, used, reset_at: null },
+      retryAfterS: 30,
+    });
+  }
+
+  /**
+   * Sends `ready`; the actor's own feed comes from then on. Throws ApiError: `limit_exceeded`, or
+   * `service_unavailable` while the engine is away. Does nothing more once the session has closed.
+   */
+  async admit(session: Session, principal: Principal, rightsRead: number): Promise<void> {
+    const { streams, revocation, cursors } = this.#options;
+    this.requireRoom(principal.actor.id);
+    const { expiresAtMs } = principal.credential;
+    session.identify(principal, expiresAtMs);
+    if (revocation.changes !== rightsRead) revocation.check(session);
+    if (mayHaveFeed(principal)) {
+      session.hasFeed = true;
+      await streams.joinFeed(principal.actor.id, session);
+    }
+    session.becomeReady({
+      type: 'ready',
+      actor: principal.actor,
+      account_id: principal.accountId,
+      cursor: cursors.current(),
+      expires_at: expiryShown(principal),
+    });
+  }
+}
+
+/** Null for keys (realtime.md section 1). */
+export function expiryShown({ credential }: Principal): string | null {
+  const { kind, expiresAtMs } = credential;
+  return kind === 'api_key' || expiresAtMs === null ? null : new Date(expiresAtMs).toISOString();
+}

@@ -1,0 +1,105 @@
+import { Loop } from '../../lifecycle.ts';
+import type { ServerFrame } from '../../protocol/socket/server-frames.ts';
+import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+
+/** Something with deadlines of its own: a session. */
+export interface Timed {
+  /** The tick that it waits for, 0 for none. Kept by Heartbeats. */
+  tick: number;
+  /**
+   * Does what is due at `nowMs` (of `Heartbeats.nowMs`) and answers when it is due next; Infinity:
+   * never. Asked too early at times, so it looks for itself. Must not throw.
+   */
+  due(nowMs: number): number;
+}
+
+export interface HeartbeatsOptions {
+  readonly limits: SocketLimits;
+  /** The resume cursor that pings carry. */
+  readonly cursor: () => string;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Every deadline of every socket on one timer (performance.md P8: a timer a socket would cost more
+ * than the socket). Sessions stand in the slot of the tick at which they are due next; each has one
+ * entry that counts, and entries that were overtaken by an earlier one are skipped when met.
+ */
+export class Heartbeats {
+  /** How late a deadline may be noticed, in milliseconds. */
+  readonly tickMs: number;
+  readonly #cursor: () => string;
+  readonly #slots = new Map<number, Timed[]>();
+  readonly #loop: Loop;
+  #lastTick: number;
+  #ping: { readonly atMs: number; readonly bytes: Buffer } | undefined;
+
+  constructor({ limits, cursor, onError }: HeartbeatsOptions) {
+    const shortestMs = Math.min(limits.heartbeatMs, limits.pongMs, limits.authenticateMs, limits.cutMs);
+    this.tickMs = Math.max(5, Math.min(MAX_TICK_MS, Math.floor(shortestMs / 8)));
+    this.#cursor = cursor;
+    this.#lastTick = this.#tickAt(this.nowMs());
+    this.#loop = new Loop({
+      intervalMs: this.tickMs,
+      run: async () => this.#round(),
+      onError,
+    });
+  }
+
+  /** Whole milliseconds of a clock that never goes back: small integers, which objects hold unboxed. */
+  nowMs(): number {
+    return Math.floor(performance.now());
+  }
+
+  /** Makes `timed` be asked at `atMs` or a tick later. An entry that is earlier stays. */
+  schedule(timed: Timed, atMs: number): void {
+    const tick = Math.max(this.#tickAt(atMs), this.#lastTick + 1);
+    if (timed.tick > this.#lastTick && timed.tick <= tick) return;
+    timed.tick = tick;
+    const slot = this.#slots.get(tick);
+    if (slot === undefined) this.#slots.set(tick, [timed]);
+    else slot.push(timed);
+  }
+
+  /**
+   * The heartbeat of this moment, encoded once for everybody who is due in the same round and has neither `heads` of
+   * its own nor a cursor that is held back (held-cursors.ts).
+   */
+  ping(nowMs: number, heads?: Readonly<Record<string, number>>, held?: string): Buffer {
+    if (heads !== undefined || held !== undefined) return this.#encode({ ...heads }, held);
+    if (this.#ping?.atMs !== nowMs) this.#ping = { atMs: nowMs, bytes: this.#encode({}) };
+    return this.#ping.bytes;
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  #round(): void {
+    const nowMs = this.nowMs();
+    const lastTick = Math.floor(nowMs / this.tickMs);
+    while (this.#lastTick < lastTick) {
+      const tick = ++this.#lastTick;
+      const slot = this.#slots.get(tick);
+      if (slot === undefined) continue;
+      this.#slots.delete(tick);
+      for (const timed of slot) {
+        if (timed.tick !== tick) continue;
+        timed.tick = 0;
+        const nextMs = timed.due(nowMs);
+        if (nextMs !== Number.POSITIVE_INFINITY) this.schedule(timed, nextMs);
+      }
+    }
+  }
+
+  #encode(heads: Record<string, number>, cursor = this.#cursor()): Buffer {
+    const frame: ServerFrame = { type: 'ping', t: Date.now(), cursor, heads };
+    return Buffer.from(JSON.stringify(frame));
+  }
+
+  #tickAt(ms: number): number {
+    return Math.ceil(ms / this.tickMs);
+  }
+}
+
+const MAX_TICK_MS = 250;

@@ -1,0 +1,102 @@
+import { ApiError } from '../../protocol/errors.ts';
+import {
+  type CommandFrame,
+  commandSchema,
+  isOp,
+  MAX_REQUEST_ID_CHARACTERS,
+  type Op,
+  PongFrame,
+} from '../../protocol/socket/commands.ts';
+import { compile, parseObject, type Validator } from '../../protocol/validation.ts';
+
+/** A frame past its validator, or the error that it is answered with. */
+export type Request =
+  | { readonly id: string; readonly op: Op; readonly frame: AnyFrame; readonly error?: undefined }
+  | {
+      /** Null where there is none to echo. */
+      readonly id: string | null;
+      /** Undefined where it is not known. */
+      readonly op: Op | undefined;
+      readonly frame?: undefined;
+      readonly error: ApiError;
+    };
+
+export type AnyFrame = { [O in Op]: CommandFrame<O> }[Op];
+
+/**
+ * What a client's text frame says (realtime.md section 2): a request, or the answer to a heartbeat.
+ * Looked at in this order: JSON, type, id, op, fields.
+ */
+export function readRequest(text: string): Request | 'pong' {
+  let id: string | null = null;
+  let op: Op | undefined;
+  try {
+    const value = parseObject(text);
+    if (value.type === 'pong') {
+      validatePong(value);
+      return 'pong';
+    }
+    id = requireId(value.id);
+    op = requireOp(value.type);
+    return { id, op, frame: VALIDATORS[op](value) };
+  } catch (error) {
+    return { id: id ?? idIn(text), op, error: toApiError(error) };
+  }
+}
+
+const VALIDATORS: { readonly [O in Op]: Validator<CommandFrame<O>> } = {
+  authenticate: compile(commandSchema('authenticate')),
+  refresh: compile(commandSchema('refresh')),
+  subscribe: compile(commandSchema('subscribe')),
+  resume: compile(commandSchema('resume')),
+  unsubscribe: compile(commandSchema('unsubscribe')),
+  typing: compile(commandSchema('typing')),
+  mark_read: compile(commandSchema('mark_read')),
+  presence: compile(commandSchema('presence')),
+  ping: compile(commandSchema('ping')),
+};
+
+const validatePong = compile(PongFrame);
+
+function requireId(id: unknown): string {
+  if (id === undefined || id === null) {
+    throw new ApiError('missing_field', 'This field is required.', { param: 'id' });
+  }
+  if (typeof id !== 'string') throw new ApiError('invalid_format', 'Must be a string.', { param: 'id' });
+  if (!isEchoed(id)) {
+    const message = `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`;
+    throw new ApiError('validation_failed', message, { param: 'id' });
+  }
+  return id;
+}
+
+function requireOp(type: unknown): Op {
+  if (type === undefined || type === null) {
+    throw new ApiError('missing_field', 'This field is required.', { param: 'type' });
+  }
+  if (typeof type !== 'string') {
+    throw new ApiError('invalid_format', 'Must be a string.', { param: 'type' });
+  }
+  if (!isOp(type)) throw new ApiError('validation_failed', 'There is no such frame type.', { param: 'type' });
+  return type;
+}
+
+/** Of a frame that was refused as a whole, for a string in it: its client still waits for this id. */
+function idIn(text: string): string | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+    return typeof id === 'string' && isEchoed(id) ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEchoed(id: string): boolean {
+  return id.length <= MAX_REQUEST_ID_CHARACTERS && id.isWellFormed();
+}
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError('invalid_format', 'The frame cannot be read.', { cause: error });
+}

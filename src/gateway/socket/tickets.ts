@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { nanoid } from 'nanoid';
+import type { Identity } from '../../access/authenticate.ts';
+import type { Credential, Principal } from '../../access/principal.ts';
+import type { Database } from '../../db/database.ts';
+import { isUnavailable } from '../../db/unavailable.ts';
+import { ApiError } from '../../protocol/errors.ts';
+
+/**
+ * Tickets for sockets (realtime.md section 1): single use on whichever node, gone after 30 s by
+ * Postgres's clock, bound to actor and account; the socket ends with the credential that asked for it.
+ */
+export class Tickets {
+  readonly #database: Database;
+  #purgedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** `expiresAt` is ISO 8601. Throws ApiError `service_unavailable` while Postgres is away. */
+  async issue({ accountId, actor, credential }: Principal): Promise<{ ticket: string; expiresAt: string }> {
+    const ticket = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
+    const rows = await reached(
+      this.#database.query<{ expires_at: string }>(INSERT, [
+        hashOf(ticket),
+        accountId,
+        actor.id,
+        {
+          kind: credential.kind,
+          id: credential.id,
+          familyId: credential.familyId,
+          expiresAtMs: credential.expiresAtMs,
+        },
+      ]),
+    );
+    await this.#purge();
+    return { ticket, expiresAt: rows[0]!.expires_at };
+  }
+
+  /** Whose it was. Throws ApiError `invalid_credentials` (unknown, used, expired) or `service_unavailable`. */
+  async redeem(ticket: string): Promise<Identity> {
+    const rows = FORM.test(ticket) ? await reached(this.#database.query<Row>(TAKE, [hashOf(ticket)])) : [];
+    const row = rows[0];
+    if (row === undefined || row.expired) {
+      throw new ApiError('invalid_credentials', 'The ticket is unknown, used or expired.', {
+        param: 'ticket',
+      });
+    }
+    return { accountId: row.account_id, actorId: row.actor_id, credential: row.credential };
+  }
+
+  /** Those that nobody came with; the table is small, and nothing waits for it. */
+  async #purge(): Promise<void> {
+    if (performance.now() - this.#purgedAtMs < PURGE_EVERY_MS) return;
+    this.#purgedAtMs = performance.now();
+    await reached(this.#database.query(PURGE));
+  }
+}
+
+interface Row {
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly credential: Credential;
+  readonly expired: boolean;
+}
+
+const PREFIX = 'ticket_';
+const SECRET_LENGTH = 32;
+const FORM = new RegExp(`^${PREFIX}[\\w-]{${SECRET_LENGTH}}$`);
+const PURGE_EVERY_MS = 60_000;
+
+const INSERT = {
+  name: 'insert-ticket',
+  text: `
+    INSERT INTO tickets (hash, account_id, actor_id, credential, expires_at)
+    VALUES ($1, $2, $3, $4, clock_timestamp() + interval '30 seconds')
+    RETURNING expires_at`,
+};
+
+const TAKE = {
+  name: 'take-ticket',
+  text: `
+    DELETE FROM tickets WHERE hash = $1
+    RETURNING account_id, actor_id, credential, expires_at <= clock_timestamp() AS expired`,
+};
+
+const PURGE = {
+  name: 'purge-tickets',
+  text: 'DELETE FROM tickets WHERE expires_at < clock_timestamp()',
+};
+
+function hashOf(ticket: string): Buffer {
+  return hash('sha256', ticket, 'buffer');
+}
+
+async function reached<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (cause) {
+    if (!isUnavailable(cause)) throw cause;
+    throw new ApiError('service_unavailable', 'Tickets cannot be handled at the moment.', {
+      retryAfterS: 1,
+      cause,
+    });
+  }
+}

@@ -1,0 +1,246 @@
+import type { Downloads } from '../../attachments/storage.ts';
+import { messageEvent } from '../../conversations/message-present.ts';
+import { withParts } from '../../conversations/message-rows.ts';
+import type { Database } from '../../db/database.ts';
+import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import { toFrame } from '../../engine/publish.ts';
+import type { Logger } from '../../log.ts';
+import { SETTLING, type Timeline } from '../../messages/timeline.ts';
+import type { Audience } from '../../protocol/resources/conversation.ts';
+import { Journal } from './journal.ts';
+import type { Broadcast, Reader } from './reader.ts';
+
+export interface StreamContext {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly timeline: Timeline;
+  readonly broadcast: Broadcast;
+  readonly log: Logger;
+}
+
+/** Held frames past this are dropped and read from Postgres when their turn comes: bounds the memory of a hole. */
+const MAX_HELD = 2_000;
+
+/** Messages read from Postgres at once while filling. */
+const FILL_STRETCH = 500;
+
+export interface Moved {
+  readonly head: number;
+  readonly atMs: number;
+}
+
+const NOT_MOVED: Moved = { head: 0, atMs: Number.NEGATIVE_INFINITY };
+
+/**
+ * One conversation on this node: puts what arrives from the engine, in whatever order, on the node's
+ * topics in the order of the numbers (design.md section 6).
+ *
+ * Invariants: every number up to `delivered` is a message that was put on the topics or a void, and
+ * stays so; a frame is put on the topics in the step in which `delivered` reaches its number; frames
+ * above wait in `held`. What is missing is read through Timeline, which settles it.
+ */
+export class ConversationStream {
+  readonly id: string;
+  readonly audience: Audience;
+  readonly journal = new Journal();
+  readonly #context: StreamContext;
+  readonly #onDelivered: (frame: Frame) => void;
+  readonly #held = new Map<number, Frame>();
+  /** Changes of messages that are not delivered yet, by the message's number. */
+  readonly #heldUpdates = new Map<number, Frame[]>();
+  /** `updatedAtUs` of the last change delivered, by resource. */
+  readonly #versions = new Map<string, number>();
+  #delivered: number;
+  /** Of what came since the stream was opened, the highest number that an audience may see, and when it came. */
+  readonly #moved = { team: NOT_MOVED, customer: NOT_MOVED };
+  #changes = 0;
+  #known: number;
+  #filling: Promise<void> | undefined;
+  #holeTimer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /**
+   * `settled`: a number up to which everything is settled. What lies between it and the head is filled in.
+   * `onDelivered` is called behind each frame that was put on the topics.
+   */
+  constructor(
+    id: string,
+    audience: Audience,
+    settled: number,
+    context: StreamContext,
+    onDelivered: (frame: Frame) => void = () => {},
+  ) {
+    this.id = id;
+    this.audience = audience;
+    this.#delivered = settled;
+    this.#known = settled;
+    this.#context = context;
+    this.#onDelivered = onDelivered;
+  }
+
+  /** The number up to which this node has delivered. */
+  get delivered(): number {
+    return this.#delivered;
+  }
+
+  /** How many events beside new messages were delivered: while it stays, what was read of delivered numbers is still so. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** The head that moved last on the topics of an audience, and when (`performance.now()`). */
+  moved(audience: Reader['audience']): Moved {
+    return this.#moved[audience];
+  }
+
+  /** What the engine brings of durable events: never throws, never waits. */
+  receive(frame: Frame): void {
+    if (this.#closed) return;
+    switch (frame.kind) {
+      case FRAME_KINDS.created:
+      case FRAME_KINDS.void:
+        this.#receiveNumbered(frame);
+        break;
+      case FRAME_KINDS.updated:
+        this.#receiveUpdate(frame);
+        break;
+      default:
+        if (this.#isNews(frame)) this.#deliver(frame);
+    }
+  }
+
+  /**
+   * Reads from Postgres what lies between `delivered` and `upTo`, and delivers it in order. Joins a
+   * fill under way. Rejects when Postgres is away.
+   */
+  fill(upTo: number, seenAtMs: number = performance.now()): Promise<void> {
+    this.#known = Math.max(this.#known, upTo);
+    this.#filling ??= this.#fill(seenAtMs).finally(() => {
+      this.#filling = undefined;
+      // What arrived behind a new hole while this one was filled.
+      this.#watchHole();
+    });
+    return this.#filling;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#holeTimer);
+    this.#held.clear();
+    this.#heldUpdates.clear();
+  }
+
+  #receiveNumbered(frame: Frame): void {
+    const { sequence } = frame;
+    if (sequence <= this.#delivered) return;
+    this.#known = Math.max(this.#known, sequence);
+    if (sequence === this.#delivered + 1) {
+      this.#advance(frame);
+      this.#advanceHeld();
+    } else if (this.#held.size < MAX_HELD) {
+      this.#held.set(sequence, frame);
+    }
+    this.#watchHole();
+  }
+
+  /** A change of message n waits for n; an older one than was delivered is no news. */
+  #receiveUpdate(frame: Frame): void {
+    if (frame.sequence <= this.#delivered) {
+      if (this.#isNews(frame)) this.#deliver(frame);
+      return;
+    }
+    this.#known = Math.max(this.#known, frame.sequence);
+    const waiting = this.#heldUpdates.get(frame.sequence);
+    if (waiting === undefined) this.#heldUpdates.set(frame.sequence, [frame]);
+    else waiting.push(frame);
+    this.#watchHole();
+  }
+
+  /** Delivers the frame of number `delivered + 1`. */
+  #advance(frame: Frame): void {
+    this.#moveTo(frame.sequence);
+    // Customers are not told that there are numbers which they may not see.
+    if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
+    this.#held.delete(frame.sequence);
+    if (frame.kind !== FRAME_KINDS.void) this.#deliver(frame);
+    const updates = this.#heldUpdates.get(frame.sequence);
+    if (updates === undefined) return;
+    this.#heldUpdates.delete(frame.sequence);
+    for (const update of updates) {
+      // What was read from Postgres may hold the change already.
+      if (update.updatedAtUs > frame.updatedAtUs && this.#isNews(update)) this.#deliver(update);
+    }
+  }
+
+  #advanceHeld(): void {
+    for (let next = this.#held.get(this.#delivered + 1); next !== undefined; ) {
+      this.#advance(next);
+      next = this.#held.get(this.#delivered + 1);
+    }
+  }
+
+  #deliver(frame: Frame): void {
+    if (frame.kind !== FRAME_KINDS.created) this.#changes += 1;
+    this.journal.append(frame);
+    this.#context.broadcast('durable', frame);
+    this.#onDelivered(frame);
+  }
+
+  #isNews(frame: Frame): boolean {
+    const last = this.#versions.get(frame.resource);
+    if (last !== undefined && frame.updatedAtUs < last) return false;
+    this.#versions.delete(frame.resource);
+    this.#versions.set(frame.resource, frame.updatedAtUs);
+    // Late changes come within seconds; the oldest entries have had their chance.
+    if (this.#versions.size > MAX_HELD) this.#versions.delete(this.#versions.keys().next().value!);
+    return true;
+  }
+
+  /** A hole gets a little time to close by itself, then Postgres is asked. */
+  #watchHole(): void {
+    if (this.#closed || this.#known === this.#delivered) {
+      clearTimeout(this.#holeTimer);
+      this.#holeTimer = undefined;
+      return;
+    }
+    if (this.#filling !== undefined || this.#holeTimer !== undefined) return;
+    const seenAtMs = performance.now();
+    this.#holeTimer = setTimeout(() => {
+      this.#holeTimer = undefined;
+      this.fill(this.#known, seenAtMs).catch((error: unknown) => {
+        this.#context.log.warn({ conversation: this.id, err: error }, 'could not fill a hole, trying again');
+      });
+    }, SETTLING.lookAgainMs);
+  }
+
+  async #fill(seenAtMs: number): Promise<void> {
+    while (!this.#closed && this.#delivered < this.#known) {
+      const after = this.#delivered;
+      const upTo = Math.min(this.#known, after + FILL_STRETCH);
+      const rows = await this.#context.timeline.read({ conversationId: this.id, after, upTo }, seenAtMs);
+      const messages = await withParts(this.#context.database, this.#context.files, rows);
+      if (this.#closed) return;
+      for (const message of messages) {
+        const sequence = message.row.sequence!;
+        if (sequence <= this.#delivered) continue;
+        const read = toFrame(messageEvent('message.created', message, this.audience));
+        this.#advance(this.#held.get(sequence) ?? read);
+      }
+      // What the stretch has no message for is settled as nothing.
+      this.#skipTo(upTo);
+      this.#advanceHeld();
+    }
+  }
+
+  #skipTo(sequence: number): void {
+    if (sequence <= this.#delivered) return;
+    for (const held of [...this.#held.keys()]) if (held <= sequence) this.#held.delete(held);
+    for (const held of [...this.#heldUpdates.keys()]) if (held <= sequence) this.#heldUpdates.delete(held);
+    this.#moveTo(sequence);
+  }
+
+  #moveTo(sequence: number): void {
+    this.#delivered = sequence;
+    this.#moved.team = { head: sequence, atMs: performance.now() };
+  }
+}

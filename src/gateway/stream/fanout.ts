@@ -1,0 +1,91 @@
+import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import type { Metrics } from '../../metrics.ts';
+import { covers, SOCKETS_SINCE, VERSIONS } from '../../protocol/versions.ts';
+import { bytesFor } from './forms.ts';
+import { type Broadcast, type Form, topics } from './reader.ts';
+
+/** uWebSockets.js's app, as far as topics go. */
+export interface Publisher {
+  numSubscribers(topic: string): number;
+  publish(topic: string, bytes: Buffer, isBinary: boolean): boolean;
+}
+
+/** A session that lost something published. */
+export interface Gapped {
+  silence(): void;
+  finishClosing(): void;
+}
+
+/**
+ * The one way onto topics. uWS skips a socket over maxBackpressure and goes on with the next frame, which
+ * would leave a hole that its client cannot see: a socket that lost a frame gets nothing published after
+ * it. `dropped` is where we hear of it, in the middle of uWS's own list of subscribers, where touching
+ * a socket's topics or closing it is a use after free: it is done before the next publish, or in the next
+ * turn of the loop at the latest. (What uWS still holds of the same batch is skipped for that socket by
+ * uWS itself.)
+ */
+export class Fanout {
+  readonly #publisher: Publisher;
+  readonly #metrics: Metrics;
+  #gapped: Gapped[] = [];
+  #loud = 0;
+  #created = SAMPLED - 1;
+
+  constructor(publisher: Publisher, metrics: Metrics) {
+    this.#publisher = publisher;
+    this.#metrics = metrics;
+  }
+
+  readonly broadcast: Broadcast = (kind, frame) => {
+    if (frame.kind === FRAME_KINDS.created) this.#sampleDelay(frame);
+    for (const audience of AUDIENCES) {
+      if (frame[audience] === undefined) continue;
+      this.#metrics.framesDelivered.inc();
+      for (const version of SOCKET_VERSIONS) this.#publish(kind, frame, { audience, version });
+    }
+  };
+
+  /**
+   * Every sixteenth message, by its time of writing in Postgres: a clock of its own, which is why nodes and Postgres
+   * must agree on the time for this figure to mean anything.
+   */
+  #sampleDelay({ updatedAtUs }: Frame): void {
+    this.#created += 1;
+    // prom-client throws on NaN, and a frame comes from another node.
+    if (this.#created % SAMPLED !== 0 || !(updatedAtUs > 0)) return;
+    const seconds = Date.now() / 1_000 - updatedAtUs / 1_000_000;
+    this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
+  }
+
+  /** What nobody here speaks is not derived. */
+  #publish(kind: keyof typeof topics, frame: Frame, form: Form): void {
+    if (this.#loud > 0) this.#silence();
+    const topic = topics[kind](frame.stream, form);
+    if (this.#publisher.numSubscribers(topic) === 0) return;
+    const bytes = bytesFor(frame, form);
+    if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
+  }
+
+  /** Callable from uWS's `dropped`. */
+  gapped(session: Gapped): void {
+    if (this.#gapped.length === 0) setImmediate(this.#finish);
+    this.#gapped.push(session);
+    this.#loud += 1;
+  }
+
+  #silence(): void {
+    for (const session of this.#gapped.slice(-this.#loud)) session.silence();
+    this.#loud = 0;
+  }
+
+  readonly #finish = (): void => {
+    const gapped = this.#gapped;
+    this.#gapped = [];
+    this.#loud = 0;
+    for (const session of gapped) session.finishClosing();
+  };
+}
+
+const SAMPLED = 16;
+const AUDIENCES = ['team', 'customer'] as const;
+const SOCKET_VERSIONS = VERSIONS.filter((version) => covers(version, SOCKETS_SINCE));

@@ -1,0 +1,25 @@
+import type { Engine, Subscription } from '../../engine/engine.ts';
+import type { Broadcast, Reader } from './reader.ts';
+
+/** An actor's own events: no numbers, put on the topic as they come. */
+export class Feed {
+  readonly readers = new Set<Reader>();
+  readonly ready: Promise<Subscription>;
+  #closed = false;
+
+  constructor(actorId: string, engine: Engine, broadcast: Broadcast) {
+    this.ready = engine.subscribe(actorId, (frame) => broadcast('durable', frame));
+    this.ready.then(
+      (subscription) => this.#closed && subscription.unsubscribe(),
+      () => {},
+    );
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.ready.then(
+      (subscription) => subscription.unsubscribe(),
+      () => {},
+    );
+  }
+}

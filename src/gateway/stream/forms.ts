@@ -1,0 +1,30 @@
+import type { Frame } from '../../engine/frame.ts';
+import { cutMarked } from '../../engine/marked-json.ts';
+import { NEWEST_VERSION, type Version } from '../../protocol/versions.ts';
+import type { Form } from './reader.ts';
+
+/**
+ * A frame's bytes as readers of this audience and version get them; undefined where they get none. The form of an
+ * older version is derived once, however many sockets, replays and caches share the frame.
+ */
+export function bytesFor(frame: Frame, { audience, version }: Form): Buffer | undefined {
+  const bytes = frame[audience];
+  return bytes === undefined || version === NEWEST_VERSION ? bytes : derived(bytes, version);
+}
+
+/** By the bytes of the newest form, and for as long as those are kept. */
+const DERIVED = new Map<Version, WeakMap<Buffer, Buffer | null>>();
+
+function derived(bytes: Buffer, version: Version): Buffer | undefined {
+  let forms = DERIVED.get(version);
+  if (forms === undefined) {
+    forms = new WeakMap();
+    DERIVED.set(version, forms);
+  }
+  let form = forms.get(bytes);
+  if (form === undefined) {
+    form = cutMarked(version, bytes) ?? null;
+    forms.set(bytes, form);
+  }
+  return form ?? undefined;
+}

@@ -1,0 +1,47 @@
+import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+
+/** How many frames a stream remembers: what arrives in the milliseconds of a replay's read, with room. */
+const CAPACITY = 256;
+
+/**
+ * The durable frames that a stream delivered last, each under a position that only grows. A reader that
+ * catches up notes the position before it reads Postgres and afterwards gets what was delivered
+ * meanwhile from here, in one step with joining the live topic: nothing falls between.
+ */
+export class Journal {
+  readonly #frames: Frame[] = [];
+  #start = 0;
+  /** The position of the last change that was forgotten: no number leads back to it. */
+  #forgottenChange = -1;
+
+  /** The first position that is remembered. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** Whether anything but new messages was forgotten from `position` on. */
+  lostChange(position: number): boolean {
+    return this.#forgottenChange >= position;
+  }
+
+  /** The position of the next frame. */
+  get end(): number {
+    return this.#start + this.#frames.length;
+  }
+
+  append(frame: Frame): void {
+    this.#frames.push(frame);
+    // Dropped by halves: a shift for each frame would move the whole array each time.
+    if (this.#frames.length > 2 * CAPACITY) {
+      const forgotten = this.#frames.splice(0, CAPACITY);
+      const change = forgotten.findLastIndex(({ kind }) => kind !== FRAME_KINDS.created);
+      if (change >= 0) this.#forgottenChange = this.#start + change;
+      this.#start += CAPACITY;
+    }
+  }
+
+  /** What was delivered from `position` on; undefined when that is no longer remembered. */
+  since(position: number): readonly Frame[] | undefined {
+    return position < this.#start ? undefined : this.#frames.slice(position - this.#start);
+  }
+}

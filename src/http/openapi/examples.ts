@@ -1,0 +1,143 @@
+import { ID_PREFIXES, type IdKind } from '../../protocol/ids.ts';
+import {
+  KINDS,
+  NOUNS,
+  NUMBERS,
+  OFTEN_SENT,
+  RARE,
+  TEXTS,
+  TIMES,
+  USUAL_MEMBERS,
+  USUAL_TIMES,
+} from './samples.ts';
+import { nameOf, type SchemaObject } from './schemas.ts';
+
+/** Finds the schema of a component by its name. */
+export type FindSchema = (name: string) => SchemaObject | undefined;
+
+/**
+ * A value that a schema accepts, always the same one and close to what the service really says: ids with
+ * their prefixes, sub-objects that nobody asked for null. A schema's own `examples` and `default` win.
+ */
+export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
+  return valueFor(schema, { find, field: '', owner: '', sparse: false });
+}
+
+/**
+ * A request body: what is required, and of the rest what most callers send. A schema says it better with
+ * `examples` of its own, where its fields depend on each other. `owner`: what the body makes, `chat_message`.
+ */
+export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: string): unknown {
+  return valueFor(schema, { find, field: '', owner, sparse: true });
+}
+
+/** What stands in a path for `:name`: the id of what the segment before it says (`/v1/api-keys/:id`). */
+export function pathExampleOf(path: string, name: string): string {
+  const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
+  const noun = collection.replace(/ies$/, 'y').replace(/s$/, '');
+  const kind = name === 'id' ? NOUNS[noun] : kindOf(name);
+  return kind === undefined ? ANY_TEXT : idOf(kind);
+}
+
+interface Place {
+  readonly find: FindSchema;
+  /** The name of the field that the value is for; '' at the top. */
+  readonly field: string;
+  /** What the object is that the field belongs to: `chat_message`; '' where it has no name. */
+  readonly owner: string;
+  /** Only what is required or often sent: for requests. */
+  readonly sparse: boolean;
+}
+
+function valueFor(schema: SchemaObject, place: Place): unknown {
+  if (schema.$ref !== undefined) {
+    const name = nameOf(schema.$ref);
+    return valueFor(place.find(name) ?? {}, { ...place, owner: name });
+  }
+  if (schema.examples !== undefined) return schema.examples[0];
+  if (schema.default !== undefined) return schema.default;
+  if (schema.const !== undefined) return schema.const;
+  const [type, isNullable] = typeOf(schema);
+  if (isNullable && (type === 'array' || type === 'object' || isUsuallyNull(place))) return null;
+  if (schema.enum !== undefined) return memberOf(schema.enum, place);
+  if (schema.properties !== undefined) return objectOf(schema, place);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return choiceOf(choices, place);
+  if (schema.allOf !== undefined) {
+    return Object.assign({}, ...schema.allOf.map((part) => valueFor(part, place)));
+  }
+  return VALUES[type]?.(schema, place) ?? null;
+}
+
+/** Null for an object, as where its include[] was not asked for; else the first of the choices. */
+function choiceOf(choices: readonly SchemaObject[], place: Place): unknown {
+  const isNullable = choices.some(({ type }) => type === 'null');
+  const value = choices.find(({ type }) => type !== 'null');
+  return value === undefined || (isNullable && value.$ref !== undefined) ? null : valueFor(value, place);
+}
+
+const VALUES: Readonly<Record<string, (schema: SchemaObject, place: Place) => unknown>> = {
+  object: objectOf,
+  array: arrayOf,
+  string: textOf,
+  integer: ({ minimum = 0 }, { field }) => Math.max(NUMBERS[field] ?? 1, minimum),
+  number: ({ minimum = 0 }, { field }) => Math.max(NUMBERS[field] ?? 0, minimum),
+  boolean: () => false,
+};
+
+function objectOf({ properties = {}, required = [] }: SchemaObject, place: Place): Record<string, unknown> {
+  const object = properties.object?.const;
+  const owner = typeof object === 'string' ? object : place.owner;
+  const fields = Object.entries(properties)
+    .filter(([field]) => !place.sparse || required.includes(field) || OFTEN_SENT.has(field))
+    .map(([field, property]) => [field, valueFor(property, { ...place, field, owner })]);
+  return Object.fromEntries(fields);
+}
+
+/** One item; none where nothing better is known of it than that it is text. */
+function arrayOf({ items, minItems = 0 }: SchemaObject, place: Place): unknown[] {
+  if (items === undefined) return [];
+  const item = valueFor(items, place);
+  return item === ANY_TEXT && minItems === 0 ? [] : [item];
+}
+
+function memberOf(members: readonly unknown[], { owner, field }: Place): unknown {
+  const usual = USUAL_MEMBERS[`${owner}.${field}`] ?? USUAL_MEMBERS[field];
+  return members.includes(usual) ? usual : members[0];
+}
+
+function textOf(schema: SchemaObject, { field, owner }: Place): string {
+  const { format, maxLength = Infinity } = schema;
+  if (format === 'date-time') return TIMES[field] ?? '2026-03-02T09:30:00.123456Z';
+  if (format === 'email') return 'ada@example.com';
+  if (format === 'uri' || field.endsWith('url')) return 'https://example.com/manual';
+  const text = TEXTS[`${owner}.${field}`] ?? TEXTS[field];
+  if (text !== undefined) return text.slice(0, maxLength);
+  const kind = field === 'id' ? KINDS[owner] : kindOf(field);
+  return kind === undefined ? ANY_TEXT : idOf(kind);
+}
+
+function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
+  if (type === undefined) return ['', false];
+  if (typeof type === 'string') return [type, type === 'null'];
+  return [type.find((one) => one !== 'null') ?? 'null', type.includes('null')];
+}
+
+/** What has not happened to an ordinary resource, pages that are not there, and what belongs to rare kinds. */
+function isUsuallyNull({ owner, field }: Place): boolean {
+  if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
+  return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
+}
+
+/** Letters that look as ids do, the same for every id of a kind. */
+function idOf(kind: IdKind): string {
+  return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
+}
+
+/** Of a field such as `role_id`, `mentions[]` or `sender_ids[]`. */
+function kindOf(field: string): IdKind | undefined {
+  const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
+  return NOUNS[noun];
+}
+
+const ANY_TEXT = 'text';

@@ -1,0 +1,152 @@
+import type { IdKind } from '../../protocol/ids.ts';
+
+/** What examples are made of (examples.ts), by the name of a field or by `resource.field`. */
+
+/** By the name of the resource where it is not the name of the kind. */
+export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
+  account: 'account',
+  actor: 'actor',
+  agent_action: 'agentAction',
+  agent_definition: 'agent',
+  agent_run: 'agentRun',
+  agent_run_action: 'agentAction',
+  agent_run_step: 'agentStep',
+  agent_step: 'agentStep',
+  api_key: 'apiKey',
+  artifact: 'artifact',
+  audit_event: 'auditEvent',
+  available_tool: 'agentTool',
+  chat_message: 'message',
+  conversation: 'conversation',
+  conversation_participant: 'participant',
+  entity: 'entity',
+  message_attachment: 'attachment',
+  messaging_group: 'group',
+  notification: 'notification',
+  role: 'role',
+  user: 'actor',
+  webhook: 'webhook',
+};
+
+/** By the noun in a field such as `role_id`, or in a path. */
+export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
+  account: 'account',
+  action: 'agentAction',
+  actor: 'actor',
+  agent: 'agent',
+  assignee: 'actor',
+  author: 'actor',
+  conversation: 'conversation',
+  entity: 'entity',
+  group: 'group',
+  key: 'apiKey',
+  message: 'message',
+  notification: 'notification',
+  participant: 'participant',
+  resource: 'entity',
+  role: 'role',
+  run: 'agentRun',
+  sender: 'actor',
+  user: 'actor',
+};
+
+/** Optional fields of a request that most callers send. */
+export const OFTEN_SENT = new Set([
+  'body',
+  'client_message_id',
+  'title',
+  'name',
+  'description',
+  'system_prompt',
+]);
+
+/** Times that every resource has; the others say what has not happened to an ordinary one. */
+export const USUAL_TIMES = new Set(['created_at', 'updated_at', 'last_message_at']);
+
+/** What is null in most resources. */
+export const RARE = new Set([
+  'agent_trigger_policy',
+  'avatar_url',
+  'conversation.workflow_status',
+  'entity.handle',
+  'error_message',
+  'streaming_state',
+  'subject',
+]);
+
+/** Where the first member of an enum is not what most have. */
+export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
+  'account.plan': 'pro',
+  'agent_definition.definition_type': 'custom',
+  'agent_run.status': 'completed',
+  'chat_message.status': 'sent',
+  'conversation.type': 'group',
+  'conversation_participant.role': 'member',
+  'entity.type': 'entity',
+  'message_outcome.status': 'sent',
+  'notification.priority': 'normal',
+  'role.type': 'user',
+  legal_hold: 'held',
+  mode: 'send',
+  role: 'member',
+  tier: 'high',
+  trigger_type: 'chat',
+};
+
+/** Times that are not the usual one. */
+export const TIMES: Readonly<Record<string, string>> = {
+  updated_at: '2026-03-02T09:31:12.654321Z',
+  last_message_at: '2026-03-02T09:31:12.654321Z',
+  scheduled_at: '2026-03-03T08:00:00+01:00',
+  expires_at: '2026-03-02T09:45:00.123456Z',
+};
+
+export const NUMBERS: Readonly<Record<string, number>> = {
+  sequence: 42,
+  limit: 25,
+  size_bytes: 52_144,
+  duration_ms: 1_840,
+  temperature: 0.2,
+};
+
+export const TEXTS: Readonly<Record<string, string | undefined>> = {
+  'account.name': 'Harbor Freight',
+  'agent_definition.name': 'Triage',
+  'agent_definition.description': 'Answers first questions about deliveries.',
+  'api_key.name': 'Warehouse',
+  'audit_event.action': 'conversation.legal_hold_set',
+  'available_tool.description': 'Reads a document that the account has stored.',
+  'available_tool.name': 'Read a document',
+  'available_tool.slug': 'read_doc',
+  'conversation.title': 'Broken crane',
+  'entity.name': 'SO-1042',
+  'messaging_group.name': 'Customer Service',
+  'notification.title': 'Ada Lovelace in Broken crane',
+  'role.name': 'Support',
+  access_token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY3RfIn0.c2lnbmF0dXJl',
+  body: 'The crane is fixed.',
+  category: 'chat.message',
+  category_code: 'support',
+  client_message_id: '8f14e45f-ceea-467f-a8d4-3c1f2b9a7e10',
+  content_type: 'image/png',
+  cron_schedule: '0 8 * * 1-5',
+  description: 'Everything about the crane.',
+  email: 'ada@example.com',
+  filename: 'crane.png',
+  handle: 'ada@example.com',
+  key: 'parley_0VQ3mK8ZtYp4Xw7LbN2cRd9FhJ5sGvT61kQzPa',
+  name: 'Ada Lovelace',
+  permissions: 'messaging:read',
+  q: 'crane',
+  reason: 'The customer is on the phone.',
+  redacted: 'parley_…zPqa',
+  refresh_token: 'rft_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
+  s3_key: 'uploads/0VQ3mK8ZtYp4Xw7LbN2cRd9F',
+  search: 'crane',
+  slug: 'triage',
+  subject: 'Your crane',
+  system_prompt: 'Answer first questions about deliveries, in two sentences.',
+  ticket: 'tkt_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
+  timezone: 'Europe/Amsterdam',
+  title: 'Broken crane',
+};

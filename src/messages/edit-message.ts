@@ -1,0 +1,196 @@
+import { sql, type Transaction } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import { withdrawUploads } from '../attachments/uploads.ts';
+import { audit } from '../conversations/audit.ts';
+import { tellChanged } from '../conversations/changed.ts';
+import type { ConversationFacts } from '../conversations/directory.ts';
+import { lockAgainstHold } from '../conversations/legal-hold.ts';
+import { outsideUpdateOf } from '../conversations/message-events.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { insertOutbox } from '../db/outbox.ts';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
+import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
+import { lockConversation } from './external-message.ts';
+import { allMentions } from './mentions.ts';
+import { keepRevision, removeRevisions } from './revisions.ts';
+import { cancelScheduled, reschedule } from './scheduled.ts';
+import { lockMessage } from './store.ts';
+
+/** Topics of the outbox: what was said of a message elsewhere follows its text (notifications/refresh.ts). */
+export const EDITED = 'messages.edited';
+export const DELETED = 'messages.deleted';
+
+export interface ContentChanged {
+  readonly message_id: string;
+  readonly conversation_id: string;
+}
+
+/** A message that the caller may read, and what it asks to be done in its name. */
+export interface EditRequest {
+  readonly principal: Principal;
+  readonly facts: ConversationFacts;
+  readonly row: MessageRow;
+}
+
+/**
+ * What is absent in the body stays, "" and [] clear; an edit that changes nothing leaves no trace. While the
+ * conversation is held, what was there before is kept (design.md section 7, legal hold). Throws ApiError.
+ */
+export async function editMessage(
+  tx: Transaction<Schema>,
+  { principal, facts, row }: EditRequest,
+  body: EditMessageBody,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  let current = await lockMessage(tx, row);
+  checkEdit(principal, facts, current, body);
+  const content = changedContent(current, body);
+  if (content !== undefined) {
+    await auditEdit(tx, principal, current, {
+      fields: Object.keys(content),
+      ...(held && { revision: await keepRevision(tx, principal, current) }),
+    });
+    current = await update(tx, current, {
+      ...content,
+      // Those of a sent message have been notified.
+      ...(current.status !== 'sent' && {
+        mentions: allMentions(
+          { listed: current.mentions ?? [], text: content.body, authorId: current.author_id },
+          facts,
+        ),
+      }),
+      edited_at: sql<string>`clock_timestamp()`,
+      edited_by: principal.actor.id,
+    });
+    const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
+    const { id, conversation_id } = current;
+    await tellChanged(tx, [{ event, id, stream: conversation_id }]);
+    if (current.status === 'sent' && content.body !== undefined) {
+      await insertOutbox(tx, EDITED, { message_id: id, conversation_id } satisfies ContentChanged);
+    }
+  }
+  const { scheduled_at: at } = body;
+  if (at === undefined) return current;
+  const moved = await reschedule(tx, current, at);
+  if (moved !== current) await auditEdit(tx, principal, moved, { fields: ['scheduled_at'] });
+  return moved;
+}
+
+/** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
+export async function deleteMessage(
+  tx: Transaction<Schema>,
+  { principal, facts, row }: EditRequest,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  const current = await lockMessage(tx, row);
+  checkDelete(principal, facts, current);
+  if (held)
+    throw new ApiError('resource_conflict', 'Nothing can be deleted in a conversation under legal hold.');
+  const attachments = await tx
+    .deleteFrom('attachments')
+    .where('conversation_id', '=', current.conversation_id)
+    .where('message_id', '=', current.id)
+    .returning('s3_key')
+    .execute();
+  await withdrawUploads(
+    tx,
+    attachments.flatMap(({ s3_key }) => s3_key ?? []),
+  );
+  await removeRevisions(tx, current.id);
+  const tombstone = await update(tx, current, {
+    ...NO_CONTENT,
+    deleted_at: sql<string>`clock_timestamp()`,
+  });
+  await auditOf(tx, principal, current, 'message.deleted', {});
+  const { id, conversation_id } = current;
+  await tellChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
+  await insertOutbox(tx, DELETED, { message_id: id, conversation_id } satisfies ContentChanged);
+  return tombstone;
+}
+
+/** Takes back what waits for its time. Throws ApiError. */
+export async function cancelMessage(
+  tx: Transaction<Schema>,
+  { principal, facts, row }: EditRequest,
+): Promise<MessageRow> {
+  requireAuthority(principal, facts, row);
+  // Before the message, as a delivery does.
+  await lockConversation(tx, row.conversation_id);
+  const canceled = await cancelScheduled(tx, await lockMessage(tx, row));
+  await auditOf(tx, principal, row, 'message.canceled', {});
+  return canceled;
+}
+
+type Content = Partial<Pick<MessageRow, 'body' | 'subject' | 'cc'>>;
+
+const NO_CONTENT = {
+  body: null,
+  subject: null,
+  cc: null,
+  mentions: null,
+  resource_type: null,
+  resource_id: null,
+  has_attachments: false,
+} as const;
+
+/** Undefined: it says all this already. */
+function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody): Content | undefined {
+  const content: Content = {
+    ...(body !== undefined && { body: body || null }),
+    ...(subject !== undefined && { subject: subject || null }),
+    ...(cc !== undefined && { cc: cc.length === 0 ? null : cc }),
+  };
+  const changes = (Object.keys(content) as (keyof Content)[]).some(
+    (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),
+  );
+  return changes ? content : undefined;
+}
+
+/** Of a sent message only what a hold keeps is audited: everybody in the conversation has the event. */
+async function auditEdit(
+  tx: Transaction<Schema>,
+  principal: Principal,
+  row: MessageRow,
+  details: { readonly fields: readonly string[]; readonly revision?: number },
+): Promise<void> {
+  const { revision } = details;
+  if (row.status === 'draft') await auditOf(tx, principal, row, 'draft.edited', details);
+  else if (row.status === 'scheduled') await auditOf(tx, principal, row, 'scheduled.edited', details);
+  else if (revision !== undefined) await auditOf(tx, principal, row, 'message.edited', { revision });
+}
+
+function update(
+  tx: Transaction<Schema>,
+  { id, conversation_id }: MessageRow,
+  change: object,
+): Promise<MessageRow> {
+  return tx
+    .updateTable('messages')
+    .set({
+      ...change,
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+function auditOf(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
+  action: 'message.edited' | 'draft.edited' | 'scheduled.edited' | 'message.deleted' | 'message.canceled',
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return audit(tx, {
+    accountId,
+    conversationId,
+    actorId: actor.id,
+    action,
+    details: { message_id: id, ...details },
+  });
+}

@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely';
+import type { ConversationRow } from '../conversations/insert-conversation.ts';
+import { moveLane } from '../conversations/workflow.ts';
+import type { Schema } from '../db/schema.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { CommittedMessage } from './outgoing.ts';
+
+/**
+ * A message between the team and a customer moves its case, in the transaction that writes it. `by` is the actor
+ * that moved it, null for a customer.
+ */
+export async function followExternal(
+  tx: Transaction<Schema>,
+  { row, audience }: Pick<CommittedMessage, 'row' | 'audience'>,
+  move: 'customer_wrote' | 'reply_sent',
+  by: string | null,
+): Promise<void> {
+  await moveLane(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
+}
+
+/** Archived conversations take no messages (design.md section 7): ApiError `resource_conflict`. */
+export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
+  if (status === 'archived') throw new ApiError('resource_conflict', 'The conversation is archived.');
+}
+
+/** The conversation, which changes and takes messages to and from customers only here until the transaction ends. */
+export function lockConversation(tx: Transaction<Schema>, id: string): Promise<ConversationRow> {
+  return tx
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,60 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { tellChanged } from '../conversations/changed.ts';
+import { outsideUpdateOf } from '../conversations/message-events.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import type { Schema } from '../db/schema.ts';
+import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
+import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
+import { after } from '../protocol/states/transitions.ts';
+
+/** The moves that end a message outside the timeline. */
+export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
+
+/**
+ * Ends a draft or a scheduled message without sending it, and tells the team. `row` is locked and as it
+ * stands; `reason` is for who asks for its outcome. Throws ApiError `resource_conflict` where its status has no
+ * such move.
+ */
+export async function conclude(
+  tx: Transaction<Schema>,
+  row: MessageRow,
+  move: EndingMove,
+  reason: string | null = null,
+): Promise<MessageRow> {
+  const status = after(MESSAGE_MOVES, move, row.status);
+  const concluded = await tx
+    .updateTable('messages')
+    .set({
+      status,
+      outcome: ended(status, reason),
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', row.id)
+    .where('conversation_id', '=', row.conversation_id)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirstOrThrow();
+  const { id, conversation_id: stream } = row;
+  await tellChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
+  return concluded;
+}
+
+/** What became of a message (design.md section 8): of a plain one, that it was sent. */
+export function outcomeOf({ id, status, created_at, outcome }: MessageRow): MessageOutcome {
+  const sent = { result: 'sent', reason: null, at: created_at } as const;
+  const known = outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });
+  const { result, reason, at } = known;
+  return {
+    object: 'message_outcome',
+    message_id: id,
+    status: status as MessageOutcome['status'],
+    result,
+    reason,
+    at,
+  };
+}
+
+function ended(result: string, reason: string | null): RawBuilder<string> {
+  return sql<string>`jsonb_build_object('result', ${result}::text, 'reason', ${reason}::text, 'at',
+    to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+}

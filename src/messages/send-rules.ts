@@ -1,0 +1,170 @@
+import { hasPermission } from '../access/authorize.ts';
+import type { Principal } from '../access/principal.ts';
+import { isBridged } from '../conversations/bridge.ts';
+import type { ConversationFacts } from '../conversations/directory.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { AttachmentKind } from '../protocol/resources/attachment.ts';
+import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import { mentionedActor } from './mentions.ts';
+
+/**
+ * What one field of Send Message demands of another (specification, endpoint 1; codes decided in
+ * design.md section 7): everything that the body and the conversation's facts decide without a look
+ * into Postgres. Throws the first problem, in the order of the specification's table.
+ */
+export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
+  checkContent(body);
+  checkMode(body, facts);
+  checkAudience(body, facts);
+  checkMail(body, facts);
+  checkLink(body);
+  body.attachments?.forEach(checkAttachment);
+  checkMentions(body.mentions ?? [], facts);
+}
+
+/**
+ * A customer writes text and links: what it points to inside the account it could not see, and mail is
+ * the team's. Throws ApiError `validation_failed`.
+ */
+export function checkCustomerSend(body: SendMessageBody): void {
+  for (const field of TEAM_FIELDS) {
+    if (body[field] !== undefined) throw invalid(field, 'Customers cannot set this field.');
+  }
+  if (body.mode === 'draft') throw invalid('mode', 'Customers cannot write drafts.');
+  if (body.channel === 'email') throw invalid('channel', 'Customers cannot choose the channel email.');
+  const resource = body.attachments?.findIndex(({ kind }) => kind === 'resource') ?? -1;
+  if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'Customers cannot attach resources.');
+}
+
+const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
+
+/** Whether the message is, or is to become, part of what the customer reads. A draft always is. */
+export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
+  return mode === 'draft' || audience === 'customer';
+}
+
+/** What an agent writes to a customer is a draft for a person to approve, unless its role trusts it (design.md section 8). */
+export function requireApprovedSender(principal: Principal, body: SendMessageBody): void {
+  if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
+  if (hasPermission(principal, 'messaging:send_external')) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'An agent needs messaging:send_external to answer customers without approval.',
+  );
+}
+
+/** A body, an attachment or a link to a resource: one of them makes a message. "" counts as absent. */
+function checkContent(body: SendMessageBody): void {
+  const hasBody = body.body !== undefined && body.body !== '';
+  const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
+  if (!hasBody && !hasLink && !body.attachments?.length) throw missing('body');
+}
+
+function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
+  if (body.mode === 'draft') checkDraft(body, facts);
+  else checkImmediate(body);
+  if (facts.status === 'archived') {
+    throw new ApiError('resource_conflict', 'The conversation is archived.');
+  }
+}
+
+function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
+  if (facts.audience !== 'customer')
+    throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
+  if (body.channel === undefined) throw missing('channel');
+  if (body.audience === 'internal') {
+    throw invalid('audience', 'A draft is a reply to the customer: leave audience out, or send a note.');
+  }
+  if (body.scheduled_at !== undefined) {
+    throw invalid('scheduled_at', 'A draft is sent when it is approved, not at a time.');
+  }
+}
+
+function checkImmediate(body: SendMessageBody): void {
+  if (!body.client_message_id) throw missing('client_message_id');
+  if (body.source_thread_message_id !== undefined) {
+    throw invalid('source_thread_message_id', 'Only a draft is composed from a thread message.');
+  }
+}
+
+function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
+  if (goesToCustomer(body) && facts.audience !== 'customer') {
+    throw invalid('audience', 'Only a conversation with the audience customer has messages for customers.');
+  }
+}
+
+/** Only a reply to a customer can leave as e-mail, only through the inbox of its case, and only e-mail has these fields. */
+function checkMail(body: SendMessageBody, facts: ConversationFacts): void {
+  const canBeMail = goesToCustomer(body) && isBridged(facts);
+  if (body.channel === 'email' && !canBeMail) throw notMail('channel');
+  const isMail = canBeMail && body.channel !== 'message';
+  if (body.subject && !isMail) throw notMail('subject');
+  if (body.cc?.length && !isMail) throw notMail('cc');
+}
+
+export function notMail(param: 'channel' | 'subject' | 'cc'): ApiError {
+  return invalid(param, 'This is for e-mail replies to the customer of a case that has an inbox.');
+}
+
+function checkLink(body: SendMessageBody): void {
+  const { link_resource_type: type, link_resource_id: id } = body;
+  if (type !== undefined && !id) throw missing('link_resource_id');
+  if (id !== undefined && type === undefined) throw missing('link_resource_type');
+}
+
+type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+
+/** The fields of each kind (specification, Attachment object); those of the other kinds are refused. */
+const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
+const FIELDS_OF = {
+  file: UPLOADED,
+  image: UPLOADED,
+  link: { required: ['url'], optional: [] },
+  resource: { required: ['resource_type', 'resource_id'], optional: [] },
+} as const satisfies Record<
+  AttachmentKind,
+  Record<'required' | 'optional', readonly (keyof AttachmentInput)[]>
+>;
+
+function checkAttachment(attachment: AttachmentInput, index: number): void {
+  const { required, optional } = FIELDS_OF[attachment.kind];
+  for (const field of required) {
+    if (!attachment[field]) throw missing(`attachments[${index}].${field}`);
+  }
+  const known: readonly string[] = ['kind', ...required, ...optional];
+  const foreign = Object.keys(attachment).find((field) => !known.includes(field));
+  if (foreign !== undefined) {
+    throw invalid(
+      `attachments[${index}].${foreign}`,
+      `An attachment of kind ${attachment.kind} has no such field.`,
+    );
+  }
+  if (attachment.kind === 'link' && !isWebAddress(attachment.url!)) {
+    throw new ApiError('invalid_format', 'Must be an http or https URL.', {
+      param: `attachments[${index}].url`,
+    });
+  }
+}
+
+/** Links are followed by people's browsers: `javascript:` and the like never get there. */
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+}
+
+function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
+  for (const [index, id] of mentions.entries()) {
+    const member = facts.members.get(mentionedActor(id, facts));
+    if (member === undefined || member.deactivated) {
+      throw invalid(`mentions[${index}]`, 'Only active participants of the conversation can be mentioned.');
+    }
+  }
+}
+
+function missing(param: string): ApiError {
+  return new ApiError('missing_field', 'This field is required.', { param });
+}
+
+function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}

@@ -1,0 +1,27 @@
+import { type Static, Type } from 'typebox';
+import { describe, OneOf, Timestamp } from '../schema.ts';
+
+export const PLANS = ['free', 'pro'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** Where it is not active, every request but the refresh of a token answers `payment_required`. */
+export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
+export type Subscription = (typeof SUBSCRIPTIONS)[number];
+
+/** What everything else belongs to (design.md section 8, Access). */
+export const Account = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('account'),
+  name: Type.String(),
+  plan: OneOf(PLANS),
+  subscription: OneOf(SUBSCRIPTIONS),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Account = Static<typeof Account>;
+
+describe(Account, {
+  name: 'Name of the account.',
+  plan: 'The plan, which decides how many agents the account may have.',
+  subscription: 'Where it is not `active`, other requests answer `payment_required`.',
+});

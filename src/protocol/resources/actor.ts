@@ -1,0 +1,89 @@
+import { type Static, Type } from 'typebox';
+import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
+
+export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
+export type ActorType = (typeof ACTOR_TYPES)[number];
+
+/** Who does something (specification, actor). `role` is null wherever the specified endpoints show one. */
+export const Actor = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('actor'),
+  type: OneOf(ACTOR_TYPES),
+  name: Nullable(Type.String()),
+  handle: Nullable(Type.String()),
+  avatar_url: Nullable(Type.String()),
+  role: Type.Null(),
+});
+export type Actor = Static<typeof Actor>;
+
+describe(Actor, {
+  type: '`user` is a person of the account or a customer, `api_key` a program, `agent` an automated agent, and `group` a shared identity such as the persona Customer Service.',
+  name: 'Display name. Null where the actor has none.',
+  handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
+  avatar_url: 'Address of the profile photo. Null unless `type` is `user` and there is one.',
+  role: 'Reserved, and always null.',
+});
+
+export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
+
+/** A pointer to an app resource (specification, entity). */
+export const Entity = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('entity'),
+  type: OneOf(ENTITY_TYPES),
+  name: Nullable(Type.String()),
+  handle: Nullable(Type.String()),
+});
+export type Entity = Static<typeof Entity>;
+
+describe(Entity, {
+  type: 'Kind of the resource that `id` points to; `object` is always `entity`.',
+  name: 'Display name, such as the name of a user or the number of a sales order. Null where there is none.',
+  handle: 'Secondary identifier, such as an email address or a redacted API key. Null where there is none.',
+});
+
+/**
+ * A reusable roster, or a persona such as 'Customer Service' (specification, messaging_group). `members` is null
+ * but where groups themselves are asked for with `include[]=members`.
+ */
+export const MessagingGroup = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('messaging_group'),
+  actor_id: Since('1.2.harbor-preview.1', Type.String()),
+  name: Type.String(),
+  members: Nullable(Type.Array(Actor)),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type MessagingGroup = Static<typeof MessagingGroup>;
+
+describe(MessagingGroup, {
+  actor_id:
+    'Id of the actor that stands for the group as assignee or sender. Requests that name an actor take this id or `id`.',
+  name: 'Name of the group, as customers see it where it is a persona.',
+  members: 'Users and agents on the roster, in their order. Null unless expanded.',
+});
+
+/** What is known of an actor wherever it is read. */
+export interface ActorFields {
+  readonly id: string;
+  readonly type: ActorType;
+  readonly name: string | null;
+  readonly handle: string | null;
+  readonly avatar_url: string | null;
+}
+
+/** Specification, actor: a handle is shown for users and keys only, a picture for users only. */
+export function presentActor(fields: ActorFields): Actor {
+  const { id, type, name, handle, avatar_url } = fields;
+  return {
+    id,
+    object: 'actor',
+    type,
+    name,
+    handle: type === 'user' || type === 'api_key' ? handle : null,
+    avatar_url: type === 'user' ? avatar_url : null,
+    role: null,
+  };
+}

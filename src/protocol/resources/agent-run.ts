@@ -1,0 +1,181 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Id, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
+import { ACTION_STATUSES, RUN_STATUSES } from '../states/agent-run-states.ts';
+import { TOOL_CATEGORIES } from './available-tool.ts';
+
+export const RUN_TRIGGERS = ['scheduled', 'event', 'manual', 'chat'] as const;
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+
+export const STEP_STATUSES = ['running', 'completed', 'failed'] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
+
+/** Sizes of a run. */
+export const RUN_LIMITS = {
+  /** Bytes of `input` as JSON. */
+  inputBytes: 65_536,
+  /** Turns of the model, after which the run fails. */
+  steps: 25,
+  /** Tool calls of one turn. */
+  callsPerStep: 16,
+  /** Bytes as JSON of what it has said, asked for and read, after which it has no further turn. */
+  bytes: 4_194_304,
+  /** Runs that start runs by their messages or ends, in a row. */
+  depth: 5,
+  /** Runs that go back to one run, all together; those that begin at once may be a few more. */
+  chain: 100,
+} as const;
+
+/** What `include[]` may name on the run endpoints (design.md section 8). */
+export const RUN_INCLUDES = ['actions', 'steps'] as const;
+export type RunInclude = (typeof RUN_INCLUDES)[number];
+
+/** A model that was asked and did not finish, before another took over. */
+const Failover = Type.Object({ provider: Type.String(), model: Type.String(), reason: Type.String() });
+export type Failover = Static<typeof Failover>;
+
+describe(Failover, {
+  provider: 'The provider that was asked.',
+  model: 'The model that was asked.',
+  reason: 'Why it did not finish.',
+});
+
+/** One turn of the model within a run. Costs are known where the configuration has prices. */
+export const AgentRunStep = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('agent_run_step'),
+  position: Type.Integer({ minimum: 1 }),
+  status: OneOf(STEP_STATUSES),
+  provider: Nullable(Type.String()),
+  model: Nullable(Type.String()),
+  failovers: Type.Array(Failover),
+  text: Nullable(Type.String()),
+  input_tokens: Nullable(Type.Integer({ minimum: 0 })),
+  output_tokens: Nullable(Type.Integer({ minimum: 0 })),
+  cost_usd: Nullable(Type.Number({ minimum: 0 })),
+  error_message: Nullable(Type.String()),
+  started_at: Timestamp,
+  completed_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type AgentRunStep = Static<typeof AgentRunStep>;
+
+describe(AgentRunStep, {
+  position: 'Number of the turn within the run, from 1.',
+  status: 'Whether the turn is `running`, has `completed` or has `failed`.',
+  provider: 'The provider that answered. Null until one has.',
+  model: 'The model that answered. Null until one has.',
+  failovers: 'Models that were asked first and did not finish, in that order.',
+  text: 'What the model said. Null where it said nothing.',
+  input_tokens: 'Tokens that the model read. Null where the provider does not say.',
+  output_tokens: 'Tokens that the model wrote. Null where the provider does not say.',
+  cost_usd: 'Cost of the turn in US dollars. Null where no price is configured for the model.',
+  error_message: 'Why the turn failed. Null unless it did.',
+  started_at: 'When the turn began.',
+  completed_at: 'When the turn ended. Null while it is running.',
+});
+
+/** A tool call of a run. `arguments` are exactly what is executed; a person approves these and nothing else. */
+export const AgentRunAction = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('agent_run_action'),
+  step_id: Type.String(),
+  tool: Type.String(),
+  category: OneOf(TOOL_CATEGORIES),
+  status: OneOf(ACTION_STATUSES),
+  arguments: Type.Unknown(),
+  result: Type.Unknown(),
+  error_message: Nullable(Type.String()),
+  reviewed_by: Nullable(Type.String()),
+  reviewed_at: Nullable(Timestamp),
+  reason: Nullable(Type.String()),
+  expires_at: Nullable(Timestamp),
+  started_at: Nullable(Timestamp),
+  completed_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type AgentRunAction = Static<typeof AgentRunAction>;
+
+describe(AgentRunAction, {
+  step_id: 'Id of the turn in which the model asked for the call.',
+  tool: 'Slug of the tool.',
+  category: '`built_in` for tools of the service, `api_endpoint` for calls of an endpoint.',
+  status: 'Where the call stands; `pending_review` waits for a person.',
+  arguments: 'The exact arguments of the call, any JSON value. An approval covers these and nothing else.',
+  result: 'The answer of the tool, any JSON value. Null until there is one.',
+  error_message: 'Why the call failed. Null unless it did.',
+  reviewed_by: 'Actor id of the person who decided. Null where no decision was made or needed.',
+  reviewed_at: 'When the decision was made. Null until then.',
+  reason: 'The reason that was given with the decision. Null where none was.',
+  expires_at: 'When a call that waits for approval expires. Null for calls that need none.',
+  started_at: 'When the call began. Null until then.',
+  completed_at: 'When the call ended. Null until then.',
+});
+
+/** One execution of an agent (specification, agent_run). Messages show the run that wrote them without its lists. */
+export const AgentRun = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('agent_run'),
+  trigger_type: OneOf(RUN_TRIGGERS),
+  status: OneOf(RUN_STATUSES),
+  definition: Type.Null(),
+  input: Type.Unknown(),
+  output: Type.Unknown(),
+  error_message: Nullable(Type.String()),
+  triggered_by: Type.Null(),
+  started_at: Nullable(Timestamp),
+  completed_at: Nullable(Timestamp),
+  duration_ms: Nullable(Type.Integer({ minimum: 0 })),
+  actions: Nullable(Type.Array(AgentRunAction)),
+  steps: Nullable(Type.Array(AgentRunStep)),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type AgentRun = Static<typeof AgentRun>;
+
+describe(AgentRun, {
+  trigger_type:
+    'What started the run: a `scheduled` time, an `event`, a `manual` request, or a message in a `chat`, where the answer is posted back.',
+  status:
+    'Where the run stands. `awaiting_approval` and `awaiting_input` wait for people; `completed`, `failed` and `cancelled` are final.',
+  definition: 'Reserved, and always null.',
+  input: 'What the run was started with, any JSON value.',
+  output: 'What came of the run, any JSON value. Null unless `status` is `completed`.',
+  error_message: 'Why the run failed. Null unless it did.',
+  triggered_by: 'Reserved, and always null.',
+  started_at: 'When the run began. Null while it is `pending`.',
+  completed_at: 'When the run ended. Null until then.',
+  duration_ms: 'Milliseconds from start to end. Null until the run has ended.',
+  actions: 'The tool calls of the run, in their order. Null unless expanded.',
+  steps: 'The turns of the model, in their order. Null unless expanded.',
+});
+
+/** Body of Trigger Agent Run: any JSON value as input (design.md section 8). */
+export const TriggerRunBody = Body({ input: Type.Optional(Type.Unknown()) });
+export type TriggerRunBody = Static<typeof TriggerRunBody>;
+
+describe(TriggerRunBody, {
+  input: 'What the agent is given to work on, any JSON value of at most 64 KiB.',
+});
+
+const Decision = Body({
+  action_id: Id,
+  approve: Type.Boolean(),
+  reason: Type.Optional(Nullable(Text(1_000))),
+});
+describe(Decision, {
+  action_id: 'Id of the call that is decided.',
+  approve: 'True executes the call, false rejects it.',
+  reason: 'Why, for the audit; the model gets the reason of a rejection.',
+});
+
+/** Body of Continue Agent Run: each call that waits is decided once, by its id alone. */
+export const ContinueRunBody = Body({
+  decisions: Type.Array(Decision, { minItems: 1, maxItems: RUN_LIMITS.callsPerStep }),
+});
+export type ContinueRunBody = Static<typeof ContinueRunBody>;
+
+describe(ContinueRunBody, {
+  decisions: 'One decision for each call that waits; calls that are left out go on waiting.',
+});

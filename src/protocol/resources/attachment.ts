@@ -1,0 +1,30 @@
+import { type Static, Type } from 'typebox';
+import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Entity } from './actor.ts';
+
+export const ATTACHMENT_KINDS = ['file', 'image', 'link', 'resource'] as const;
+export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
+
+/** Specification, message_attachment. */
+export const Attachment = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('message_attachment'),
+  kind: OneOf(ATTACHMENT_KINDS),
+  filename: Nullable(Type.String()),
+  content_type: Nullable(Type.String()),
+  size_bytes: Nullable(Type.Integer()),
+  url: Nullable(Type.String()),
+  resource: Nullable(Entity),
+  created_at: Timestamp,
+});
+export type Attachment = Static<typeof Attachment>;
+
+describe(Attachment, {
+  kind: '`file` and `image` were uploaded, `link` is an address elsewhere, and `resource` is a resource of the app.',
+  filename: 'Original name of the file. Null for `link` and `resource`.',
+  content_type: 'MIME type of the file. Null for `link` and `resource`.',
+  size_bytes: 'Size of the file in bytes. Null for `link` and `resource`, and where it is not known.',
+  url: 'Time-limited address to download the file from, or the address of the `link`. Null for `resource`.',
+  resource:
+    'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of the five endpoints of version 1.0.',
+});

@@ -1,0 +1,52 @@
+import { type Static, Type } from 'typebox';
+import { describe, OneOf } from '../schema.ts';
+
+/**
+ * `built_in`: Parley's own, attached one by one. `api_endpoint`: calls one endpoint as the agent, granted by
+ * slug.
+ */
+export const TOOL_CATEGORIES = ['built_in', 'api_endpoint'] as const;
+
+/** The built-in tools by their slugs (specification, Create Agent). */
+export const BUILT_IN_TOOLS = ['create_artifact', 'read_doc', 'fetch_url'] as const;
+export type BuiltInTool = (typeof BUILT_IN_TOOLS)[number];
+
+/**
+ * What an agent can be given (design.md section 8). `config_schema`: the JSON Schema of its configuration.
+ */
+export const AvailableTool = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('available_tool'),
+  slug: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  category: OneOf(TOOL_CATEGORIES),
+  /** It changes something: as a built-in tool it waits for approval whatever its review requirement says. */
+  mutating: Type.Boolean(),
+  config_schema: Type.Record(Type.String(), Type.Unknown()),
+});
+export type AvailableTool = Static<typeof AvailableTool>;
+
+describe(AvailableTool, {
+  slug: 'Name of the tool, as agents are given it.',
+  name: 'Name for people.',
+  description: 'What the tool does.',
+  category:
+    '`built_in` tools are attached one by one; an `api_endpoint` tool calls one endpoint as the agent and is granted by its slug.',
+  mutating:
+    'Whether the tool changes something. A built-in tool that does waits for approval whatever its review requirement says.',
+  config_schema: 'JSON Schema of the configuration of the tool.',
+});
+
+/**
+ * The slug of the tool that calls an endpoint: its operation id with dashes. Undefined where the endpoint is closed
+ * to agents, or shows a secret, which would stay in the run that called it.
+ */
+export function toolSlugOf(endpoint: {
+  readonly name: string;
+  readonly agents?: boolean;
+  readonly secret?: boolean;
+}): string | undefined {
+  const isClosed = endpoint.agents === false || endpoint.secret === true;
+  return isClosed ? undefined : endpoint.name.replaceAll('_', '-');
+}

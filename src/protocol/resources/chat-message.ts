@@ -1,0 +1,244 @@
+import { type Static, Type } from 'typebox';
+import { Body, demand, describe, Nullable, OneOf, Text, Timestamp, where } from '../schema.ts';
+import { Since } from '../since.ts';
+import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
+import { AgentRun } from './agent-run.ts';
+import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
+import { Conversation } from './conversation.ts';
+
+export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
+export const MESSAGE_STATUSES = [
+  'draft',
+  'scheduled',
+  'sent',
+  'canceled',
+  'rejected',
+  'failed',
+  'superseded',
+] as const;
+export const VISIBILITIES = ['internal', 'external', 'system'] as const;
+export const CHANNELS = ['message', 'email'] as const;
+
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+export type Visibility = (typeof VISIBILITIES)[number];
+export type Channel = (typeof CHANNELS)[number];
+
+/** Sizes of a message (design.md section 7). */
+export const MESSAGE_LIMITS = {
+  bodyCharacters: 40_000,
+  attachments: 20,
+  mentions: 50,
+  cc: 50,
+  clientMessageIdCharacters: 255,
+  subjectCharacters: 998,
+  urlCharacters: 2_048,
+} as const;
+
+/** Specification, chat_message. Sub-objects are null unless the caller asked for them. */
+export const ChatMessage = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat_message'),
+  kind: OneOf(MESSAGE_KINDS),
+  status: OneOf(MESSAGE_STATUSES),
+  visibility: OneOf(VISIBILITIES),
+  conversation: Nullable(Conversation),
+  sequence: Nullable(Type.Integer({ minimum: 1 })),
+  body: Nullable(Type.String()),
+  subject: Nullable(Type.String()),
+  sender: Nullable(Actor),
+  author: Nullable(Actor),
+  attachments: Nullable(Type.Array(Attachment)),
+  reply_to: Nullable(Type.Unsafe<object>({ type: 'object', title: 'chat_message' })),
+  resource: Nullable(Entity),
+  channel: OneOf(CHANNELS),
+  scheduled_at: Nullable(Timestamp),
+  agent_run: Nullable(AgentRun),
+  streaming_state: Nullable(OneOf(['streaming', 'complete'])),
+  client_message_id: Nullable(Type.String()),
+  edited_at: Nullable(Timestamp),
+  deleted_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  sender_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  author_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  edited_by: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  sent_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  cc: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
+});
+export type ChatMessage = Static<typeof ChatMessage>;
+
+describe(ChatMessage, {
+  kind: 'What the message is: `chat` was written by a person, `agent` by an automated agent, `scheduled` was sent at its time, `system_event` and `alert` come from the service, and `email` came in by mail.',
+  status:
+    'Where the message stands. Only `sent` messages are in the timeline; `draft` waits for approval, `scheduled` for its time, and the others have ended without being sent.',
+  visibility:
+    'Who can read the message: `internal` is a note of the team, `external` was exchanged with the customer, and `system` is an event that both see. Customers are shown `external` and `system` messages alone.',
+  conversation: 'The conversation that the message belongs to. Null unless expanded.',
+  sequence:
+    'Position in the timeline of the conversation, growing from message to message. Null unless `status` is `sent`.',
+  body: 'The text. Null for deleted messages and for messages without text.',
+  subject: 'Email subject of a customer reply. Null for every other message.',
+  sender:
+    'The actor as displayed: the persona where the message was sent under one, otherwise its author. Null for messages of the service, and unless expanded.',
+  author:
+    'The actor behind the message. Null for messages of the service, where the caller may not see past a persona, and unless expanded.',
+  attachments: 'Files, images, links and resources of the message. Null unless expanded.',
+  reply_to: 'The message that this one replies to. Null where there is none, and unless expanded.',
+  resource: 'The app resource that the message links to. Null where there is none, and unless expanded.',
+  channel:
+    'How the message travels: `message` in the conversation, `email` through the bridged inbox. For a draft, how it will be delivered once approved.',
+  scheduled_at:
+    'When a scheduled message is due. Null for messages that were not scheduled, and to customers for those of the team.',
+  agent_run: 'The agent run that wrote the message. Null for messages of people, and unless expanded.',
+  streaming_state:
+    '`streaming` while an agent writes the body, `complete` once it is final. Null for ordinary messages.',
+  client_message_id:
+    'The key under which the author sent the message, for deduplication. Null to everybody but the author, and for messages of the service.',
+  edited_at:
+    'When the message was last edited. Null if it never was; to customers also where that was before it was sent.',
+  deleted_at:
+    'When the message was deleted; the tombstone keeps its place in the timeline. Null unless deleted.',
+  created_at: 'When the message was written; to customers, when it was sent.',
+  sender_id: 'Id of the actor that `sender` expands. Null for messages of the service.',
+  author_id: 'Id of the actor that `author` expands. Null for messages of the service, and to customers.',
+  edited_by:
+    'Id of the actor that edited the message last. Null if it never was edited, for drafts edited before this field existed, and to customers.',
+  sent_at: 'When the message entered the timeline. Null unless `status` is `sent`.',
+  cc: 'Further email recipients of a customer reply. Null for every other message, and to customers.',
+});
+
+/** What `include[]` of Send Message may name (specification, endpoint 1). */
+export const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource'] as const;
+
+/** What `include[]` of the companions that show messages may name (design.md section 8). */
+export const MESSAGE_INCLUDES = [
+  'conversation',
+  'sender',
+  'author',
+  'attachments',
+  'reply_to',
+  'resource',
+  'agent_run',
+] as const;
+export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
+
+const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
+
+const AttachmentInput = Body({
+  kind: OneOf(ATTACHMENT_KINDS),
+  s3_key: Type.Optional(Text(1_024)),
+  filename: Type.Optional(Text(255)),
+  content_type: Type.Optional(Text(255)),
+  size_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
+  url: Type.Optional(Text(MESSAGE_LIMITS.urlCharacters)),
+  resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
+  resource_id: Type.Optional(Text(64)),
+});
+describe(AttachmentInput, {
+  kind: 'What is attached: an uploaded `file` or `image`, a `link` to another site, or a `resource` of the app.',
+  s3_key: 'Key of the upload, from Create Upload URL. Required for `file` and `image`.',
+  filename: 'Original name of the file, for `file` and `image`.',
+  content_type: 'MIME type of the file, for `file` and `image`.',
+  size_bytes: 'Size of the file in bytes, for `file` and `image`.',
+  url: 'Address with `http:` or `https:`. Required for `link`.',
+  resource_type: 'Kind of the resource that `resource_id` names. Required for `resource`.',
+  resource_id: 'Id of the resource. Required for `resource`.',
+});
+demand(AttachmentInput, [
+  where('kind', 'file', 's3_key'),
+  where('kind', 'image', 's3_key'),
+  where('kind', 'link', 'url'),
+  where('kind', 'resource', 'resource_type', 'resource_id'),
+]);
+
+/**
+ * Body of Send Message (specification, endpoint 1). What one field demands of another (body or
+ * attachment, client_message_id in mode send, paired link fields) is checked by messages/send-rules.ts.
+ */
+export const SendMessageBody = Body({
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  mode: Type.Optional(OneOf(['send', 'draft'])),
+  channel: Type.Optional(OneOf(CHANNELS)),
+  source_thread_message_id: Type.Optional(Text(64)),
+  client_message_id: Type.Optional(Text(MESSAGE_LIMITS.clientMessageIdCharacters)),
+  audience: Type.Optional(OneOf(['internal', 'customer'])),
+  subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
+  cc: Type.Optional(Addresses),
+  scheduled_at: Type.Optional(Timestamp),
+  reply_to_message_id: Type.Optional(Text(64)),
+  link_resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
+  link_resource_id: Type.Optional(Text(64)),
+  attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: MESSAGE_LIMITS.attachments })),
+  mentions: Type.Optional(Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
+});
+export type SendMessageBody = Static<typeof SendMessageBody>;
+
+describe(SendMessageBody, {
+  body: 'The text. Required unless the message has an attachment or a resource link; an empty or blank text counts as absent.',
+  mode: '`send` delivers the message now, or at `scheduled_at`. `draft` proposes a customer reply that a person approves or rejects; it requires `channel`. Default `send`.',
+  channel:
+    'Channel of a customer reply: `message` in the conversation, `email` through the bridged inbox. Required when `mode` is `draft`; `email` requires a case with a bridged inbox.',
+  source_thread_message_id:
+    'The internal message that a draft is composed from. A newer draft for the same message supersedes the open one, and a newer draft of an agent its own. Only with `mode` `draft`.',
+  client_message_id:
+    "The sender's own key for this message: sending it again with the same key returns the first message. Required when `mode` is `send`; ignored for drafts.",
+  audience:
+    '`customer` sends a reply that the customer sees, under the persona Customer Service; `internal` is for the team alone. Default `internal`. A draft is always for the customer: `internal` is refused there.',
+  subject: 'Email subject of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
+  cc: 'Further email recipients of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
+  scheduled_at:
+    'A time in the future at which to send the message; until then its status is `scheduled`. Not with `mode` `draft`.',
+  reply_to_message_id: 'The message of the same conversation that this one replies to.',
+  link_resource_type: 'Kind of the resource that the message links to. Required with `link_resource_id`.',
+  link_resource_id: 'Id of the resource that the message links to. Required with `link_resource_type`.',
+  attachments: 'What the message carries beside its text.',
+  mentions:
+    "Actor ids of participants who are mentioned. They are notified even where they have muted the conversation. `@slug` of an agent and `@name`, the part of a user's email address before its `@`, mention participants in the body as well, outside of code, URLs and addresses; at most 50 together.",
+});
+demand(
+  SendMessageBody,
+  [
+    { required: ['body'], properties: { body: { minLength: 1 } } },
+    { required: ['attachments'], properties: { attachments: { minItems: 1 } } },
+    { required: ['link_resource_type', 'link_resource_id'] },
+  ],
+  [where('mode', 'draft', 'mode', 'channel'), where('mode', 'send', 'client_message_id')],
+  [
+    { required: ['link_resource_type', 'link_resource_id'] },
+    { not: { anyOf: [{ required: ['link_resource_type'] }, { required: ['link_resource_id'] }] } },
+  ],
+);
+
+/**
+ * Body of Update Message (design.md section 8): what is absent stays, "" and [] clear. Which of these a
+ * message takes in its state is checked by messages/edit-rules.ts.
+ */
+export const EditMessageBody = Body({
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
+  cc: Type.Optional(Addresses),
+  scheduled_at: Type.Optional(Timestamp),
+});
+export type EditMessageBody = Static<typeof EditMessageBody>;
+
+describe(EditMessageBody, {
+  body: 'The new text. An empty text clears it, which needs an attachment or a resource link.',
+  subject: 'The new email subject of a customer reply; an empty text clears it.',
+  cc: 'The new email recipients in copy; an empty list clears them.',
+  scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
+});
+
+/** Body of Approve Reply Draft (design.md section 7): what the approver has seen. */
+export const ApproveDraftBody = Body({
+  if_version: Type.Optional(Timestamp),
+  if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+export type ApproveDraftBody = Static<typeof ApproveDraftBody>;
+
+describe(ApproveDraftBody, {
+  if_version:
+    'The `updated_at` of the draft as the approver has read it. A draft that was changed since answers `resource_conflict`.',
+  if_last_sequence:
+    'The highest `sequence` of the conversation that the approver has read. A newer message answers `resource_conflict`.',
+});

@@ -1,0 +1,155 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
+import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
+
+export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;
+export const AUDIENCES = ['internal', 'customer'] as const;
+export const WORKFLOW_STATUSES = [
+  'new',
+  'open',
+  'waiting_internal',
+  'waiting_external',
+  'needs_approval',
+  'resolved',
+] as const;
+export const CONVERSATION_STATUSES = ['active', 'archived', 'hidden'] as const;
+export const LEGAL_HOLDS = ['released', 'held'] as const;
+
+export type ConversationType = (typeof CONVERSATION_TYPES)[number];
+export type Audience = (typeof AUDIENCES)[number];
+export type WorkflowStatus = (typeof WORKFLOW_STATUSES)[number];
+
+/** Specification, conversation. `status` and `unread` are each reader's own. */
+export const Conversation = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation'),
+  type: OneOf(CONVERSATION_TYPES),
+  audience: OneOf(AUDIENCES),
+  title: Nullable(Type.String()),
+  workflow_status: Nullable(OneOf(WORKFLOW_STATUSES)),
+  group: Nullable(MessagingGroup),
+  status: OneOf(CONVERSATION_STATUSES),
+  legal_hold: OneOf(LEGAL_HOLDS),
+  assignee: Nullable(Actor),
+  participants: Nullable(Type.Array(Participant)),
+  topic: Nullable(Entity),
+  unread: Type.Integer({ minimum: 0 }),
+  last_message_at: Nullable(Timestamp),
+  last_message: Nullable(Type.Unsafe<object>({ type: 'object', title: 'chat_message' })),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Conversation = Static<typeof Conversation>;
+
+describe(Conversation, {
+  type: '`direct_message` is between two users, `group` is a named thread of several members, customer cases among them, and `system` is the channel for alerts of the account.',
+  audience: '`internal` for the team alone, `customer` for a case with a customer.',
+  title: 'Title of a group. Null for direct messages and for groups without a title.',
+  workflow_status: 'Triage lane of a customer case. Null unless `audience` is `customer`.',
+  group:
+    'The reusable roster that the conversation was started from; its members were copied in at creation. Null where there was none, and unless expanded.',
+  status:
+    "The caller's own view: `hidden` where the caller has hidden the conversation, otherwise `active` or `archived` for everybody.",
+  legal_hold: '`held` keeps the conversation from being purged or redacted, `released` does not.',
+  assignee: 'The user or group that owns the case. Null where nobody is assigned, and unless expanded.',
+  participants: 'The active participants. Null unless expanded.',
+  topic: 'The app resource that the conversation is about. Null where there is none, and unless expanded.',
+  unread: 'Number of messages that the caller has not read.',
+  last_message_at:
+    'When the latest message was sent. Deleted messages do not count. Null while there is none.',
+  last_message: 'The latest message that is not deleted. Null while there is none, and unless expanded.',
+});
+
+/** What `include[]` of the companions that show conversations may name (design.md section 8). */
+export const CONVERSATION_INCLUDES = ['assignee', 'group', 'participants', 'topic', 'last_message'] as const;
+export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
+
+/** What `include[]` of Set Legal Hold may name (specification, endpoint 2). */
+export const LEGAL_HOLD_INCLUDES = ['assignee', 'group', 'participants'] as const;
+
+const Topic = Body({ type: OneOf(ENTITY_TYPES), id: Id });
+describe(Topic, {
+  type: 'Kind of the resource that `id` names.',
+  id: 'Id of the resource.',
+});
+
+/** Between two users: the one who asks and another one, or for API keys two others. */
+const DirectMessageInput = Body({
+  type: Type.Literal('direct_message'),
+  audience: Type.Optional(Type.Literal('internal')),
+  participants: Type.Array(DirectUserInput, { minItems: 1, maxItems: 2 }),
+  topic: Type.Optional(Topic),
+});
+describe(DirectMessageInput, {
+  audience: 'Direct messages are always `internal`.',
+  participants:
+    'The other user. An API key, which takes no part itself, names both users. Where the two have a direct message already, it is returned with 200.',
+  topic: 'The app resource that the conversation is about.',
+});
+
+const GroupInput = Body({
+  type: Type.Literal('group'),
+  /** Default internal. */
+  audience: Type.Optional(OneOf(AUDIENCES)),
+  title: Type.Optional(Name),
+  participants: Type.Array(ParticipantInput, { maxItems: PARTICIPANT_LIMITS.inARequest }),
+  /** Its members are copied in beside `participants`. */
+  group_id: Type.Optional(Id),
+  topic: Type.Optional(Topic),
+});
+describe(GroupInput, {
+  audience: '`customer` makes a customer case. Default `internal`.',
+  title: 'Title of the group.',
+  participants: 'Members beside the caller, who becomes the owner. An empty list is allowed.',
+  group_id: 'A reusable roster whose members are copied in beside `participants`.',
+  topic: 'The app resource that the conversation is about.',
+});
+
+/** Body of Create Conversation (design.md section 8). `system` conversations are the service's own. */
+export type CreateConversationBody = Static<typeof DirectMessageInput> | Static<typeof GroupInput>;
+export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
+  type: 'object',
+  discriminator: { propertyName: 'type' },
+  required: ['type'],
+  oneOf: [DirectMessageInput, GroupInput],
+});
+
+/** Body of Update Conversation (design.md section 8): what is absent stays, null clears. */
+export const UpdateConversationBody = Body({
+  title: Type.Optional(Nullable(Name)),
+  workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
+  assignee_id: Type.Optional(Nullable(Id)),
+  topic: Type.Optional(Nullable(Topic)),
+  status: Type.Optional(OneOf(['active', 'archived'])),
+});
+export type UpdateConversationBody = Static<typeof UpdateConversationBody>;
+
+describe(UpdateConversationBody, {
+  title: 'The new title of a group; null clears it.',
+  workflow_status:
+    'The lane to move a customer case to: `open`, `waiting_internal`, `waiting_external` or `resolved`. The service itself sets the others.',
+  assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that is to own the case; null clears it.',
+  topic: 'The app resource that the conversation is about; null clears it.',
+  status: '`archived` closes the conversation to new messages for everybody, `active` opens it again.',
+});
+
+/** Body of Set Legal Hold (specification, endpoint 2). */
+export const SetLegalHoldBody = Body({ legal_hold: OneOf(LEGAL_HOLDS) });
+describe(SetLegalHoldBody, {
+  legal_hold:
+    'The status to set: `held` suppresses retention purging and redaction, `released` allows them again.',
+});
+
+export const MarkReadBody = Body({
+  sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+});
+describe(MarkReadBody, {
+  sequence:
+    'The `sequence` of the last message that was read. A position that is behind the present one changes nothing.',
+});
+
+export const CustomerTokenBody = Body({ participant_id: Id });
+describe(CustomerTokenBody, {
+  participant_id: "Id of the customer's participant in this conversation.",
+});

@@ -1,0 +1,26 @@
+import { type Static, Type } from 'typebox';
+import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { MESSAGE_STATUSES } from './chat-message.ts';
+
+/** How a draft or a scheduled message can end. */
+export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
+
+/** What became of a message (design.md section 8); result, reason and at are null while that is open. */
+export const MessageOutcome = Type.Object({
+  object: Type.Literal('message_outcome'),
+  message_id: Type.String(),
+  status: OneOf(MESSAGE_STATUSES),
+  result: Nullable(OneOf(MESSAGE_RESULTS)),
+  /** Why, where there is more to say than the result does: `too_late`. */
+  reason: Nullable(Type.String()),
+  at: Nullable(Timestamp),
+});
+export type MessageOutcome = Static<typeof MessageOutcome>;
+
+describe(MessageOutcome, {
+  message_id: 'Id of the message.',
+  status: 'The status of the message now.',
+  result: 'How the draft or scheduled message ended. Null while that is open.',
+  reason: 'Why, where there is more to say than the result does. Null otherwise.',
+  at: 'When it ended. Null while that is open.',
+});

@@ -1,0 +1,81 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Actor, Entity } from './actor.ts';
+
+/** The set is open-ended (specification, notification); these are what chats make and what can be filtered by. */
+export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
+export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
+export const PRIORITIES = ['low', 'normal', 'high'] as const;
+
+/** Characters of a message that its notification shows (design.md section 7). */
+export const PREVIEW_CHARACTERS = 140;
+
+/** Specification, notification. */
+export const Notification = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('notification'),
+  category: Type.String(),
+  title: Type.String(),
+  body: Nullable(Type.String()),
+  status: OneOf(NOTIFICATION_STATUSES),
+  priority: OneOf(PRIORITIES),
+  sender: Nullable(Actor),
+  resource: Nullable(Entity),
+  seen_at: Nullable(Timestamp),
+  read_at: Nullable(Timestamp),
+  dismissed_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Notification = Static<typeof Notification>;
+
+describe(Notification, {
+  category:
+    'Kind of event, such as `chat.message` (a new message), `chat.mention` (a mention, also in muted conversations), `chat.added` (added to a conversation) or `agent.run_completed`. The set is open-ended and may grow.',
+  title: 'One line for people.',
+  body: 'Preview of the text, which follows its edits. Null where there is none, and once the message was deleted.',
+  status: '`unseen`, `seen` in the list, `read` when opened, or `dismissed`. It never goes back.',
+  priority: 'How urgent the notification is.',
+  sender:
+    'The actor that caused the notification. Null for notifications of the service, and unless expanded.',
+  resource: 'The resource that the notification is about. Null where there is none, and unless expanded.',
+  seen_at: 'When the notification was first seen. Null until then.',
+  read_at: 'When the notification was opened. Null until then.',
+  dismissed_at: 'When the notification was dismissed. Null until then.',
+});
+
+/** What `include[]` of List Notifications may name (specification, endpoint 5). */
+export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
+/** Filters of List Notifications (specification, endpoint 5). */
+export const NOTIFICATION_STATUS_FILTERS = ['unseen', 'seen', 'read'] as const;
+export const SENDER_TYPES = ['user', 'group', 'system'] as const;
+/** Of each filter that takes several values. */
+export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;
+
+/** What a recipient's feed holds (design.md section 8). */
+export const NotificationSummary = Type.Object({
+  object: Type.Literal('notification_summary'),
+  /** Those of status unseen: what a badge shows. */
+  unseen: Type.Integer({ minimum: 0 }),
+  /** Those that were not opened, seen or not. */
+  unread: Type.Integer({ minimum: 0 }),
+  /** All but the dismissed ones, as the list shows them. */
+  total: Type.Integer({ minimum: 0 }),
+});
+export type NotificationSummary = Static<typeof NotificationSummary>;
+
+describe(NotificationSummary, {
+  unseen: 'Number of notifications with the status `unseen`, as a badge shows it.',
+  unread: 'Number of notifications that were not opened, seen or not.',
+  total: 'Number of notifications that are not dismissed, as the list shows them.',
+});
+
+/** The states that all of a feed can be brought to at once. */
+export const MARK_ALL_STATUSES = ['seen', 'read', 'dismissed'] as const;
+export type MarkAllStatus = (typeof MARK_ALL_STATUSES)[number];
+
+export const MarkAllBody = Body({ status: OneOf(MARK_ALL_STATUSES) });
+describe(MarkAllBody, {
+  status:
+    'The status to bring the notifications to; those that have reached it or a later one stay as they are.',
+});

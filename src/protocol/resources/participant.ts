@@ -1,0 +1,131 @@
+import { type Static, Type } from 'typebox';
+import { Body, demand, describe, Id, Label, Name, Nullable, OneOf, where } from '../schema.ts';
+import { Actor } from './actor.ts';
+
+export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;
+export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
+export const MEMBERSHIPS = ['active', 'left', 'removed', 'hidden'] as const;
+export const MUTINGS = ['unmuted', 'muted'] as const;
+export const TRIGGER_POLICIES = ['mention', 'keyword', 'always'] as const;
+
+/** A member of a conversation (specification, conversation_participant); companions fill `actor`. */
+export const Participant = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation_participant'),
+  type: OneOf(PARTICIPANT_TYPES),
+  role: OneOf(PARTICIPANT_ROLES),
+  membership: OneOf(MEMBERSHIPS),
+  notifications: OneOf(MUTINGS),
+  actor: Nullable(Actor),
+  agent_trigger_policy: Nullable(OneOf(TRIGGER_POLICIES)),
+  agent_trigger_keywords: Type.Array(Type.String()),
+});
+export type Participant = Static<typeof Participant>;
+
+describe(Participant, {
+  type: '`user` is a teammate, `agent` an automated agent, `customer` the outside person of a case, and `system` posts automated messages.',
+  role: '`owner` manages everything, `admin` adds and removes members and renames, `member` writes, and `viewer` reads.',
+  membership:
+    '`active`, `left` by itself, `removed` by somebody else, or `hidden`: still a member, with the conversation hidden from its own list.',
+  notifications: '`muted` suppresses notifications of this conversation; mentions still notify.',
+  actor:
+    'The user or agent. Null for system participants, and in the answers of Send Message, Set Legal Hold and Reject Reply Draft.',
+  agent_trigger_policy:
+    'When an agent answers: `mention` if it is mentioned, `keyword` if a message contains one of its keywords, `always` for every message of a person. Null for participants that are no agents.',
+  agent_trigger_keywords: 'The keywords of an agent; empty for other participants.',
+});
+
+/** Most participants in one request, and most trigger keywords of an agent. */
+export const PARTICIPANT_LIMITS = { inARequest: 100, keywords: 50, keywordCharacters: 64 } as const;
+
+const Keywords = Type.Array(Label(PARTICIPANT_LIMITS.keywordCharacters), {
+  maxItems: PARTICIPANT_LIMITS.keywords,
+});
+
+/** One of the two users of a direct message, who are both members. */
+export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id });
+describe(DirectUserInput, { actor_id: 'Id of the user.' });
+
+/** A teammate; `role` is member unless given. */
+const UserInput = Body({
+  type: Type.Literal('user'),
+  actor_id: Id,
+  role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
+});
+describe(UserInput, {
+  actor_id: 'Id of the user.',
+  role: 'Role in the conversation. Default `member`.',
+});
+
+/** Its policy is `mention` unless given; `keyword` demands keywords (conversations/roster.ts). */
+const AgentInput = Body({
+  type: Type.Literal('agent'),
+  actor_id: Id,
+  role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
+  agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
+  agent_trigger_keywords: Type.Optional(Keywords),
+});
+describe(AgentInput, {
+  actor_id: 'Id of the agent (`agt_…`), or of its actor.',
+  role: 'Role in the conversation. Default `member`.',
+  agent_trigger_policy: 'When the agent answers. Default `mention`.',
+  agent_trigger_keywords:
+    'Words that start the agent, case ignored. Required when `agent_trigger_policy` is `keyword`.',
+});
+demand(AgentInput, [
+  where('agent_trigger_policy', 'keyword', 'agent_trigger_policy', 'agent_trigger_keywords'),
+  where('agent_trigger_policy', 'mention'),
+  where('agent_trigger_policy', 'always'),
+]);
+
+/**
+ * The outside person of a case, by `actor_id` or by `name` and `email`. An address that the account knows is that
+ * customer, and `name` is ignored; any other address is a new customer, who needs a name.
+ */
+const CustomerInput = Body({
+  type: Type.Literal('customer'),
+  actor_id: Type.Optional(Id),
+  name: Type.Optional(Name),
+  email: Type.Optional(Type.String({ format: 'email' })),
+  role: Type.Optional(OneOf(['member', 'viewer'])),
+});
+describe(CustomerInput, {
+  actor_id:
+    'Id of a customer that the account knows already. Exclusive with `name` and `email`, one of which is required otherwise.',
+  name: 'Name of a new customer. Required unless `actor_id` or the `email` of a known customer is given; ignored for the latter.',
+  email:
+    'Email address. One that the account knows is that customer, letter case ignored; any other is a new customer.',
+  role: '`viewer` only reads. Default `member`.',
+});
+demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
+
+/** Body of Add Participant, and an item of a new conversation's `participants` (design.md section 8). */
+export type ParticipantInput =
+  | Static<typeof UserInput>
+  | Static<typeof AgentInput>
+  | Static<typeof CustomerInput>;
+export const ParticipantInput = Type.Unsafe<ParticipantInput>({
+  type: 'object',
+  discriminator: { propertyName: 'type' },
+  required: ['type'],
+  oneOf: [UserInput, AgentInput, CustomerInput],
+});
+
+/** Body of Update Participant (design.md section 8): what is absent stays. */
+export const UpdateParticipantBody = Body({
+  role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
+  /** One's own alone. */
+  notifications: Type.Optional(OneOf(MUTINGS)),
+  agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
+  agent_trigger_keywords: Type.Optional(Keywords),
+});
+export type UpdateParticipantBody = Static<typeof UpdateParticipantBody>;
+
+describe(UpdateParticipantBody, {
+  role: 'The new role in the conversation. Only owners and admins change roles.',
+  notifications:
+    "Whether the participant's notifications are muted. Only the participant itself changes this.",
+  agent_trigger_policy: 'When the agent answers. Only for agents.',
+  agent_trigger_keywords:
+    'The words that start the agent; they replace the present ones. Only for agents, and required when the policy becomes `keyword`.',
+});

@@ -1,0 +1,16 @@
+import { type Static, Type } from 'typebox';
+import { describe, Timestamp } from '../schema.ts';
+
+/** Opens one socket without a key or token in the URL (realtime.md section 1; design.md section 8). */
+export const RealtimeTicket = Type.Object({
+  object: Type.Literal('realtime_ticket'),
+  /** Goes into `?ticket=`; shown once. */
+  ticket: Type.String(),
+  expires_at: Timestamp,
+});
+export type RealtimeTicket = Static<typeof RealtimeTicket>;
+
+describe(RealtimeTicket, {
+  ticket: 'The ticket, shown this once. It goes into `?ticket=` of the address of one socket.',
+  expires_at: 'When the ticket can no longer be used.',
+});

@@ -1,0 +1,40 @@
+import { type Static, Type } from 'typebox';
+import { PERMISSIONS } from '../permissions.ts';
+import { Body, describe, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+
+export const ROLE_TYPES = ['admin', 'user', 'scanner', 'sales_rep', 'agent'] as const;
+export type RoleType = (typeof ROLE_TYPES)[number];
+
+/** What `include[]` may name where roles are what was asked for. */
+export const ROLE_INCLUDES = ['permissions'] as const;
+
+/** What a credential may do (specification, role). `owner` is null in every endpoint there is. */
+export const Role = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('role'),
+  name: Type.String(),
+  type: OneOf(ROLE_TYPES),
+  owner: Type.Null(),
+  permissions: Nullable(Type.Array(Type.String())),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Role = Static<typeof Role>;
+
+describe(Role, {
+  name: 'Name of the role, unique within the account.',
+  type: '`admin` has every permission; `user` is a role of people and keys, and the type of every role made over the API; `agent` is for agents; `scanner` and `sales_rep` are for stations and representatives.',
+  owner: 'Reserved, and always null.',
+  permissions: 'What the role grants, each as `{permission}:{action}`. Null unless expanded.',
+});
+
+/** What admins alone hold is not among the permissions that can be given. */
+export const CreateRoleBody = Body({
+  name: Name,
+  permissions: Type.Array(OneOf(PERMISSIONS), { maxItems: PERMISSIONS.length, uniqueItems: true }),
+});
+describe(CreateRoleBody, {
+  name: 'Name of the role, unique within the account.',
+  permissions:
+    'What the role grants, each once, and no more than the caller has. Admins alone hold the permissions for API keys.',
+});

@@ -1,0 +1,30 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Id, Timestamp } from '../schema.ts';
+
+/** How long a refresh token can be used, in days; each use gives a new one (design.md section 7, tokens). */
+export const REFRESH_TOKEN_DAYS = 30;
+
+/** A person's credentials (design.md section 8): `expires_at` is when the access token ends. */
+export const Token = Type.Object({
+  object: Type.Literal('token'),
+  access_token: Type.String(),
+  refresh_token: Type.String(),
+  expires_at: Timestamp,
+});
+export type Token = Static<typeof Token>;
+
+describe(Token, {
+  access_token: 'Goes into `Authorization: Bearer`.',
+  refresh_token: 'Gets the next pair of tokens, once. Use after that revokes the whole family.',
+  expires_at: 'When the access token expires.',
+});
+
+export const CreateTokenBody = Body({ user_id: Id });
+describe(CreateTokenBody, {
+  user_id: 'Id of the user for whom the tokens are.',
+});
+
+export const RefreshTokenBody = Body({ refresh_token: Type.String() });
+describe(RefreshTokenBody, {
+  refresh_token: 'The refresh token; it can be used once.',
+});

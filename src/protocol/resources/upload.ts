@@ -1,0 +1,53 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Label, Timestamp } from '../schema.ts';
+
+/** Largest files, by where they are kept (design.md section 7, sizes). */
+export const UPLOAD_LIMITS = {
+  /** In object storage. */
+  s3Bytes: 100 * 1024 * 1024,
+  /** On the disk of the server itself. */
+  localBytes: 25 * 1024 * 1024,
+  filenameCharacters: 255,
+  contentTypeCharacters: 255,
+} as const;
+
+/** How long an uploaded file may be attached to a message, in hours after its URL was asked for. */
+export const ATTACHABLE_HOURS = 24;
+
+/** How long a URL for an upload or a download works, at most. */
+export const FILE_URL_S = 15 * 60;
+
+/** Body of Create Upload URL (design.md section 8). `maxBytes`: of the place where files are kept. */
+export function UploadRequest(maxBytes: number) {
+  const schema = Body({
+    filename: Label(UPLOAD_LIMITS.filenameCharacters),
+    content_type: Type.String({ format: 'media-type', maxLength: UPLOAD_LIMITS.contentTypeCharacters }),
+    size_bytes: Type.Integer({ minimum: 1, maximum: maxBytes }),
+  });
+  describe(schema, {
+    filename: 'Name of the file, as readers download it.',
+    content_type: 'MIME type of the file, such as `image/png`.',
+    size_bytes: 'Size of the file in bytes, exactly.',
+  });
+  return schema;
+}
+export type UploadRequest = Static<ReturnType<typeof UploadRequest>>;
+
+/** Where and how to send the bytes: `method` to `url` with exactly these `headers`, once, until `expires_at`. */
+export const UploadUrl = Type.Object({
+  object: Type.Literal('upload_url'),
+  s3_key: Type.String(),
+  method: Type.Literal('PUT'),
+  url: Type.String(),
+  headers: Type.Record(Type.String(), Type.String()),
+  expires_at: Timestamp,
+});
+export type UploadUrl = Static<typeof UploadUrl>;
+
+describe(UploadUrl, {
+  s3_key: 'Key of the upload, which an attachment of kind `file` or `image` names.',
+  method: 'Method with which to send the bytes: always `PUT`.',
+  url: 'Where to send the bytes, once.',
+  headers: 'Headers to send with the bytes, exactly these.',
+  expires_at: 'Until when the address works.',
+});

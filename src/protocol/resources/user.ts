@@ -1,0 +1,42 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
+import { Role } from './role.ts';
+
+export const USER_STATUSES = ['active', 'deactivated'] as const;
+
+/** What `include[]` may name where users are what was asked for. */
+export const USER_INCLUDES = ['role'] as const;
+
+/** A person of the account (design.md section 8, Access). Its id is its actor's. */
+export const User = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('user'),
+  actor_id: Since('1.2.harbor-preview.1', Type.String()),
+  name: Type.String(),
+  email: Type.String(),
+  status: OneOf(USER_STATUSES),
+  role: Nullable(Role),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type User = Static<typeof User>;
+
+describe(User, {
+  actor_id: 'Id of the actor as which the user acts, which is always `id`.',
+  name: 'Name of the person.',
+  email: 'Email address, unique within the account.',
+  status: 'A `deactivated` user can no longer sign in.',
+  role: 'The role that bounds what the user may do. Null unless expanded.',
+});
+
+export const CreateUserBody = Body({
+  name: Name,
+  email: Type.String({ format: 'email' }),
+  role_id: Id,
+});
+describe(CreateUserBody, {
+  name: 'Name of the person.',
+  email: 'Email address, unique within the account; a taken one answers `resource_exists`.',
+  role_id: 'The role of the user; it must grant no more than the caller has.',
+});

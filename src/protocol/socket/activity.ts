@@ -1,0 +1,40 @@
+import { type Static, Type } from 'typebox';
+import { describe, OneOf } from '../schema.ts';
+
+/** What an actor is doing now (realtime.md section 3): the data of ephemeral events, in no table. */
+
+/** What a socket may say of its actor. */
+export const DECLARED_STATUSES = ['online', 'away'] as const;
+export type DeclaredStatus = (typeof DECLARED_STATUSES)[number];
+
+export const PRESENCE_STATUSES = [...DECLARED_STATUSES, 'offline'] as const;
+export type PresenceStatus = (typeof PRESENCE_STATUSES)[number];
+
+export const TYPING_STATES = ['start', 'stop'] as const;
+
+/** Readers take it back themselves 8 s after the last `start`; who goes on typing says so every few seconds. */
+export const Typing = Type.Object({ actor_id: Type.String(), state: OneOf(TYPING_STATES) });
+export type Typing = Static<typeof Typing>;
+
+describe(Typing, {
+  actor_id: 'Id of the actor that types.',
+  state:
+    '`start` while the actor types, repeated every few seconds; `stop` when it has ended. A reader takes a `start` back itself after 8 seconds.',
+});
+
+export const Presence = Type.Object({ actor_id: Type.String(), status: OneOf(PRESENCE_STATUSES) });
+export type Presence = Static<typeof Presence>;
+
+describe(Presence, {
+  actor_id: 'Id of the actor.',
+  status: '`online` or `away` as the actor says, `offline` after its last socket.',
+});
+
+/** `sequence` is that of the last message read. */
+export const Read = Type.Object({ actor_id: Type.String(), sequence: Type.Integer({ minimum: 0 }) });
+export type Read = Static<typeof Read>;
+
+describe(Read, {
+  actor_id: 'Id of the actor that has read.',
+  sequence: 'The `sequence` of the last message that was read.',
+});

@@ -1,0 +1,161 @@
+import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
+import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { DECLARED_STATUSES, TYPING_STATES } from './activity.ts';
+
+/** Longest `id` of a request frame, in characters (realtime.md section 2). */
+export const MAX_REQUEST_ID_CHARACTERS = 64;
+
+const Id = Type.String({ minLength: 1, maxLength: 64 });
+const ConversationId = described(Id, 'Id of the conversation.');
+const Token = Type.String({
+  minLength: 1,
+  maxLength: 4_096,
+  description: 'An API key or an access token, without `Bearer`.',
+});
+const Cursor = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: 'The newest cursor that the client got, from `ready`, `resumed` or `ping`.',
+});
+/** A message's number; beyond 2^53 JSON numbers are no longer exact. */
+const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/**
+ * What a client may ask over a socket (realtime.md section 2): for each op the fields beside `type`
+ * and `id`, and the `result` of its reply; null where another frame takes the reply's place.
+ * Validators, AsyncAPI and the handlers' types are derived from it.
+ */
+export const COMMANDS = {
+  authenticate: {
+    summary: 'Says who is calling, where the handshake did not; answered by `ready`.',
+    fields: {
+      token: Token,
+      account: Type.Optional(
+        described(
+          Id,
+          'As the header Service-Account. Required unless the handshake named it: in that header or in the query parameter `account`.',
+        ),
+      ),
+      version: Type.Optional(
+        described(
+          Id,
+          'As the header Service-Version. Required unless the handshake named it: in that header or in the query parameter `version`.',
+        ),
+      ),
+    },
+    result: null,
+  },
+  refresh: {
+    summary: 'Replaces the credential by a newer one of the same actor.',
+    fields: { token: Token },
+    result: {
+      expires_at: described(Nullable(Timestamp), 'When the new credential expires. Null if it does not.'),
+    },
+  },
+  subscribe: {
+    summary: 'Sends what the conversation has after `after_sequence`, then what comes.',
+    fields: {
+      conversation_id: ConversationId,
+      after_sequence: Type.Optional(
+        described(
+          Sequence,
+          'The last `sequence` that the client has. Without it, only what comes from now on is sent.',
+        ),
+      ),
+    },
+    result: {
+      conversation_id: described(Type.String(), 'Id of the conversation.'),
+      head_sequence: described(Sequence, 'The highest `sequence` of the conversation at this moment.'),
+    },
+  },
+  resume: {
+    summary:
+      "Sends what these conversations and the caller's own feed missed since the cursor, then what comes; each with the number that the client has.",
+    fields: {
+      cursor: Cursor,
+      conversations: Type.Record(Type.String({ maxLength: 64 }), Sequence, {
+        description: 'Map from the id of each conversation to the last `sequence` that the client has of it.',
+      }),
+    },
+    result: {},
+  },
+  unsubscribe: {
+    summary: 'Sends nothing more of the conversation.',
+    fields: { conversation_id: ConversationId },
+    result: {},
+  },
+  typing: {
+    summary:
+      "Tells the conversation's team that the caller types, or no more; repeated every few seconds while it does.",
+    fields: {
+      conversation_id: ConversationId,
+      state: OneOf(TYPING_STATES, {
+        description: '`start` while the caller types, `stop` when it has ended.',
+      }),
+    },
+    result: {},
+  },
+  mark_read: {
+    summary: "Moves the caller's read position forward, never back.",
+    fields: {
+      conversation_id: ConversationId,
+      sequence: described(Sequence, 'The `sequence` of the last message that was read.'),
+    },
+    result: {
+      unread: Type.Integer({ minimum: 0, description: 'Number of messages that the caller has not read.' }),
+    },
+  },
+  presence: {
+    summary: "Shows the caller as there in the socket's conversations, until a while after its last socket.",
+    fields: { status: OneOf(DECLARED_STATUSES, { description: 'What to show the caller as.' }) },
+    result: {},
+  },
+  ping: {
+    summary: 'Asks whether the server is there; answered by `pong`.',
+    fields: {},
+    result: null,
+  },
+} as const satisfies Record<string, Command>;
+
+interface Command {
+  readonly summary: string;
+  readonly fields: Readonly<Record<string, TSchema>>;
+  readonly result: Readonly<Record<string, TSchema>> | null;
+}
+
+export type Op = keyof typeof COMMANDS;
+
+/** What a handler gets: the frame past its validator. */
+export type CommandFrame<O extends Op> = { readonly type: O; readonly id: string } & CommandFields<O>;
+
+/** What a client says of an op beside `type` and `id`. */
+export type CommandFields<O extends Op> = Static<TObject<(typeof COMMANDS)[O]['fields']>>;
+
+/** What a reply says; null where the handler sends another frame itself. */
+export type CommandResult<O extends Op> = (typeof COMMANDS)[O]['result'] extends infer R
+  ? R extends Record<string, TSchema>
+    ? Static<TObject<R>>
+    : null
+  : never;
+
+export function isOp(type: string): type is Op {
+  return Object.hasOwn(COMMANDS, type);
+}
+
+/** The whole frame of an op; unknown fields are refused. */
+export function commandSchema<O extends Op>(op: O): TUnsafe<CommandFrame<O>> {
+  return Type.Unsafe<CommandFrame<O>>(
+    Body({
+      type: Type.Literal(op, { description: `Kind of request: always \`${op}\`.` }),
+      id: Type.String({
+        maxLength: MAX_REQUEST_ID_CHARACTERS,
+        description: "The client's name for the request; its reply carries it again.",
+      }),
+      ...COMMANDS[op].fields,
+    }),
+  );
+}
+
+/** The answer to a heartbeat: the one client frame without `id`. */
+export const PongFrame = Body({ type: Type.Literal('pong'), t: Type.Number() });
+describe(PongFrame, { t: 'The `t` of the `ping` that is answered.' });

@@ -1,0 +1,138 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { AgentRun } from '../resources/agent-run.ts';
+import { ChatMessage } from '../resources/chat-message.ts';
+import { Conversation } from '../resources/conversation.ts';
+import { MESSAGE_RESULTS } from '../resources/message-outcome.ts';
+import { Notification } from '../resources/notification.ts';
+import { Participant } from '../resources/participant.ts';
+import { describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Presence, Read, Typing } from './activity.ts';
+import type { EventFrame, EventName } from './events.ts';
+
+const Id = Type.String();
+const MessageId = described(Id, 'Id of the message that is being written.');
+const Attempt = Type.Integer({
+  minimum: 1,
+  description: 'Number of the attempt at the text; pieces of an older one are to be ignored.',
+});
+/** UTF-16 units. */
+const Length = Type.Integer({ minimum: 0 });
+
+/** What the end of a stream says of its text, that readers put together piece by piece. */
+export const StreamSeal = Type.Object(
+  { attempt: Attempt, length: Length, sha256: Type.String() },
+  { title: 'stream_seal' },
+);
+export type StreamSeal = Static<typeof StreamSeal>;
+
+describe(StreamSeal, {
+  attempt: 'Number of the attempt that became the text.',
+  length: 'Length of the text in UTF-16 units.',
+  sha256: 'SHA-256 of the text in UTF-8, to compare with the text that was put together piece by piece.',
+});
+const Stream = Type.Optional(
+  described(StreamSeal, 'What the text that was streamed must come to. Present where it was streamed.'),
+);
+
+const UpdatedMessage = Type.Object(
+  { ...ChatMessage.properties, stream: Stream },
+  { title: 'updated_message' },
+);
+
+const Outcome = Type.Object({
+  result: OneOf(MESSAGE_RESULTS),
+  reason: Nullable(Type.String()),
+  at: Timestamp,
+});
+describe(Outcome, {
+  result: 'How it ended.',
+  reason: 'Why, where there is more to say than the result does. Null otherwise.',
+  at: 'When it ended.',
+});
+
+const UnsentMessage = Type.Object(
+  {
+    ...ChatMessage.properties,
+    outcome: described(Nullable(Outcome), 'How the message ended. Null while that is open.'),
+    stream: Stream,
+  },
+  { title: 'unsent_message' },
+);
+
+const { status: _, unread: __, ...shared } = Conversation.properties;
+const SharedConversation = Type.Object(shared, { title: 'shared_conversation' });
+
+const LostConversation = Type.Object(
+  { id: Id, object: Type.Literal('conversation') },
+  { title: 'lost_conversation' },
+);
+describe(LostConversation, { id: 'Id of the conversation.' });
+
+export const MessageDelta = Type.Object({
+  message_id: MessageId,
+  attempt: Attempt,
+  offset: described(Length, 'Where the piece begins, in UTF-16 units from the start of the text.'),
+  text: described(Type.String(), 'The piece.'),
+});
+export type MessageDelta = Static<typeof MessageDelta>;
+export const MessageReset = Type.Object({
+  message_id: MessageId,
+  attempt: Attempt,
+  keep: described(Length, 'How much of the text stays, in UTF-16 units; what is behind it is dropped.'),
+  reason: described(Type.String(), 'Why the writer begins anew.'),
+});
+export type MessageReset = Static<typeof MessageReset>;
+export const MessageSnapshot = Type.Object({
+  message_id: MessageId,
+  attempt: Attempt,
+  body: described(Type.String(), 'The text so far, which replaces what the reader has.'),
+});
+export type MessageSnapshot = Static<typeof MessageSnapshot>;
+
+/** What is in `data` of every event, and what it says (realtime.md section 3). */
+export const EVENT_DATA = {
+  'message.created': {
+    summary: 'A message was sent: each once, in the order of their numbers.',
+    data: ChatMessage,
+  },
+  'message.updated': { summary: 'It was edited, deleted, or written to its end.', data: UpdatedMessage },
+  'draft.created': { summary: 'A reply draft waits for approval.', data: UnsentMessage },
+  'draft.updated': {
+    summary: 'A reply draft was edited, written to its end, or its time is over.',
+    data: UnsentMessage,
+  },
+  'scheduled.updated': {
+    summary:
+      'A scheduled message was made, edited, or its time is over: to its author, and on a case to the team.',
+    data: UnsentMessage,
+  },
+  'conversation.updated': {
+    summary: "The conversation, without what is each reader's own.",
+    data: SharedConversation,
+  },
+  'participant.added': { summary: 'Somebody is in the conversation now.', data: Participant },
+  'participant.updated': { summary: 'A role or state of theirs has changed.', data: Participant },
+  'participant.removed': { summary: 'Somebody is not in it any more.', data: Participant },
+  'conversation.added': { summary: 'The caller may read a conversation.', data: Conversation },
+  'conversation.removed': { summary: 'The caller may not read it any more.', data: LostConversation },
+  'notification.created': { summary: 'The caller was notified.', data: Notification },
+  'notification.updated': {
+    summary: 'A notification was seen, read or dismissed, or its message was edited or deleted.',
+    data: Notification,
+  },
+  'agent_run.updated': { summary: 'A run that the caller triggered goes on.', data: AgentRun },
+  'message.delta': { summary: 'A message that is being written has grown.', data: MessageDelta },
+  'message.reset': { summary: 'Its writer begins anew behind `keep`.', data: MessageReset },
+  'message.snapshot': { summary: 'Its text so far, in place of pieces.', data: MessageSnapshot },
+  typing: { summary: 'Somebody types, or no more.', data: Typing },
+  presence: { summary: 'Somebody is there, away or gone.', data: Presence },
+  read: { summary: 'Somebody has read up to a message.', data: Read },
+} as const satisfies Record<EventName, { readonly summary: string; readonly data: TSchema }>;
+
+/** Event frames with the type of their data: comparing `event` narrows it. */
+export type EventOf<E extends EventName = EventName> = {
+  readonly [N in E]: Omit<EventFrame, 'event' | 'data'> & {
+    readonly event: N;
+    readonly data: Static<(typeof EVENT_DATA)[N]['data']>;
+  };
+}[E];

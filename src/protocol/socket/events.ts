@@ -1,0 +1,51 @@
+import type { Version } from '../versions.ts';
+
+/**
+ * Every event a socket can get (realtime.md section 3). `stream` is whose channel it travels on (`scheduled.updated` also
+ * on its author's own, where other subscribers may not see it);
+ * `order` is how nodes deliver it: `created` strictly by number, `updated` behind the message it is
+ * about, `durable` as it comes, `ephemeral` not at all when the reader is slow. Sockets of a version before `since`
+ * do not get it.
+ */
+export const EVENTS = {
+  'message.created': { stream: 'conversation', order: 'created', customers: true, since: '1.1.harbor' },
+  'message.updated': { stream: 'conversation', order: 'updated', customers: true, since: '1.1.harbor' },
+  'draft.created': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'draft.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'scheduled.updated': { stream: 'conversation', order: 'durable', customers: true, since: '1.1.harbor' },
+  'conversation.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'participant.added': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'participant.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'participant.removed': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
+  'conversation.added': { stream: 'actor', order: 'durable', customers: true, since: '1.1.harbor' },
+  'conversation.removed': { stream: 'actor', order: 'durable', customers: true, since: '1.1.harbor' },
+  'notification.created': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'notification.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'agent_run.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'message.delta': { stream: 'conversation', order: 'ephemeral', customers: true, since: '1.1.harbor' },
+  'message.reset': { stream: 'conversation', order: 'ephemeral', customers: true, since: '1.1.harbor' },
+  'message.snapshot': { stream: 'conversation', order: 'ephemeral', customers: true, since: '1.1.harbor' },
+  typing: { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
+  presence: { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
+  read: { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
+} as const satisfies Record<
+  string,
+  {
+    readonly stream: 'conversation' | 'actor';
+    readonly order: 'created' | 'updated' | 'durable' | 'ephemeral';
+    readonly customers: boolean;
+    readonly since: Version;
+  }
+>;
+
+export type EventName = keyof typeof EVENTS;
+
+/** An event frame as a socket gets it. */
+export interface EventFrame {
+  readonly type: 'event';
+  readonly event: EventName;
+  readonly conversation_id?: string;
+  readonly sequence?: number;
+  readonly at: string;
+  readonly data: object;
+}

@@ -1,0 +1,14 @@
+import type { MEMBERSHIPS } from '../resources/participant.ts';
+import type { Transitions } from './transitions.ts';
+
+/**
+ * Every way in which a participant's `membership` changes (specification, conversation_participant). One
+ * who hides a conversation is still a member of it.
+ */
+export const MEMBERSHIP_MOVES = {
+  join: { from: ['left', 'removed'], to: 'active', when: 'it is added again' },
+  leave: { from: ['active', 'hidden'], to: 'left', when: 'it takes itself out' },
+  remove: { from: ['active', 'hidden'], to: 'removed', when: 'somebody else takes it out' },
+  hide: { from: ['active', 'hidden'], to: 'hidden', when: 'it hides the conversation from its own list' },
+  unhide: { from: ['active', 'hidden'], to: 'active', when: 'it shows the conversation again' },
+} as const satisfies Transitions<(typeof MEMBERSHIPS)[number]>;

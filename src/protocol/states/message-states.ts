@@ -1,0 +1,23 @@
+import type { MessageStatus } from '../resources/chat-message.ts';
+import type { Transitions } from './transitions.ts';
+
+/** `none`: before there is a message. */
+export type MessageState = MessageStatus | 'none';
+
+/** Every way in which `chat_message.status` changes (specification, States and transitions; design.md section 7). */
+export const MESSAGE_MOVES = {
+  send: { from: ['none'], to: 'sent', when: 'Send Message in mode send, without scheduled_at' },
+  schedule: { from: ['none'], to: 'scheduled', when: 'Send Message in mode send, with scheduled_at' },
+  draft: { from: ['none'], to: 'draft', when: 'Send Message in mode draft' },
+  approve: { from: ['draft'], to: 'sent', when: 'a person approves the draft' },
+  reply: {
+    from: ['draft'],
+    to: 'sent',
+    when: 'an agent that may send by itself has composed it, and no person has written since',
+  },
+  reject: { from: ['draft'], to: 'rejected', when: 'Reject Reply Draft' },
+  supersede: { from: ['draft'], to: 'superseded', when: 'a newer draft answers the same thread message' },
+  deliver: { from: ['scheduled'], to: 'sent', when: 'it is due, and its author may still send it' },
+  cancel: { from: ['scheduled'], to: 'canceled', when: 'it is canceled, or over a day late' },
+  fail: { from: ['scheduled'], to: 'failed', when: 'the fifth attempt to deliver it is refused' },
+} as const satisfies Transitions<MessageState>;

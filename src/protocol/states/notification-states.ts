@@ -1,0 +1,20 @@
+import type { Notification } from '../resources/notification.ts';
+import type { Transitions } from './transitions.ts';
+
+type Status = Notification['status'];
+
+/** How a recipient moves a notification; it never goes back (specification, Other state sets: not shown there). */
+export const NOTIFICATION_MOVES = {
+  see: { from: ['unseen'], to: 'seen', when: 'it appeared in the dropdown' },
+  read: { from: ['unseen', 'seen'], to: 'read', when: 'it was opened; that is seeing it too' },
+  dismiss: { from: ['unseen', 'seen', 'read'], to: 'dismissed', when: 'it was put away; for good' },
+} as const satisfies Transitions<Status>;
+
+export type NotificationMove = keyof typeof NOTIFICATION_MOVES;
+
+/** Where what a move says has happened already: it changes nothing, and is no mistake. */
+export const NOTIFICATION_MOVED_ALREADY = {
+  see: ['seen', 'read'],
+  read: ['read'],
+  dismiss: ['dismissed'],
+} as const satisfies Record<NotificationMove, readonly Status[]>;
