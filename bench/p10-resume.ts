@@ -82,7 +82,7 @@ async function run(session: Session): Promise<Findings> {
   const work = `P10 ${sockets.toLocaleString('en-US')} sockets, ${MISSED} behind`;
   const besides = {
     text: `≤ 3 s, ${Math.round(least)} ≥ 50 resumes a statement`,
-    met: seconds <= MOST_S && least >= LEAST_RESUMES,
+    met: seconds <= MAX_S && least >= LEAST_RESUMES,
   };
   return {
     rows: [comparisonRow(work, { comparison, unit: 's', besides })],
@@ -100,7 +100,7 @@ const FULL_SOCKETS = 5_000;
 const SHORT_SOCKETS = 2_000;
 const SOCKETS_A_CONVERSATION = 10;
 const MISSED = 20;
-const MOST_S = 3;
+const MAX_S = 3;
 const LEAST_RESUMES = 50;
 /** As many as P4 found in a frame of ours. */
 const FRAME_BYTES = 780;

@@ -58,7 +58,7 @@ async function run({ disposer, full, say }: Session): Promise<Findings> {
   });
   const work = `p99 of ${READERS - SLOW} readers, ${SLOW} others stalled`;
   return {
-    rows: [comparisonRow(work, { comparison, unit: 'ms', atMost: MOST_RATIO })],
+    rows: [comparisonRow(work, { comparison, unit: 'ms', atMost: MAX_RATIO })],
     comparisons: { [work]: comparison },
     facts: {
       readers: READERS,
@@ -73,7 +73,7 @@ async function run({ disposer, full, say }: Session): Promise<Findings> {
 
 const READERS = 1_000;
 const SLOW = 50;
-const MOST_RATIO = 1.2;
+const MAX_RATIO = 1.2;
 const RATE = 25;
 /** Half a megabyte a second to each: what is missing to its end comes early in a block. */
 const FLOOD_RATE = 12;
@@ -170,20 +170,20 @@ async function messagesToClosing(ground: Ground): Promise<number> {
   const connections = await HttpConnections.open({ host: '127.0.0.1', port: product.port, size: 1 });
   try {
     slow.stall();
-    for (let sent = 1; sent <= MOST_TO_CLOSING; sent++) {
+    for (let sent = 1; sent <= MAX_TO_CLOSING; sent++) {
       await post(connections, product, flooded, FLOOD_BODY);
       if (sent % STEP > 0) continue;
       await delay(2 * CUT_MS);
       if ((await slowConsumers(product)) > 0) return sent;
     }
-    throw new Error(`nobody was closed after ${MOST_TO_CLOSING} messages of the flood`);
+    throw new Error(`nobody was closed after ${MAX_TO_CLOSING} messages of the flood`);
   } finally {
     slow.close();
     connections.close();
   }
 }
 
-const MOST_TO_CLOSING = 1_000;
+const MAX_TO_CLOSING = 1_000;
 const STEP = 4;
 
 /** The measured messages at their times, and the flood between them. Rejects when one is refused. */

@@ -13,7 +13,7 @@ import { providersOf } from './agents/models/tiers.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { RUN_ENDED, type RunEnded } from './agents/runs/end-run.ts';
 import { runEvents } from './agents/runs/events.ts';
-import { tellEnded } from './agents/runs/on-run-ended.ts';
+import { onRunEnded } from './agents/runs/on-run-ended.ts';
 import { openRunner } from './agents/runs/open-runner.ts';
 import { runRoutes } from './agents/runs/routes.ts';
 import { RUN_DUE, type RunDue } from './agents/runs/start.ts';
@@ -179,7 +179,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const triggers = new Triggers({ database, directory, rights });
   const effects = new SentEffects({
     ...{ database, files: store, engine, directory, metrics, log },
-    onSaid: (messages) => triggers.said(messages),
+    onSaid: (messages) => triggers.onMessages(messages),
   });
   const outside: ReadEvents = (queries, changes) => outsideUpdates(queries, store, changes);
   const changed = new ChangedEffects({
@@ -208,17 +208,17 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     handlers: {
       [SENT_TOPIC]: (payload: SentPayload) => effects.takeOver(payload),
       [CHANGED]: async (payload: { changes: readonly Change[] }) => {
-        await changed.tell(payload);
+        await changed.publish(payload);
         await triggers.changed(payload.changes);
       },
-      [CREATED]: (created: Created) => triggers.conversationCreated(created),
+      [CREATED]: (created: Created) => triggers.onConversationCreated(created),
       [ADDED]: (added: Added) => notifyAdded(database, engine, added),
       [NOT_SENT]: (ended: NotSent) => notifyNotSent(database, engine, ended),
       [EDITED]: (changed: ContentChanged) => refreshNotifications(database, changed),
       [DELETED]: (changed: ContentChanged) => refreshNotifications(database, changed),
       [RUN_DUE]: (due: RunDue) => runner.due(due),
       [RUN_ENDED]: async (ended: RunEnded) => {
-        await tellEnded({ database, engine, writePath }, ended);
+        await onRunEnded({ database, engine, writePath }, ended);
         await triggers.runEnded(ended);
       },
       [SYSTEM_EVENT]: (event: SystemEvent) => appendSystemEvent(writePath, event),

@@ -115,13 +115,13 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
  * customers of one case could keep everybody else from Postgres. Here it waits without one: of each key one at a time,
  * `most` of all at once, in the order of the calls.
  */
-export class Turns {
-  readonly #most: number;
+export class KeyedLimiter {
+  readonly #limit: number;
   readonly #busy = new Set<unknown>();
   readonly #waiting: { readonly key: unknown; readonly begin: () => void }[] = [];
 
   constructor(most: number) {
-    this.#most = most;
+    this.#limit = most;
   }
 
   /** Settles as `work` does. */
@@ -139,7 +139,7 @@ export class Turns {
   }
 
   #beginNext(): void {
-    while (this.#busy.size < this.#most) {
+    while (this.#busy.size < this.#limit) {
       const index = this.#waiting.findIndex(({ key }) => !this.#busy.has(key));
       const [next] = index === -1 ? [] : this.#waiting.splice(index, 1);
       if (next === undefined) return;

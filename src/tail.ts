@@ -15,7 +15,7 @@ export interface TailOptions {
 
 /** How many messages of before are shown. */
 const BACKLOG = 10;
-const MOST_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 
 /**
  * Prints the last few messages and then each new one as `sequence sender: body`, until the process is
@@ -35,7 +35,7 @@ export async function tail({ conversationId, dataDir, print }: TailOptions): Pro
     getToken: () => demo().api_key,
     account,
     version,
-    mostWaitMs: MOST_WAIT_MS,
+    mostWaitMs: MAX_WAIT_MS,
   });
   return new Promise((_, reject) => {
     const give = (reason: string) => {

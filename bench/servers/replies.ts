@@ -7,7 +7,7 @@ import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
 import { Rights } from '../../src/access/rights.ts';
 import { createActor } from '../../src/accounts/actors.ts';
 import { Replies } from '../../src/agents/replies/replies.ts';
-import type { Reply } from '../../src/agents/replies/reply.ts';
+import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
 import { loadConfig } from '../../src/config.ts';
 import { CHANGED, type Change } from '../../src/conversations/changed.ts';
@@ -62,7 +62,7 @@ const streams = new Streams({
   presence: new Presence({
     engine,
     holdMs: config.socket.presenceMs,
-    tell: (conversationId, event) => streams.tell(conversationId, event),
+    tell: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
     onError: (error) => log.error({ err: error }, 'presence failed'),
   }),
 });
@@ -75,7 +75,7 @@ const changed = new ChangedEffects({
 });
 new OutboxWorker({
   ...{ database, metrics, log },
-  handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload) },
+  handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.publish(payload) },
 });
 const writes = {
   ...{ database, files, engine, timeline, metrics, log },
@@ -145,7 +145,7 @@ async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
   const replies = paced ? sides.paced : sides.each;
   const runs: RunRow[] = [];
   for (const id of conversationIds) runs.push(await claim(id));
-  const opened: { run: RunRow; reply: Reply }[] = [];
+  const opened: { run: RunRow; reply: AgentReply }[] = [];
   for (const run of runs) opened.push({ run, reply: await begin(replies, run) });
   const gap = exponential(gapMs, seed);
   const startMs = performance.now();
@@ -177,7 +177,7 @@ async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
 }
 
 /** With its first token, and told: what is measured is what follows. */
-async function begin(replies: Replies, run: RunRow): Promise<Reply> {
+async function begin(replies: Replies, run: RunRow): Promise<AgentReply> {
   const facts = await directory.facts(run.conversation_id ?? '');
   const reply = replies.open(run, { actor_id: agent.id, name: 'Agent' }, facts ?? null);
   reply.append(stamp());
@@ -197,7 +197,7 @@ function claim(conversation_id: string): Promise<RunRow> {
     .executeTakeFirstOrThrow();
 }
 
-async function finish(run: RunRow, reply: Reply): Promise<void> {
+async function finish(run: RunRow, reply: AgentReply): Promise<void> {
   await reply.settle();
   await database.transaction(async (tx) => {
     await reply.finish(tx, []);

@@ -41,8 +41,8 @@ export class Authenticator {
   readonly #database: Database;
   readonly #tokens: Tokens;
   readonly #now: () => number;
-  readonly #byText: RevocableCache<Standing | undefined>;
-  readonly #byIdentity: RevocableCache<Standing | undefined>;
+  readonly #byText: RevocableCache<CredentialState | undefined>;
+  readonly #byIdentity: RevocableCache<CredentialState | undefined>;
 
   constructor(options: AuthenticatorOptions) {
     this.#database = options.database;
@@ -87,7 +87,7 @@ export class Authenticator {
   }
 
   /** At each use, cached or not: time passes without telling anybody. */
-  #admit(standing: Standing | undefined): Principal {
+  #admit(standing: CredentialState | undefined): Principal {
     if (standing === undefined) {
       throw new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
     }
@@ -103,7 +103,7 @@ export class Authenticator {
     return principal;
   }
 
-  async #readText(text: string): Promise<Standing | undefined> {
+  async #readText(text: string): Promise<CredentialState | undefined> {
     if (!CREDENTIAL.test(text)) return undefined;
     if (text.startsWith(API_KEY_PREFIX)) {
       if (!hasValidChecksum(text)) return undefined;
@@ -120,7 +120,7 @@ export class Authenticator {
     return this.#readIdentity({ accountId, actorId, credential: { kind: 'access_token', ...token } });
   }
 
-  async #readIdentity({ accountId, actorId, credential }: Identity): Promise<Standing | undefined> {
+  async #readIdentity({ accountId, actorId, credential }: Identity): Promise<CredentialState | undefined> {
     const isKey = credential.kind === 'api_key';
     const row = await this.#read(BY_ACTOR, [
       actorId,
@@ -152,7 +152,7 @@ const SCHEME = 'Bearer ';
 const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
 
 /** What a row says of a credential. That it was refused is kept as well: a refusal of a real key is a right like any other. */
-interface Standing {
+interface CredentialState {
   readonly principal: Principal;
   readonly revoked: boolean;
   readonly deactivated: boolean;
@@ -226,7 +226,7 @@ function credentialIn(authorization: string | undefined): string {
   });
 }
 
-function standingOf(row: Row, credential: Credential): Standing {
+function standingOf(row: Row, credential: Credential): CredentialState {
   const admin = row.role_type === 'admin';
   const granted = row.permissions ?? [];
   return {
@@ -246,7 +246,7 @@ function standingOf(row: Row, credential: Credential): Standing {
   };
 }
 
-function subjectsOf(standing: Standing | undefined): string[] {
+function subjectsOf(standing: CredentialState | undefined): string[] {
   // A credential that is not known cannot become known: its secret is made with it.
   if (standing === undefined) return [];
   const { accountId, actor, roleId, credential } = standing.principal;

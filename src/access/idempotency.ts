@@ -18,7 +18,7 @@ export interface IdempotencyScope {
 /** Either the answer that was given before, to be sent again byte for byte, or leave to act. */
 export type Begun =
   | { readonly replay: StoredResponse; readonly claim?: undefined }
-  | { readonly claim: Claim; readonly replay?: undefined };
+  | { readonly claim: IdempotencyClaim; readonly replay?: undefined };
 
 export interface StoredResponse {
   readonly status: number;
@@ -79,7 +79,7 @@ export class Idempotency {
     const { hash, key, fingerprint, owner } = holder;
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
       const claimed = await this.#database.query(CLAIM, [hash, fingerprint, owner]);
-      if (claimed.length > 0) return { claim: new Claim(this.#database, holder) };
+      if (claimed.length > 0) return { claim: new IdempotencyClaim(this.#database, holder) };
 
       const [row] = await this.#database.query<KeyRow>(READ, [hash]);
       // Released in between: try to get it.
@@ -105,7 +105,7 @@ export class Idempotency {
 }
 
 /** Leave to carry out one request, until the lease runs out and another takes it over. */
-export class Claim {
+export class IdempotencyClaim {
   readonly #database: Database;
   readonly #holder: Holder;
 

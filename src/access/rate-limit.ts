@@ -85,7 +85,7 @@ export class RateLimiter {
   share(requestExchange: () => void): void {
     this.#changed = new Set();
     this.#requestExchange = requestExchange;
-    this.#mostOwed = Math.floor(this.limit * MOST_OWED);
+    this.#mostOwed = Math.floor(this.limit * MAX_OWED);
   }
 
   /** From now on this node counts alone. Returns a last exchange, which gives back what it holds. */
@@ -131,7 +131,7 @@ export class RateLimiter {
   learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
     const nowMs = this.#now();
     const isAlone = tally === undefined || this.#changed === undefined;
-    this.#mostOwed = isAlone ? Number.POSITIVE_INFINITY : Math.floor(this.limit * MOST_OWED);
+    this.#mostOwed = isAlone ? Number.POSITIVE_INFINITY : Math.floor(this.limit * MAX_OWED);
     if (tally !== undefined) window.learn(addition.by, tally, nowMs);
     if (window.isHolding) this.#changed?.add(window);
     for (const { resolve, reject } of waiting) {
@@ -163,7 +163,7 @@ export interface Exchange {
 }
 
 /** How much of a limit a node may grant before the others know of it: two nodes together stay within 1 %. */
-const MOST_OWED = 1 / 200;
+const MAX_OWED = 1 / 200;
 
 /** Callers remembered at once, about 200 bytes each; the least recently seen are forgotten first. */
 const MAX_WINDOWS = 100_000;

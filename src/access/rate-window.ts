@@ -80,7 +80,7 @@ export class RateWindow {
   /** Twice the demand, for it may grow, but never so much that the others would be refused for want of it. */
   #advance(limit: number, mostOwed: number): number {
     if (this.demand <= mostOwed) return 0;
-    const affordable = Math.max(0, Math.floor((limit - this.#total) * MOST_ADVANCED));
+    const affordable = Math.max(0, Math.floor((limit - this.#total) * MAX_ADVANCED));
     return Math.min(2 * this.demand - this.waiting.length, affordable);
   }
 }
@@ -100,4 +100,4 @@ export interface Waiting {
 }
 
 /** Of what the limit leaves. */
-const MOST_ADVANCED = 1 / 4;
+const MAX_ADVANCED = 1 / 4;

@@ -37,7 +37,7 @@ export class Rights {
     }
     rights.#unregister = engine.onMissed(({ channels }) => {
       if (channels?.has(CHANNEL) === false) return;
-      rights.#tell(EVERYTHING);
+      rights.#notifyListeners(EVERYTHING);
       rights.#retry.wake();
     });
     return rights;
@@ -103,7 +103,7 @@ export class Rights {
     const deadlineMs = performance.now() + PATIENCE_MS;
     for (;;) {
       try {
-        return await this.#engine.subscribe(CHANNEL, (frame) => this.#tell(frame.stream));
+        return await this.#engine.subscribe(CHANNEL, (frame) => this.#notifyListeners(frame.stream));
       } catch (error) {
         if (!(error instanceof EngineUnavailableError) || performance.now() > deadlineMs) throw error;
       }
@@ -111,7 +111,7 @@ export class Rights {
     }
   }
 
-  #tell(subject: string): void {
+  #notifyListeners(subject: string): void {
     for (const listener of this.#listeners) listener(subject);
   }
 

@@ -4,10 +4,10 @@ import type { Queries } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
-import type { Plan, Subscription } from '../protocol/resources/account.ts';
+import type { AccountPlan, Plan } from '../protocol/resources/account.ts';
 import type { RoleType } from '../protocol/resources/role.ts';
 import { createGroup, type GroupRow } from './groups.ts';
-import { tellRightsChanged } from './rights-changed.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
 import { createRole, type RoleRow } from './roles.ts';
 
 export type AccountRow = Selectable<Schema['accounts']>;
@@ -76,7 +76,7 @@ export async function countMembers(
 export async function updateAccount(
   tx: Transaction<Schema>,
   id: string,
-  changes: { readonly name?: string; readonly plan?: Plan; readonly subscription?: Subscription },
+  changes: { readonly name?: string; readonly plan?: Plan; readonly subscription?: AccountPlan },
 ): Promise<AccountRow> {
   const account = await tx
     .updateTable('accounts')
@@ -85,7 +85,7 @@ export async function updateAccount(
     .returningAll()
     .executeTakeFirst();
   if (account === undefined) throw noSuchAccount(id);
-  await tellRightsChanged(tx, [id]);
+  await enqueueRightsChanged(tx, [id]);
   return account;
 }
 

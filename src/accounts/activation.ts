@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
@@ -21,7 +21,7 @@ export async function changeActivation(
   const { accountId, actor } = principal;
   // Two admins cannot deactivate each other at the same moment.
   await tx.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute();
-  const user = await findUser(within(tx), accountId, id, 'id');
+  const user = await findUser(queriesOf(tx), accountId, id, 'id');
   const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
   if (role !== undefined) requireGrant(principal, role);
   if (user.deactivated !== isActive) return user;

@@ -1,6 +1,6 @@
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
 
 export type ActorRow = Selectable<Schema['actors']>;
@@ -25,7 +25,7 @@ export async function findCustomer(
   tx: Transaction<Schema>,
   { accountId, email }: { readonly accountId: string; readonly email: string },
 ): Promise<string | undefined> {
-  const statements = within(tx);
+  const statements = queriesOf(tx);
   await statements.query(LOCK_ADDRESS, [`${accountId} ${email.toLowerCase()}`]);
   const [found] = await statements.query<{ id: string }>(FIND_CUSTOMER, [accountId, email]);
   return found?.id;

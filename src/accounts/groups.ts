@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import {
@@ -106,7 +106,7 @@ async function readMemberIds(
   accountId: string,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  const named = await readNamedActors(within(tx), accountId, ids);
+  const named = await readNamedActors(queriesOf(tx), accountId, ids);
   const members = new Set<string>();
   for (const [index, id] of ids.entries()) {
     const param = `members[${index}]`;

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -49,7 +49,7 @@ export function apiKeyRoutes(database: Database): Route[] {
             roleId: role.id,
             ...(expiresAt !== undefined && { expiresAt }),
           });
-          return { ...(await show(within(tx), accountId, apiKey.id, query['include[]'])), key };
+          return { ...(await show(queriesOf(tx), accountId, apiKey.id, query['include[]'])), key };
         }),
     }),
     defineRoute({
@@ -85,7 +85,7 @@ export function apiKeyRoutes(database: Database): Route[] {
         inTransaction(database, call, async (tx) => {
           const { principal, params, query } = call;
           const { id } = await revokeApiKey(tx, params.id!, principal.accountId);
-          return show(within(tx), principal.accountId, id, query['include[]']);
+          return show(queriesOf(tx), principal.accountId, id, query['include[]']);
         }),
     }),
     defineRoute({
@@ -105,7 +105,7 @@ export function apiKeyRoutes(database: Database): Route[] {
         inTransaction(database, call, async (tx) => {
           const { principal, params, query } = call;
           const { key, apiKey } = await rotateApiKey(tx, principal.accountId, params.id!);
-          return { ...(await show(within(tx), principal.accountId, apiKey.id, query['include[]'])), key };
+          return { ...(await show(queriesOf(tx), principal.accountId, apiKey.id, query['include[]'])), key };
         }),
     }),
   ];

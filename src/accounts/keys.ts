@@ -1,13 +1,13 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { hashApiKey, type NewApiKey, newApiKey } from '../access/api-keys.ts';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ApiKey } from '../protocol/resources/api-key.ts';
 import { defineAccountList } from './account-list.ts';
 import { type ActorRow, createActor } from './actors.ts';
-import { tellRightsChanged } from './rights-changed.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
 
 export type ApiKeyRow = Selectable<Schema['api_keys']>;
 
@@ -97,7 +97,7 @@ export async function revokeApiKey(
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) throw noSuchKey(id);
-  await tellRightsChanged(tx, [row.id, row.actor_id]);
+  await enqueueRightsChanged(tx, [row.id, row.actor_id]);
   return row;
 }
 
@@ -155,7 +155,7 @@ const READ_KEY = {
 const LOCK_KEY = { name: 'lock-api-key', text: `${READ_KEY.text} FOR UPDATE OF t` };
 
 async function lockApiKey(tx: Transaction<Schema>, accountId: string, id: string): Promise<ApiKeyProfile> {
-  const [row] = await within(tx).query<ApiKeyProfile>(LOCK_KEY, [accountId, id]);
+  const [row] = await queriesOf(tx).query<ApiKeyProfile>(LOCK_KEY, [accountId, id]);
   if (row === undefined) throw noSuchKey(id);
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 
 /** Topic of the outbox; its payload is `{ subjects: string[] }`. */
@@ -9,6 +9,9 @@ export const RIGHTS_CHANGED = 'rights.changed';
  * Has every node forget what it knows of these rights: ids of keys, actors, roles or accounts. In the
  * transaction of the change, so that it is told even where no node made it (the admin command).
  */
-export async function tellRightsChanged(tx: Transaction<Schema>, subjects: readonly string[]): Promise<void> {
-  await insertOutbox(tx, RIGHTS_CHANGED, { subjects });
+export async function enqueueRightsChanged(
+  tx: Transaction<Schema>,
+  subjects: readonly string[],
+): Promise<void> {
+  await enqueue(tx, RIGHTS_CHANGED, { subjects });
 }

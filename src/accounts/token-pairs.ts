@@ -4,10 +4,10 @@ import { nanoid } from 'nanoid';
 import type { TokenSubject, Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/resources/token.ts';
-import { tellRightsChanged } from './rights-changed.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
 
 /**
  * An access token of 15 minutes with the refresh token that gets the next one, the first of a family of its own
@@ -92,7 +92,7 @@ interface TokenRow {
 }
 
 async function takeUse(tx: Transaction<Schema>, tokenHash: Buffer): Promise<Use | ApiError> {
-  const statements = within(tx);
+  const statements = queriesOf(tx);
   // Whatever happens to tokens of one actor happens in turn, so that a family ends with all of its tokens, the one
   // that is being made at the moment among them. Locked before the token is read: what is read then is as it stands.
   const [actor] = await statements.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
@@ -100,7 +100,7 @@ async function takeUse(tx: Transaction<Schema>, tokenHash: Buffer): Promise<Use 
   if (actor === undefined || row === undefined || row.revoked) return invalid();
   if (row.used) {
     await statements.query(END_FAMILY, [row.family_id]);
-    await tellRightsChanged(tx, [row.family_id]);
+    await enqueueRightsChanged(tx, [row.family_id]);
     return invalid();
   }
   if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);

@@ -1,10 +1,10 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { defineAccountList } from './account-list.ts';
 import { type ActorRow, createActor } from './actors.ts';
-import { tellRightsChanged } from './rights-changed.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
 
 export type UserRow = Selectable<Schema['users']>;
 
@@ -92,8 +92,8 @@ export async function setActive(
     .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
     .where('deactivated_at', isActive ? 'is not' : 'is', null)
     .execute();
-  const row = await findAnyUser(within(tx), id);
-  await tellRightsChanged(tx, [id]);
+  const row = await findAnyUser(queriesOf(tx), id);
+  await enqueueRightsChanged(tx, [id]);
   return row;
 }
 

@@ -5,7 +5,7 @@ import type { AccountList } from '../accounts/account-list.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Plan, Subscription } from '../protocol/resources/account.ts';
+import type { AccountPlan, Plan } from '../protocol/resources/account.ts';
 import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
 export interface AdminContext {
@@ -21,13 +21,13 @@ const SEARCH: Option = {
   help: 'only those with this text in their name (or e-mail address), case ignored',
   value: 'TEXT',
 };
-const MOST_ROWS = 10_000;
+const MAX_ROWS = 10_000;
 const LIMIT: Option = {
   help: 'how many at most, newest first; 100 if left out',
   value: 'N',
   check: {
-    accepts: `a whole number from 1 to ${MOST_ROWS}`,
-    test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MOST_ROWS,
+    accepts: `a whole number from 1 to ${MAX_ROWS}`,
+    test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_ROWS,
   },
 };
 // As in protocol/resources/account.ts, which takes a tenth of a second to load; the types see to it that they are the same.
@@ -35,7 +35,7 @@ const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] sati
 const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
   'active',
   'inactive',
-] satisfies Subscription[]);
+] satisfies AccountPlan[]);
 const ROLE: Option = {
   help: 'role of the account, by its name or id',
   value: 'admin|member|viewer|rol_…',
@@ -79,7 +79,7 @@ export const COMMANDS: Commands<AdminContext> = {
       const { updateAccount } = await import('../accounts/accounts.ts');
       const account = await updateAccount(tx, id, {
         ...(plan && { plan: plan as Plan }),
-        ...(subscription && { subscription: subscription as Subscription }),
+        ...(subscription && { subscription: subscription as AccountPlan }),
       });
       return { object: 'account', ...account };
     }),
@@ -99,7 +99,7 @@ export const COMMANDS: Commands<AdminContext> = {
       const { countMembers, findAccount } = await import('../accounts/accounts.ts');
       const { ROLES } = await import('../accounts/roles.ts');
       const account = await findAccount(database.kysely, id);
-      const roles = await readPage(ROLES, database, id, undefined, MOST_ROWS);
+      const roles = await readPage(ROLES, database, id, undefined, MAX_ROWS);
       return {
         object: 'account',
         ...account,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Database } from '../db/database.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -47,7 +47,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
         const include = call.query['include[]'] ?? [];
         return inTransaction(database, call, async (tx) => {
           const row = await createAgent(tx, call.principal, agent);
-          return (await expandAgents(within(tx), [row], include, null)).get(row)!;
+          return (await expandAgents(queriesOf(tx), [row], include, null)).get(row)!;
         });
       },
     }),
@@ -112,7 +112,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       handle: (call) =>
         inTransaction(database, call, async (tx) => {
           const row = await changeAgent(tx, catalogue, call.principal, call.params.id!, call.body);
-          return show(within(tx), row, call.query['include[]']);
+          return show(queriesOf(tx), row, call.query['include[]']);
         }),
     }),
     defineRoute({
@@ -128,7 +128,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       handle: (call) =>
         inTransaction(database, call, async (tx) => {
           const row = await removeAgent(tx, call.principal, call.params.id!);
-          return show(within(tx), row, call.query['include[]']);
+          return show(queriesOf(tx), row, call.query['include[]']);
         }),
     }),
   ];

@@ -1,10 +1,10 @@
 import { type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import { createActor } from '../accounts/actors.ts';
-import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
-import { MOST_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
+import { MAX_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
 import { eventAgentsOf } from './triggers/event-agents.ts';
@@ -89,7 +89,7 @@ export async function insertAgent(tx: Transaction<Schema>, agent: NewAgent): Pro
   if (row === undefined) {
     throw new ApiError('resource_exists', 'The account has an agent with this slug.', { param: 'slug' });
   }
-  if (row.trigger_type === 'event') await tellRightsChanged(tx, [eventAgentsOf(accountId)]);
+  if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
   return row;
 }
 
@@ -117,7 +117,7 @@ export async function requireRoom(tx: Transaction<Schema>, accountId: string): P
     )
     .where('id', '=', accountId)
     .executeTakeFirstOrThrow();
-  const limit = MOST_AGENTS[plan];
+  const limit = MAX_AGENTS[plan];
   if (agents <= limit) return;
   throw new ApiError('limit_exceeded', `The plan ${plan} has room for ${limit} agents.`, {
     quota: { limit, used: agents - 1, reset_at: null },
@@ -178,14 +178,14 @@ export async function updateAgent(
     .returningAll()
     .executeTakeFirstOrThrow();
   const { account_id: accountId, name, role_id } = updated;
-  if (row.trigger_type === 'event') await tellRightsChanged(tx, [eventAgentsOf(accountId)]);
+  if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
   if (name !== row.name || role_id !== row.role_id) {
     await tx
       .updateTable('actors')
       .set({ name, role_id, updated_at: sql<string>`later_than(updated_at)` })
       .where('id', '=', row.actor_id)
       .execute();
-    await tellRightsChanged(tx, [row.actor_id]);
+    await enqueueRightsChanged(tx, [row.actor_id]);
   }
   return updated;
 }
@@ -204,7 +204,7 @@ export async function deleteAgent(tx: Transaction<Schema>, row: AgentRow): Promi
     })
     .where('id', '=', row.actor_id)
     .execute();
-  await tellRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
+  await enqueueRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
 }
 
 /** When a changed definition is due next: what is due already stays so, and is taken with its old time. */

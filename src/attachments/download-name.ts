@@ -37,13 +37,13 @@ const SHOWN_TYPES = new Set([
 const UNSAFE = /[/\\:*?"<>|\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu;
 
 /** What file systems take, and what keeps URLs well inside the 4,096 bytes that a request's head may have. */
-const MOST_BYTES = 255;
+const MAX_BYTES = 255;
 const EXTENSION = /\.[^.]{1,15}$/u;
 
 function shortened(name: string): string {
-  if (Buffer.byteLength(name) <= MOST_BYTES) return name;
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name;
   const extension = EXTENSION.exec(name)?.[0] ?? '';
-  let room = MOST_BYTES - Buffer.byteLength(extension);
+  let room = MAX_BYTES - Buffer.byteLength(extension);
   let stem = '';
   for (const character of name.slice(0, name.length - extension.length)) {
     room -= Buffer.byteLength(character);

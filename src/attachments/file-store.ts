@@ -88,7 +88,7 @@ export class FileStore implements ObjectStore {
     const path = this.#pathOf(key);
     if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 }).catch((error) => {
-      throw this.#noted(error);
+      throw this.#recordFailure(error);
     });
     const incoming = join(this.#incoming, `${key}-${randomBytes(6).toString('hex')}`);
     try {
@@ -104,7 +104,7 @@ export class FileStore implements ObjectStore {
       await syncDirectory(this.#directory);
     } catch (error) {
       if (codeOf(error) === 'EEXIST') throw alreadyThere();
-      throw this.#noted(error);
+      throw this.#recordFailure(error);
     } finally {
       await rm(incoming, { force: true });
     }
@@ -138,7 +138,7 @@ export class FileStore implements ObjectStore {
     return performance.now() - this.#fullAtMs < FULL_MS;
   }
 
-  #noted(error: unknown): unknown {
+  #recordFailure(error: unknown): unknown {
     if (!NO_ROOM.has(codeOf(error))) return error;
     this.#fullAtMs = performance.now();
     const message = 'There is no room left for uploaded files. Try again later.';

@@ -36,7 +36,7 @@ export class S3Store implements ObjectStore {
   /** Where the bucket's objects are; a key follows. */
   #base: Promise<URL> | undefined;
   /** The pages of a busy conversation show the same pictures again and again. */
-  readonly #downloads = new LRUCache<string, Promise<string>>({ max: MOST_DOWNLOADS });
+  readonly #downloads = new LRUCache<string, Promise<string>>({ max: MAX_DOWNLOADS });
 
   constructor({ bucket, region, endpoint, credentials, now = Date.now }: S3StoreOptions) {
     this.#bucket = bucket;
@@ -174,7 +174,7 @@ export class S3Store implements ObjectStore {
   }
 }
 
-const MOST_DOWNLOADS = 10_000;
+const MAX_DOWNLOADS = 10_000;
 
 function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;

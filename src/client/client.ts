@@ -9,14 +9,14 @@ import { type ClientError, clientError } from './client-error.ts';
 import type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 import type { Connection, Incoming } from './connection.ts';
 import { type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
-import { Follower } from './follower.ts';
-import { Link, type LinkOptions } from './link.ts';
+import { DeliveredVersions } from './delivered-versions.ts';
+import { FollowedConversation } from './followed-conversation.ts';
 import { Listeners } from './listeners.ts';
 import { type PageEvents, watchPage } from './page-events.ts';
 import { type RequestOp, Requests } from './requests.ts';
 import { Rest, type RestOptions } from './rest.ts';
-import { Seen } from './seen.ts';
 import { SharedFeed } from './shared-feed.ts';
+import { type LinkOptions, SocketLink } from './socket-link.ts';
 
 export interface SubscribeOptions extends ConversationHandlers {
   /** The number of the last message that is there already; default: whatever comes from now on. */
@@ -25,7 +25,7 @@ export interface SubscribeOptions extends ConversationHandlers {
   readonly backlog?: number;
 }
 
-export interface Subscription {
+export interface ConversationSubscription {
   readonly conversationId: string;
   /** Every message up to this number that the caller may see has been handed over. */
   readonly completeThrough: number;
@@ -38,17 +38,17 @@ export interface ClientOptions extends LinkOptions, RestOptions {
 
 /** One caller's live view of its conversations, over as many connections as it takes. */
 export class Client {
-  readonly #link: Link;
+  readonly #link: SocketLink;
   readonly #rest: Rest;
   readonly #requests: Requests;
   readonly #closing = new AbortController();
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers that are behind their feed. */
-  readonly #unsettled = new Set<SharedFeed | Follower>();
+  readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
   /** What each connection has agreed to send: whatever else it still sends was for a feed before. */
   readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
-  readonly #own = new Seen();
+  readonly #own = new DeliveredVersions();
   readonly #listeners = new Listeners<ClientEvents>();
   /** Everything that changed before it has been handed over. */
   #cursor: string | undefined;
@@ -72,7 +72,7 @@ export class Client {
         return feed === undefined || !this.#unsettled.has(feed);
       },
     });
-    this.#link = new Link(options, {
+    this.#link = new SocketLink(options, {
       attached: (connection, cursor) => this.#attach(connection, cursor),
       received: (connection, frame) => this.#received(connection, frame),
       cursorRefused: () => {
@@ -112,13 +112,13 @@ export class Client {
   subscribe(
     conversationId: string,
     { afterSequence, backlog = 0, ...handlers }: SubscribeOptions,
-  ): Subscription {
+  ): ConversationSubscription {
     const feed = this.#feeds.get(conversationId) ?? this.#open(conversationId);
     const { current } = this.#link;
     // Else it is known once the feed has caught up.
     const isNewest = current !== undefined && !this.#unsettled.has(feed);
     const newest = isNewest ? Math.max(0, feed.through - backlog) : undefined;
-    const follower: Follower = new Follower(conversationId, {
+    const follower: FollowedConversation = new FollowedConversation(conversationId, {
       position: afterSequence ?? newest,
       backlog,
       handlers,
@@ -330,7 +330,7 @@ export class Client {
     this.#changed();
   }
 
-  #reload(follower: Follower, messageId: string): void {
+  #reload(follower: FollowedConversation, messageId: string): void {
     this.#rest.message(messageId).then(
       (message) => {
         if (this.#isOpen(follower)) follower.handlers.onUpdate?.(message);
@@ -356,7 +356,7 @@ export class Client {
     return connection === this.#link.current && this.#feeds.get(feed.id) === feed;
   }
 
-  #isOpen(follower: Follower): boolean {
+  #isOpen(follower: FollowedConversation): boolean {
     return !this.#isClosed && this.#feeds.get(follower.id)?.followers.has(follower) === true;
   }
 
@@ -370,7 +370,7 @@ export class Client {
   }
 
   /** The socket's own subscription ends with the last of those that share it. */
-  #drop(follower: Follower): boolean {
+  #drop(follower: FollowedConversation): boolean {
     const feed = this.#feeds.get(follower.id);
     if (feed?.followers.delete(follower) !== true) return false;
     this.#unsettled.delete(follower);
@@ -412,7 +412,8 @@ export class Client {
     if (this.#isSettled) return 'live';
     // The connection before still brings everything.
     const sent = leaving && this.#sending.get(leaving);
-    const isBrought = (one: SharedFeed | Follower) => one instanceof SharedFeed && sent?.has(one) === true;
+    const isBrought = (one: SharedFeed | FollowedConversation) =>
+      one instanceof SharedFeed && sent?.has(one) === true;
     if (leaving && this.#state === 'live' && [...this.#unsettled].every(isBrought)) return 'live';
     if (phase === 'open') return 'catching_up';
     return phase === 'opening' ? 'connecting' : 'offline';

@@ -37,7 +37,7 @@ export interface ConnectionOptions {
 }
 
 /** `error` is null where the connection ended before the answer came. */
-export type Answer =
+export type CommandAnswer =
   | { readonly ok: true; readonly result: object }
   | { readonly ok: false; readonly error: ErrorObject | null };
 
@@ -48,7 +48,7 @@ export type Answer =
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #socket: SocketLike;
-  readonly #replies = new Map<string, (answer: Answer) => void>();
+  readonly #replies = new Map<string, (answer: CommandAnswer) => void>();
   readonly #unsent: string[] = [];
   #requests = 0;
   #allowance = BURST;
@@ -70,7 +70,7 @@ export class Connection {
   }
 
   /** `answered` is called before anything is looked at that came behind the answer. */
-  ask(op: string, fields: object, answered: (answer: Answer) => void): void {
+  ask(op: string, fields: object, answered: (answer: CommandAnswer) => void): void {
     if (this.#ended) {
       answered(LOST);
       return;
@@ -168,7 +168,7 @@ function parsed(text: string): Incoming | ReplyFrame | undefined {
 /** Said, and heard by our own side, of a frame that is no JSON: the connection is not to be trusted. */
 const UNREADABLE = 3000;
 
-const LOST: Answer = { ok: false, error: null };
+const LOST: CommandAnswer = { ok: false, error: null };
 
 /** From the first step to `ready`; as long as the server waits for us. */
 const OPENING_MS = SOCKET_LIMITS.authenticateMs;

@@ -8,14 +8,14 @@ import type {
   StreamSeal,
 } from '../protocol/socket/event-data.ts';
 import type { EventFrame } from '../protocol/socket/events.ts';
-import { Seen } from './seen.ts';
+import { DeliveredVersions } from './delivered-versions.ts';
 import { isSealed, StreamText } from './stream-text.ts';
 
 /** A message as events carry it; `stream` seals the text of one that was written live. */
 export type Message = ChatMessage & { readonly stream?: StreamSeal };
 
 /** The text so far of a message that is being written. */
-export interface Writing {
+export interface StreamingText {
   readonly messageId: string;
   readonly body: string;
 }
@@ -27,9 +27,9 @@ export interface ConversationHandlers {
   /** A newer state of a message up to there: edited, deleted, or written to its end. */
   onUpdate?(message: Message): void;
   /** A message that is being written has grown, or shrunk where its writer began anew. */
-  onWriting?(writing: Writing): void;
+  onStreaming?(writing: StreamingText): void;
   /** Its end, with `onUpdate` behind it. `matched` false: pieces were missing, and only that body is the text. */
-  onWritten?(written: { readonly messageId: string; readonly matched: boolean }): void;
+  onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
   /** Anything else of the conversation: drafts, participants, typing. Durable events come once. */
   onEvent?(frame: EventOf): void;
   /** Everything up to this number is there. */
@@ -56,8 +56,8 @@ export class ConversationFeed {
   readonly id: string;
   readonly handlers: ConversationHandlers;
   readonly #host: FeedHost;
-  readonly #messages = new Seen();
-  readonly #others = new Seen();
+  readonly #messages = new DeliveredVersions();
+  readonly #others = new DeliveredVersions();
   /** Changes that came ahead of their message. */
   readonly #early = new Map<number, Message>();
   readonly #writing = new Map<string, StreamText>();
@@ -144,7 +144,7 @@ export class ConversationFeed {
     if (sequence > this.#position) {
       const held = this.#early.get(sequence);
       if (held === undefined || held.updated_at < message.updated_at) this.#early.set(sequence, message);
-      if (this.#early.size > MOST_EARLY) this.#early.delete(this.#early.keys().next().value!);
+      if (this.#early.size > MAX_EARLY) this.#early.delete(this.#early.keys().next().value!);
       return;
     }
     if (!this.#messages.isNews(message.id, message.updated_at)) return;
@@ -159,7 +159,7 @@ export class ConversationFeed {
     if (streaming_state === 'complete') addBounded(this.#written, id);
     if (text !== undefined) {
       const matched = seal === undefined ? text.whole && text.body === body : text.matches(seal);
-      this.handlers.onWritten?.({ messageId: id, matched });
+      this.handlers.onStreamEnd?.({ messageId: id, matched });
     }
     // Damaged under way: what REST has is what counts.
     if (body !== null && seal !== undefined && !isSealed(body, seal)) this.#host.reload(id);
@@ -186,19 +186,19 @@ export class ConversationFeed {
       text = new StreamText({ attempt: piece.attempt, body: '' }, false);
       this.#keepWriting(messageId, text);
     }
-    if (apply(text, piece)) this.handlers.onWriting?.({ messageId, body: text.body });
+    if (apply(text, piece)) this.handlers.onStreaming?.({ messageId, body: text.body });
   }
 
   /** Pieces may have come before it, where it was read over REST. */
   #beginWriting({ id, body }: Message): void {
     const text = this.#writing.get(id);
     if (text?.whole !== true) this.#keepWriting(id, new StreamText({ attempt: 1, body: body ?? '' }));
-    else if (text.body !== body) this.handlers.onWriting?.({ messageId: id, body: text.body });
+    else if (text.body !== body) this.handlers.onStreaming?.({ messageId: id, body: text.body });
   }
 
   #keepWriting(messageId: string, text: StreamText): void {
     this.#writing.set(messageId, text);
-    if (this.#writing.size > MOST_WRITING) this.#writing.delete(this.#writing.keys().next().value!);
+    if (this.#writing.size > MAX_WRITING) this.#writing.delete(this.#writing.keys().next().value!);
   }
 
   #receiveOther(frame: EventFrame): void {
@@ -223,14 +223,14 @@ export class ConversationFeed {
 }
 
 /** Events without a resource, such as typing, are always news. */
-export function isNewsOf(seen: Seen, { event, at, data }: EventFrame): boolean {
+export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   const id = 'id' in data ? data.id : undefined;
   return typeof id !== 'string' || seen.isNews(id, at, event);
 }
 
 function addBounded(set: Set<string>, value: string): void {
   set.add(value);
-  if (set.size > MOST_WRITING) set.delete(set.values().next().value!);
+  if (set.size > MAX_WRITING) set.delete(set.values().next().value!);
 }
 
 interface Named {
@@ -238,5 +238,5 @@ interface Named {
   readonly attempt: number;
 }
 
-const MOST_EARLY = 1_000;
-const MOST_WRITING = 100;
+const MAX_EARLY = 1_000;
+const MAX_WRITING = 100;

@@ -1,13 +1,13 @@
 /** The SDK: Parley's socket protocol (and the few REST calls beside it) for browsers and Node 22. */
 export type { ConnectionEnd } from './after-close.ts';
 export type { CallOptions } from './call-scope.ts';
-export { Client, type SubscribeOptions, type Subscription } from './client.ts';
+export { Client, type ConversationSubscription as Subscription, type SubscribeOptions } from './client.ts';
 export { ClientClosed } from './client-closed.ts';
 export { CLIENT_ERRORS, type ClientError, type ClientErrorReason } from './client-error.ts';
 export type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 export { type ConnectOptions, connect } from './connect.ts';
 export type { SocketConstructor, SocketLike } from './connection.ts';
-export type { ConversationHandlers, Message, Writing } from './conversation-feed.ts';
+export type { ConversationHandlers, Message, StreamingText as Writing } from './conversation-feed.ts';
 export type { PageEvents } from './page-events.ts';
 export { RequestFailed, type RequestOp } from './requests.ts';
 export { RestRefused } from './rest.ts';

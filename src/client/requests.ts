@@ -2,7 +2,7 @@ import type { ErrorObject } from '../protocol/errors.ts';
 import type { DeclaredStatus } from '../protocol/socket/activity.ts';
 import type { CommandFields, CommandResult, Op } from '../protocol/socket/commands.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
-import type { Answer, Connection } from './connection.ts';
+import type { CommandAnswer, Connection } from './connection.ts';
 import type { Timing } from './timing.ts';
 
 /** What an application may request over the socket; all else of the protocol is the client's own business. */
@@ -32,7 +32,7 @@ export interface RequestsHost {
 interface Pending {
   readonly op: RequestOp;
   readonly fields: { readonly conversation_id?: string };
-  readonly settle: (answer: Answer) => void;
+  readonly settle: (answer: CommandAnswer) => void;
   /** The last connection that it was sent on. */
   sentOn: Connection | undefined;
 }
@@ -105,7 +105,7 @@ export class Requests {
         finish();
       };
       const aborted = () => over(() => reject(signal.reason));
-      const settle = (answer: Answer) =>
+      const settle = (answer: CommandAnswer) =>
         over(() => (answer.ok ? resolve(answer.result) : reject(new RequestFailed(answer.error))));
       const pending: Pending = { op, fields, settle, sentOn: undefined };
       if (signal.aborted) return aborted();
@@ -126,7 +126,7 @@ export class Requests {
   }
 }
 
-const REFUSED: Answer = { ok: false, error: null };
+const REFUSED: CommandAnswer = { ok: false, error: null };
 
 /** What a person types or reads is of no interest much later. */
 const TIMEOUT_MS = 10_000;

@@ -1,18 +1,18 @@
 import type { ErrorObject } from '../protocol/errors.ts';
 import type { EventFrame } from '../protocol/socket/events.ts';
 import type { Message } from './conversation-feed.ts';
-import type { Follower } from './follower.ts';
+import type { FollowedConversation } from './followed-conversation.ts';
 import { type Page, RestRefused } from './rest.ts';
 
 /** What a feed asks of its client. */
 export interface SharedFeedHost {
   pageAfter(sequence: number): Promise<Page>;
   /** Whether anybody wants to hear of it still. */
-  isOpen(follower: Follower): boolean;
-  fellBehind(follower: Follower): void;
-  caughtUp(follower: Follower): void;
+  isOpen(follower: FollowedConversation): boolean;
+  fellBehind(follower: FollowedConversation): void;
+  caughtUp(follower: FollowedConversation): void;
   /** What it is behind by may not be read. */
-  refused(follower: Follower, error: ErrorObject): void;
+  refused(follower: FollowedConversation, error: ErrorObject): void;
   later(work: () => void): void;
 }
 
@@ -23,7 +23,7 @@ export interface SharedFeedHost {
  */
 export class SharedFeed {
   readonly id: string;
-  readonly followers = new Set<Follower>();
+  readonly followers = new Set<FollowedConversation>();
   /** A connection was asked for it. */
   isAsked = false;
   /** A head that a heartbeat named. */
@@ -48,7 +48,7 @@ export class SharedFeed {
   }
 
   /** Calls none of its handlers before it returns. */
-  add(follower: Follower): void {
+  add(follower: FollowedConversation): void {
     this.followers.add(follower);
     if (!this.isAsked) this.#startAfter(follower.position);
     else if (this.#isAheadOf(follower)) this.#fetch(follower);
@@ -105,18 +105,18 @@ export class SharedFeed {
     this.#through = this.#position;
   }
 
-  #isAheadOf({ position }: Follower): boolean {
+  #isAheadOf({ position }: FollowedConversation): boolean {
     return position !== undefined && this.#position !== undefined && position < this.#position;
   }
 
   /** It has what there is: it also gets the beginning of what is being written just now. */
-  #line(follower: Follower): void {
+  #line(follower: FollowedConversation): void {
     const other = [...this.followers].find((one) => one !== follower && !one.isBehind);
     for (const snapshot of other?.snapshots() ?? []) follower.write(snapshot);
     follower.complete(this.#through);
   }
 
-  #fetch(follower: Follower): void {
+  #fetch(follower: FollowedConversation): void {
     const { pageAfter, isOpen, fellBehind, caughtUp } = this.#host;
     fellBehind(follower);
     follower
@@ -129,7 +129,7 @@ export class SharedFeed {
       .catch((error: unknown) => this.#fetchFailed(follower, error));
   }
 
-  #fetchFailed(follower: Follower, error: unknown): void {
+  #fetchFailed(follower: FollowedConversation, error: unknown): void {
     const { isOpen, refused, later } = this.#host;
     if (!isOpen(follower)) return;
     if (error instanceof RestRefused && error.error?.is_transient === false) refused(follower, error.error);

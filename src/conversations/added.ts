@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
 
@@ -19,10 +19,10 @@ export interface Added {
  * Has a new or returned participant notified once the transaction has committed (notifications/added.ts).
  * May be called for every participant: who is no user, or added itself, is told nothing.
  */
-export async function tellAdded(
+export async function enqueueAdded(
   tx: Kysely<Schema>,
   { participantId, by }: { readonly participantId: string; readonly by: string | null },
 ): Promise<void> {
   const added: Added = { notification_id: newId('notification'), participant_id: participantId, by };
-  await insertOutbox(tx, ADDED, added);
+  await enqueue(tx, ADDED, added);
 }

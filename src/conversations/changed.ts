@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import type { EventName } from '../protocol/socket/events.ts';
 
@@ -20,6 +20,6 @@ export interface Change {
 }
 
 /** Has everybody told once the transaction has committed (jobs/changed-effects.ts). */
-export async function tellChanged(tx: Kysely<Schema>, changes: readonly Change[]): Promise<void> {
-  if (changes.length > 0) await insertOutbox(tx, CHANGED, { changes });
+export async function enqueueChanged(tx: Kysely<Schema>, changes: readonly Change[]): Promise<void> {
+  if (changes.length > 0) await enqueue(tx, CHANGED, { changes });
 }

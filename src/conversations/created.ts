@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 
@@ -16,11 +16,11 @@ export interface Created {
 }
 
 /** Has what waits for new conversations started once the transaction has committed (agents/triggers/). */
-export async function tellCreated(
+export async function enqueueCreated(
   tx: Kysely<Schema>,
   { id, account_id, created_at }: Pick<ConversationRow, 'id' | 'account_id' | 'created_at'>,
   by: string | null,
 ): Promise<void> {
   const created: Created = { conversation_id: id, account_id, by, at: created_at };
-  await insertOutbox(tx, CREATED, created);
+  await enqueue(tx, CREATED, created);
 }

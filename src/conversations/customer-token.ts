@@ -5,7 +5,7 @@ import type { Schema } from '../db/schema.ts';
 import { notFound } from '../protocol/errors.ts';
 import { requireWriter } from './access.ts';
 import { audit } from './audit.ts';
-import { lockConversation } from './locked-conversation.ts';
+import { lockConversationAsMember } from './locked-conversation.ts';
 import { findMember } from './participants.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function requireCustomer(
   conversationId: string,
   participantId: string,
 ): Promise<TokenSubject> {
-  const { own } = await lockConversation(tx, principal, conversationId);
+  const { own } = await lockConversationAsMember(tx, principal, conversationId);
   requireWriter(own);
   const { type, actor_id: actorId } = await findMember(tx, conversationId, participantId);
   if (type !== 'customer' || actorId === null) {

@@ -4,7 +4,7 @@ import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/resources/actor.ts';
-import type { Audience, ConversationType } from '../protocol/resources/conversation.ts';
+import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 
 /** What every send, subscription and notification asks of a conversation; read once, cached until it changes. */
@@ -12,7 +12,7 @@ export interface ConversationFacts {
   readonly id: string;
   readonly accountId: string;
   readonly type: ConversationType;
-  readonly audience: Audience;
+  readonly audience: ConversationAudience;
   readonly status: 'active' | 'archived';
   readonly title: string | null;
   /** The active ones by actor id, those that have hidden the conversation among them. */
@@ -72,11 +72,11 @@ export class ConversationDirectory {
   }
 }
 
-interface ConversationRow {
+interface DirectoryRow {
   id: string;
   account_id: string;
   type: ConversationType;
-  audience: Audience;
+  audience: ConversationAudience;
   status: 'active' | 'archived';
   title: string | null;
   persona: ActorFields | null;
@@ -100,7 +100,7 @@ async function loadFacts(
   database: Database,
   ids: readonly string[],
 ): Promise<(ConversationFacts | undefined)[]> {
-  const conversations = await database.query<ConversationRow>(READ_CONVERSATIONS, [ids, CUSTOMER_SERVICE]);
+  const conversations = await database.query<DirectoryRow>(READ_CONVERSATIONS, [ids, CUSTOMER_SERVICE]);
   if (conversations.length === 0) return ids.map(() => undefined);
   const members = await database.query<MemberRow>(READ_MEMBERS, [conversations.map(({ id }) => id)]);
   const membersOf = Map.groupBy(members, (row) => row.conversation_id);
@@ -108,7 +108,7 @@ async function loadFacts(
   return ids.map((id) => facts.get(id));
 }
 
-function toFacts(row: ConversationRow, members: readonly MemberRow[]): ConversationFacts {
+function toFacts(row: DirectoryRow, members: readonly MemberRow[]): ConversationFacts {
   return {
     id: row.id,
     accountId: row.account_id,

@@ -1,7 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
-import type { Audience, ConversationType } from '../protocol/resources/conversation.ts';
+import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 
 export type ConversationRow = Selectable<Schema['conversations']>;
@@ -11,7 +11,7 @@ export interface NewConversation {
   readonly accountId: string;
   readonly type: ConversationType;
   /** Default internal. A customer one is a case: it begins in the lane `new`. */
-  readonly audience?: Audience;
+  readonly audience?: ConversationAudience;
   readonly title?: string | null;
   readonly groupId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;

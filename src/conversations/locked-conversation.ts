@@ -6,7 +6,7 @@ import { conversationNotFound } from './access.ts';
 import type { ConversationRow, ParticipantRow } from './insert-conversation.ts';
 
 /** A conversation, and the caller's own row in it as long as it is a member. */
-export interface Standing {
+export interface LockedConversation {
   readonly conversation: ConversationRow;
   readonly own: ParticipantRow | undefined;
 }
@@ -16,11 +16,11 @@ export interface Standing {
  * and its participants come one after the other. Throws `resource_not_found` where the caller may not read it
  * (conversations/access.ts).
  */
-export async function lockConversation(
+export async function lockConversationAsMember(
   tx: Transaction<Schema>,
   principal: Principal,
   conversationId: string,
-): Promise<Standing> {
+): Promise<LockedConversation> {
   const conversation = await conversationOf(tx, principal, conversationId).forUpdate().executeTakeFirst();
   return standing(tx, principal, conversation);
 }
@@ -50,7 +50,7 @@ async function standing(
   tx: Transaction<Schema>,
   principal: Principal,
   conversation: ConversationRow | undefined,
-): Promise<Standing> {
+): Promise<LockedConversation> {
   if (conversation === undefined) throw conversationNotFound();
   const own = await tx
     .selectFrom('participants')

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Queries } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
-import type { Audience } from '../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { StreamSeal } from '../protocol/socket/event-data.ts';
 import type { Change } from './changed.ts';
 import { messageEvent, presentForTeam, presentMessage } from './message-present.ts';
@@ -17,7 +17,9 @@ export async function messageUpdates(
   files: Downloads,
   changes: readonly Change[],
 ): Promise<readonly DomainEvent[]> {
-  const rows = await database.query<MessageRow & { audience: Audience }>(READ_SENT, [idsOf(changes)]);
+  const rows = await database.query<MessageRow & { audience: ConversationAudience }>(READ_SENT, [
+    idsOf(changes),
+  ]);
   const messages = await withParts(database, files, rows);
   return messages.map((message, index) =>
     sealed(messageEvent('message.updated', message, rows[index]!.audience), message.row, changes),
@@ -108,7 +110,7 @@ async function outsideEvents(
 }
 
 interface ScheduleRow extends MessageRow {
-  readonly audience: Audience;
+  readonly audience: ConversationAudience;
   readonly by_customer: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { AgentRun } from '../protocol/resources/agent-run.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
-import type { Audience, Conversation } from '../protocol/resources/conversation.ts';
+import type { Conversation, ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { MessageRow, MessageWithParts } from './message-rows.ts';
 
 /** The sub-objects that a caller asked for; what is absent is shown as null. */
@@ -88,7 +88,7 @@ function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: Me
 }
 
 /** Customers get external and system messages only, and only of their own conversations' timeline. */
-export function visibleToCustomers(row: MessageRow, audience: Audience): boolean {
+export function visibleToCustomers(row: MessageRow, audience: ConversationAudience): boolean {
   return audience === 'customer' && row.status === 'sent' && row.visibility !== 'internal';
 }
 
@@ -123,7 +123,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
 export function messageEvent(
   event: 'message.created' | 'message.updated',
   { row, sender, attachments }: MessageWithParts,
-  audience: Audience,
+  audience: ConversationAudience,
 ): DomainEvent {
   const parts = { sender, attachments };
   return {

@@ -1,16 +1,16 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Read } from '../protocol/socket/activity.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
-import { after } from '../protocol/states/transitions.ts';
-import { tellChanged } from './changed.ts';
+import { transition } from '../protocol/states/transitions.ts';
+import { enqueueChanged } from './changed.ts';
 import type { ConversationDirectory } from './directory.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
@@ -29,18 +29,18 @@ export async function setHidden(
   move: 'hide' | 'unhide',
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
-  const membership = after(MEMBERSHIP_MOVES, move, own.membership);
+  const membership = transition(MEMBERSHIP_MOVES, move, own.membership);
   if (membership !== own.membership) {
     const hiddenAfter = membership === 'hidden' ? await readHead(tx, conversationId) : null;
     await writeParticipant(tx, own.id, { membership, hidden_after: hiddenAfter });
-    await tellRightsChanged(tx, [conversationId]);
-    await tellChanged(tx, [{ event: 'participant.updated', id: own.id, stream: conversationId }]);
+    await enqueueRightsChanged(tx, [conversationId]);
+    await enqueueChanged(tx, [{ event: 'participant.updated', id: own.id, stream: conversationId }]);
   }
   return conversation;
 }
 
 /** A sent message, as far as it shows a hidden conversation again. */
-export type Arrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
+export type ShownArrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
 
 /**
  * Shows conversations again to the members that had hidden them before these messages were sent. System events do
@@ -49,7 +49,7 @@ export type Arrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
 export async function showAgain(
   database: Database,
   directory: Pick<ConversationDirectory, 'facts'>,
-  arrivals: readonly Arrival[],
+  arrivals: readonly ShownArrival[],
 ): Promise<void> {
   const heads = new Map<string, number>();
   for (const { conversation_id: id, sequence, kind } of arrivals) {
@@ -61,13 +61,13 @@ export async function showAgain(
   }
   if (heads.size === 0) return;
   await database.transaction(async (tx) => {
-    const shown = await within(tx).query<{ id: string; conversation_id: string }>(SHOW_AGAIN, [
+    const shown = await queriesOf(tx).query<{ id: string; conversation_id: string }>(SHOW_AGAIN, [
       [...heads.keys()],
       [...heads.values()],
     ]);
     if (shown.length === 0) return;
-    await tellRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
-    await tellChanged(
+    await enqueueRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
+    await enqueueChanged(
       tx,
       shown.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
     );
@@ -92,7 +92,7 @@ export async function markRead(
 ): Promise<MarkedRead> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
-  const statements = within(tx);
+  const statements = queriesOf(tx);
   const [row] = await statements.query<{ head: number }>(READ_VISIBLE_HEAD, [
     conversationId,
     principal.customer,
@@ -105,7 +105,7 @@ export async function markRead(
 }
 
 /** Ephemeral: who misses it sees the position move with the next one (realtime.md section 3). */
-export function tellRead(engine: Engine, conversationId: string, data: Read, at: string): void {
+export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
   publish(engine, {
     event: 'read',
     stream: conversationId,
@@ -119,7 +119,7 @@ export function tellRead(engine: Engine, conversationId: string, data: Read, at:
 }
 
 async function readHead(tx: Transaction<Schema>, conversationId: string): Promise<number> {
-  const [row] = await within(tx).query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, false]);
+  const [row] = await queriesOf(tx).query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, false]);
   return row?.head ?? 0;
 }
 

@@ -4,7 +4,7 @@ import type { Tokens } from '../access/tokens.ts';
 import { issueTokenPair } from '../accounts/token-pairs.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
@@ -16,7 +16,7 @@ import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
 import type { ParticipantRow } from './insert-conversation.ts';
-import { type MarkedRead, markRead, setHidden, tellRead } from './own-state.ts';
+import { type MarkedRead, markRead, publishRead, setHidden } from './own-state.ts';
 import { readParticipants } from './participant-list.ts';
 import { presentParticipants } from './participant-present.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
@@ -125,10 +125,10 @@ export function participantRoutes({
         let marked: MarkedRead | undefined;
         const reply = await inTransaction(database, call, async (tx) => {
           marked = await markRead(tx, principal, params.id!, body.sequence);
-          return show(within(tx), principal, marked.conversation, query['include[]']);
+          return show(queriesOf(tx), principal, marked.conversation, query['include[]']);
         });
         if (marked?.movedAt !== undefined) {
-          tellRead(engine, params.id!, { actor_id: principal.actor.id, ...body }, marked.movedAt);
+          publishRead(engine, params.id!, { actor_id: principal.actor.id, ...body }, marked.movedAt);
         }
         return reply;
       },
@@ -151,7 +151,7 @@ export function participantRoutes({
           const id = call.params.id!;
           const reply = await inTransaction(database, call, async (tx) => {
             const row = await setHidden(tx, call.principal, id, move);
-            return show(within(tx), call.principal, row, call.query['include[]']);
+            return show(queriesOf(tx), call.principal, row, call.query['include[]']);
           });
           // Before the caller gets its answer, so that a message sent after that shows the conversation again.
           await rights.announce(id);
@@ -184,6 +184,6 @@ export function participantRoutes({
 const PARTICIPANTS = defineList('participants', ['time', 'text']);
 
 async function showParticipant(tx: Transaction<Schema>, row: ParticipantRow): Promise<Participant> {
-  const [shown] = await presentParticipants(within(tx), [row]);
+  const [shown] = await presentParticipants(queriesOf(tx), [row]);
   return shown!;
 }

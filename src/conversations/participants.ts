@@ -1,18 +1,18 @@
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely';
 import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
-import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
-import { after } from '../protocol/states/transitions.ts';
+import { transition } from '../protocol/states/transitions.ts';
 import { requireManager, requireOwner } from './access.ts';
-import { tellAdded } from './added.ts';
+import { enqueueAdded } from './added.ts';
 import { audit } from './audit.ts';
-import { type Change, tellChanged } from './changed.ts';
+import { type Change, enqueueChanged } from './changed.ts';
 import { addParticipant, type ConversationRow, type ParticipantRow } from './insert-conversation.ts';
-import { lockConversation } from './locked-conversation.ts';
+import { lockConversationAsMember } from './locked-conversation.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 import { writeSystemEvent } from './system-event.ts';
 
@@ -26,7 +26,7 @@ export async function joinConversation(
   conversationId: string,
   body: ParticipantInput,
 ): Promise<ParticipantRow> {
-  const { conversation, own } = await lockConversation(tx, principal, conversationId);
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
   refuseDirect(conversation);
   requireManager(principal, own);
   if (body.role === 'owner' || body.role === 'admin') requireOwner(principal, own);
@@ -36,15 +36,15 @@ export async function joinConversation(
 
   const { id } = conversation;
   const { actorId } = entry!;
-  await tellRightsChanged(tx, [id]);
-  await tellChanged(tx, [
+  await enqueueRightsChanged(tx, [id]);
+  await enqueueChanged(tx, [
     { event: 'participant.added', id: participant.id, stream: id },
     { event: 'conversation.added', id, stream: actorId },
   ]);
-  await tellAdded(tx, { participantId: participant.id, by: principal.actor.id });
-  await note(tx, principal, participant, 'participant.added', { role: participant.role });
-  const says = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
-  await say(tx, principal, conversation, says);
+  await enqueueAdded(tx, { participantId: participant.id, by: principal.actor.id });
+  await auditParticipant(tx, principal, participant, 'participant.added', { role: participant.role });
+  const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
+  await writeParticipantMessage(tx, principal, conversation, sentence);
   return participant;
 }
 
@@ -60,7 +60,7 @@ export async function changeParticipant(
   participantId: string,
   body: UpdateParticipantBody,
 ): Promise<ParticipantRow> {
-  const { conversation, own } = await lockConversation(tx, principal, conversationId);
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
   const participant = await findMember(tx, conversationId, participantId);
   const isOwn = participant.id === own?.id;
   const { role, notifications, ...others } = body;
@@ -93,11 +93,12 @@ export async function changeParticipant(
   if (Object.keys(set).length === 0) return participant;
 
   const changed = await writeParticipant(tx, participantId, set);
-  await tellRightsChanged(tx, [conversationId]);
-  await tellChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
+  await enqueueRightsChanged(tx, [conversationId]);
+  await enqueueChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
   // The audit does not show who muted a conversation.
   const { notifications: _, ...details } = set;
-  if (Object.keys(details).length > 0) await note(tx, principal, changed, 'participant.changed', details);
+  if (Object.keys(details).length > 0)
+    await auditParticipant(tx, principal, changed, 'participant.changed', details);
   return changed;
 }
 
@@ -111,7 +112,7 @@ export async function leaveConversation(
   conversationId: string,
   participantId: string,
 ): Promise<ParticipantRow> {
-  const { conversation, own } = await lockConversation(tx, principal, conversationId);
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
   const participant = await findMember(tx, conversationId, participantId);
   refuseDirect(conversation);
   const { actor_id: actorId } = participant;
@@ -126,16 +127,21 @@ export async function leaveConversation(
   }
   await requireAnotherOwner(tx, conversation, participant);
   const move = isOwn ? 'leave' : 'remove';
-  const membership = after(MEMBERSHIP_MOVES, move, participant.membership);
+  const membership = transition(MEMBERSHIP_MOVES, move, participant.membership);
   const gone = await writeParticipant(tx, participantId, { membership });
 
-  await tellRightsChanged(tx, [conversationId]);
-  await tellChanged(tx, [
+  await enqueueRightsChanged(tx, [conversationId]);
+  await enqueueChanged(tx, [
     { event: 'participant.removed', id: participantId, stream: conversationId },
     { event: 'conversation.removed', id: conversationId, stream: actorId },
   ]);
-  await note(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
-  await say(tx, principal, conversation, isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`);
+  await auditParticipant(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
+  await writeParticipantMessage(
+    tx,
+    principal,
+    conversation,
+    isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`,
+  );
   return gone;
 }
 
@@ -169,21 +175,21 @@ export async function removeEverywhere(
       .executeTakeFirst();
     // It left while its conversation was waited for.
     if (own === undefined) continue;
-    const membership = after(MEMBERSHIP_MOVES, 'remove', own.membership);
+    const membership = transition(MEMBERSHIP_MOVES, 'remove', own.membership);
     const gone = await writeParticipant(tx, own.id, { membership });
     changes.push(
       { event: 'participant.removed', id: own.id, stream },
       { event: 'conversation.removed', id: stream, stream: actorId },
     );
-    await note(tx, principal, gone, 'participant.removed', {});
-    await say(tx, principal, conversation, `removed ${name}`);
+    await auditParticipant(tx, principal, gone, 'participant.removed', {});
+    await writeParticipantMessage(tx, principal, conversation, `removed ${name}`);
   }
   if (changes.length === 0) return;
-  await tellRightsChanged(
+  await enqueueRightsChanged(
     tx,
     conversations.map(({ id }) => id),
   );
-  await tellChanged(tx, changes);
+  await enqueueChanged(tx, changes);
 }
 
 /** In a direct message both users are members. Throws ApiError `validation_failed`. */
@@ -244,7 +250,7 @@ async function join(
     throw new ApiError('resource_exists', 'This actor is already a participant.', { param: 'actor_id' });
   }
   return writeParticipant(tx, before.id, {
-    membership: after(MEMBERSHIP_MOVES, 'join', before.membership),
+    membership: transition(MEMBERSHIP_MOVES, 'join', before.membership),
     role: entry.role ?? 'member',
     agent_trigger_policy: entry.triggerPolicy ?? null,
     agent_trigger_keywords: [...(entry.triggerKeywords ?? [])],
@@ -307,7 +313,7 @@ function refuseDirect({ type }: ConversationRow): void {
   throw new ApiError('resource_conflict', 'A direct message always has the same two users.');
 }
 
-function note(
+function auditParticipant(
   tx: Transaction<Schema>,
   { actor }: Principal,
   participant: ParticipantRow,
@@ -323,7 +329,7 @@ function note(
   });
 }
 
-function say(
+function writeParticipantMessage(
   tx: Transaction<Schema>,
   { actor }: Principal,
   { id, account_id }: ConversationRow,

@@ -2,9 +2,9 @@ import type { Transaction } from 'kysely';
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
-import type { Audience } from '../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import type { NewParticipant } from './insert-conversation.ts';
 
@@ -20,12 +20,12 @@ export interface RosterEntry extends NewParticipant {
  */
 export async function readRoster(
   tx: Transaction<Schema>,
-  { accountId, audience }: { readonly accountId: string; readonly audience: Audience },
+  { accountId, audience }: { readonly accountId: string; readonly audience: ConversationAudience },
   inputs: readonly ParticipantInput[],
   prefixOf: (index: number) => string = () => '',
 ): Promise<RosterEntry[]> {
   const actors = await readNamedActors(
-    within(tx),
+    queriesOf(tx),
     accountId,
     inputs.flatMap((input) => input.actor_id ?? []),
   );
@@ -85,7 +85,7 @@ export function checkTrigger(
 }
 
 /** What the body alone and the audience decide. */
-function checkInput(input: ParticipantInput, audience: Audience, prefix: string): void {
+function checkInput(input: ParticipantInput, audience: ConversationAudience, prefix: string): void {
   if (input.type === 'agent') {
     checkTrigger(input.agent_trigger_policy ?? 'mention', input.agent_trigger_keywords, prefix);
   }

@@ -3,10 +3,10 @@ import type { Principal } from '../access/principal.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
-import { tellAdded } from './added.ts';
+import { enqueueAdded } from './added.ts';
 import { audit } from './audit.ts';
-import { tellChanged } from './changed.ts';
-import { tellCreated } from './created.ts';
+import { enqueueChanged } from './changed.ts';
+import { enqueueCreated } from './created.ts';
 import {
   type ConversationRow,
   createUnlessThere,
@@ -38,13 +38,13 @@ export async function startConversation(
   const { conversation, participants } = created;
   const { id } = conversation;
   const actorId = principal.actor.id;
-  await tellCreated(tx, conversation, actorId);
-  await tellChanged(
+  await enqueueCreated(tx, conversation, actorId);
+  await enqueueChanged(
     tx,
     participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
   );
   for (const participant of participants) {
-    await tellAdded(tx, { participantId: participant.id, by: actorId });
+    await enqueueAdded(tx, { participantId: participant.id, by: actorId });
   }
   await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.created' });
   return { conversation, isNew: true };

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
-import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
-import { tellChanged } from './changed.ts';
+import { enqueueChanged } from './changed.ts';
 import { addParticipant, type ConversationRow, createUnlessThere } from './insert-conversation.ts';
 
 /**
@@ -24,12 +24,12 @@ export async function systemConversation(
   const missing = await adminsOutside(tx, conversation);
   for (const actorId of missing) {
     const participant = await addParticipant(tx, conversation, { type: 'user', actorId });
-    await tellChanged(tx, [
+    await enqueueChanged(tx, [
       { event: 'participant.added', id: participant.id, stream: id },
       { event: 'conversation.added', id, stream: actorId },
     ]);
   }
-  if (missing.length > 0) await tellRightsChanged(tx, [id]);
+  if (missing.length > 0) await enqueueRightsChanged(tx, [id]);
   return conversation;
 }
 

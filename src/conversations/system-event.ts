@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
 
@@ -19,5 +19,5 @@ export interface SystemEvent {
 
 /** Has the event written into the timeline once the transaction has committed (messages/system-messages.ts). */
 export async function writeSystemEvent(tx: Kysely<Schema>, event: Omit<SystemEvent, 'id'>): Promise<void> {
-  await insertOutbox(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
+  await enqueue(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { notFound } from '../protocol/errors.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function findTopic(
   accountId: string,
   topic: EntityRef,
 ): Promise<EntityRef> {
-  const found = await readEntities(within(tx), accountId, [topic]);
+  const found = await readEntities(queriesOf(tx), accountId, [topic]);
   const resource = found.get(refKey(topic));
   if (resource !== undefined) return { type: resource.type, id: resource.id };
   throw notFound('resource', 'topic.id');

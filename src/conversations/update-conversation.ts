@@ -1,9 +1,9 @@
 import { sql, type Transaction, type Updateable } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
-import { tellRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
@@ -11,15 +11,15 @@ import type {
   UpdateConversationBody,
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
-import { type LaneMove, MOVES_BY_HAND } from '../protocol/states/workflow.ts';
+import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
 import { requireManager, requireWriter } from './access.ts';
 import { audit } from './audit.ts';
-import { tellChanged } from './changed.ts';
+import { enqueueChanged } from './changed.ts';
 import type { ConversationRow } from './insert-conversation.ts';
-import { lockConversation, type Standing } from './locked-conversation.ts';
+import { type LockedConversation, lockConversationAsMember } from './locked-conversation.ts';
 import { writeSystemEvent } from './system-event.ts';
 import { findTopic } from './topic.ts';
-import { moveLane } from './workflow.ts';
+import { moveWorkflow } from './workflow.ts';
 
 /**
  * Update Conversation (design.md section 8): sets what the body names and differs, audited and told. What
@@ -31,7 +31,7 @@ export async function updateConversation(
   id: string,
   body: UpdateConversationBody,
 ): Promise<ConversationRow> {
-  const standing = await lockConversation(tx, principal, id);
+  const standing = await lockConversationAsMember(tx, principal, id);
   requireWriter(standing.own);
   const changes = await changesOf(tx, principal, standing, body);
   const { conversation } = standing;
@@ -52,7 +52,7 @@ export async function setLegalHold(
   id: string,
   legalHold: Conversation['legal_hold'],
 ): Promise<ConversationRow> {
-  const { conversation, own } = await lockConversation(tx, principal, id);
+  const { conversation, own } = await lockConversationAsMember(tx, principal, id);
   requireWriter(own);
   if (conversation.legal_hold === legalHold) return conversation;
   const details = { from: conversation.legal_hold, to: legalHold };
@@ -74,7 +74,7 @@ interface FieldChange {
 async function changesOf(
   tx: Transaction<Schema>,
   principal: Principal,
-  { conversation, own }: Standing,
+  { conversation, own }: LockedConversation,
   { title, assignee_id, topic: named, status }: UpdateConversationBody,
 ): Promise<FieldChange[]> {
   const changes: FieldChange[] = [];
@@ -138,9 +138,9 @@ async function write(
     })
     .where('id', '=', id)
     .execute();
-  await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
+  await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
   // What conversations/directory.ts keeps.
-  if (changes.some(({ set }) => 'title' in set || 'status' in set)) await tellRightsChanged(tx, [id]);
+  if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);
   for (const { action, details, says } of changes) {
     await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
     if (says === undefined) continue;
@@ -164,13 +164,13 @@ async function moveByHand(
     throw invalid('workflow_status', 'Only a conversation with the audience customer has a workflow status.');
   }
   if (lane === conversation.workflow_status) return;
-  const moves: Partial<Record<WorkflowStatus, LaneMove>> = MOVES_BY_HAND;
+  const moves: Partial<Record<WorkflowStatus, WorkflowMove>> = MOVES_BY_HAND;
   const move = moves[lane];
   if (move === undefined) {
     const message = `A case cannot be moved to ${lane} by hand: messages and drafts move it there.`;
     throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
   }
-  await moveLane(tx, conversation, move, principal.actor.id);
+  await moveWorkflow(tx, conversation, move, principal.actor.id);
 }
 
 function requireGroupOf({ type }: ConversationRow, param: string): void {
@@ -187,13 +187,13 @@ async function findAssignee(
   id: string,
 ): Promise<NamedActor> {
   const param = 'assignee_id';
-  const actor = (await readNamedActors(within(tx), conversation.account_id, [id])).get(id);
+  const actor = (await readNamedActors(queriesOf(tx), conversation.account_id, [id])).get(id);
   if (actor === undefined) throw notFound('actor', param);
   if (actor.type === 'group') return actor;
   if (actor.type !== 'user' || actor.customer || actor.deactivated) {
     throw invalid(param, 'A conversation is assigned to a user or a group.');
   }
-  const [reader] = await within(tx).query(FIND_READER, [actor.id, conversation.id]);
+  const [reader] = await queriesOf(tx).query(FIND_READER, [actor.id, conversation.id]);
   if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
   return actor;
 }

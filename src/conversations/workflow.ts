@@ -1,10 +1,10 @@
 import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
-import { after } from '../protocol/states/transitions.ts';
-import { type LaneMove, MOVES_BY_HAND, WORKFLOW } from '../protocol/states/workflow.ts';
+import { transition } from '../protocol/states/transitions.ts';
+import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../protocol/states/workflow.ts';
 import { audit } from './audit.ts';
-import { tellChanged } from './changed.ts';
+import { enqueueChanged } from './changed.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 import { writeSystemEvent } from './system-event.ts';
 
@@ -15,14 +15,14 @@ import { writeSystemEvent } from './system-event.ts';
  * `drafts_decided` the decided draft is written before. A conversation that is no case has no lanes: nothing
  * happens. Throws ApiError `resource_conflict` (param workflow_status) where the table has no such move.
  */
-export async function moveLane(
+export async function moveWorkflow(
   tx: Transaction<Schema>,
   { id, account_id: accountId, audience }: Pick<ConversationRow, 'id' | 'account_id' | 'audience'>,
-  move: LaneMove,
+  move: WorkflowMove,
   by: string | null,
 ): Promise<void> {
   if (audience !== 'customer') return;
-  const before = await readLanes(tx, id);
+  const before = await readWorkflow(tx, id);
   const next = await decide(tx, id, before, move);
   if (next.shown === before.shown && next.behind === before.behind) return;
 
@@ -39,7 +39,7 @@ export async function moveLane(
     })
     .where('id', '=', id)
     .execute();
-  if (isVisible) await tellChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
+  if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
 
   // A draft in between neither resolves nor reopens: customers would see that there is one.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];
@@ -59,10 +59,10 @@ export async function moveLane(
   });
 }
 
-const BY_HAND: ReadonlySet<LaneMove> = new Set(Object.values(MOVES_BY_HAND));
+const BY_HAND: ReadonlySet<WorkflowMove> = new Set(Object.values(MOVES_BY_HAND));
 
 /** The lane that is shown, and while drafts are open the one behind it. */
-interface Lanes {
+interface WorkflowState {
   readonly shown: WorkflowStatus;
   readonly behind: WorkflowStatus | null;
 }
@@ -70,26 +70,26 @@ interface Lanes {
 async function decide(
   tx: Transaction<Schema>,
   id: string,
-  { shown, behind }: Lanes,
-  move: LaneMove,
-): Promise<Lanes> {
+  { shown, behind }: WorkflowState,
+  move: WorkflowMove,
+): Promise<WorkflowState> {
   switch (move) {
     case 'draft_opened':
-      return { shown: after(WORKFLOW, move, shown), behind: behind ?? shown };
+      return { shown: transition(WORKFLOW, move, shown), behind: behind ?? shown };
     case 'drafts_decided': {
       if (shown !== 'needs_approval' || (await hasOpenDraft(tx, id))) return { shown, behind };
       return { shown: behind ?? WORKFLOW[move].to, behind: null };
     }
     case 'customer_wrote':
     case 'reply_sent':
-      if (behind !== null) return { shown, behind: after(WORKFLOW, move, behind) };
-      return { shown: after(WORKFLOW, move, shown), behind };
+      if (behind !== null) return { shown, behind: transition(WORKFLOW, move, behind) };
+      return { shown: transition(WORKFLOW, move, shown), behind };
     default:
-      return { shown: after(WORKFLOW, move, shown, 'workflow_status'), behind };
+      return { shown: transition(WORKFLOW, move, shown, 'workflow_status'), behind };
   }
 }
 
-async function readLanes(tx: Transaction<Schema>, id: string): Promise<Lanes> {
+async function readWorkflow(tx: Transaction<Schema>, id: string): Promise<WorkflowState> {
   const row = await tx
     .selectFrom('conversations')
     .select(['workflow_status', 'lane_behind'])

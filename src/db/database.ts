@@ -4,13 +4,13 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
-import { noteOutbox, type OutboxRow } from './outbox.ts';
+import { type OutboxRow, recordOutbox } from './outbox.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import type { Schema } from './schema.ts';
 import { requireServerVersion } from './server-version.ts';
 import { Shortage, type ShortageKind } from './shortage.ts';
 import { bindable, type Queries, type Statement, type Value } from './statement.ts';
-import { codeOf, isUnavailable, named } from './unavailable.ts';
+import { codeOf, isUnavailable, wrapUnavailable } from './unavailable.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -89,7 +89,7 @@ export class Database implements Queries {
    */
   readonly relaxed: PipelinedConnection;
   readonly #config: pg.ClientConfig;
-  #tellCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
+  #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
   readonly #count: (name: string) => void;
   readonly #shortage = new Shortage();
@@ -168,11 +168,11 @@ export class Database implements Queries {
 
   /** Counts the error and returns it as callers get it. */
   #failed(error: unknown): unknown {
-    const result = named(error);
+    const result = wrapUnavailable(error);
     // Anything without a code is a connection's end, or no error of Postgres at all.
     const code = codeOf(error) || (isUnavailable(result) ? 'connection' : '');
     if (code !== '') this.#metrics?.postgresErrors.inc({ code });
-    this.#shortage.note(code);
+    this.#shortage.record(code);
     return result;
   }
 
@@ -186,20 +186,20 @@ export class Database implements Queries {
     let result: T;
     try {
       result = await this.kysely.transaction().execute((tx) => {
-        noteOutbox(tx, { rows, dealtWith: this.#tellCommitted !== undefined });
+        recordOutbox(tx, { rows, dealtWith: this.#onCommitted !== undefined });
         return run(tx);
       });
     } catch (error) {
       // Of what was thrown by the caller's own code nothing is counted: refusals are no errors of Postgres.
       throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
     }
-    if (rows.length > 0) this.#tellCommitted?.(rows);
+    if (rows.length > 0) this.#onCommitted?.(rows);
     return result;
   }
 
   /** `listener` is called with the outbox rows of each transaction, synchronously behind its commit. It must not throw. */
   onCommitted(listener: (rows: readonly OutboxRow[]) => void): void {
-    this.#tellCommitted = listener;
+    this.#onCommitted = listener;
   }
 
   /** Kysely over one connection of its own that has no time limit: for migrations. */
@@ -209,7 +209,7 @@ export class Database implements Queries {
     try {
       return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));
     } catch (error) {
-      throw named(error);
+      throw wrapUnavailable(error);
     } finally {
       await pool.end();
     }

@@ -20,15 +20,15 @@ const LEASE_MS = 10_000;
  * What is known of a transaction under way: the rows it has put into the outbox, and whether its process
  * will deal with them. One that does not (a command outside any node) leaves them to whichever node sweeps next.
  */
-export interface OutboxNote {
+export interface OutboxRecord {
   readonly rows: OutboxRow[];
   readonly dealtWith: boolean;
 }
 
-const notes = new WeakMap<object, OutboxNote>();
+const notes = new WeakMap<object, OutboxRecord>();
 
-/** Database.transaction calls it: what `insertOutbox` writes within `tx` is noted. */
-export function noteOutbox(tx: object, note: OutboxNote): void {
+/** Database.transaction calls it: what `enqueue` writes within `tx` is recorded. */
+export function recordOutbox(tx: object, note: OutboxRecord): void {
   notes.set(tx, note);
 }
 
@@ -36,7 +36,7 @@ export function noteOutbox(tx: object, note: OutboxNote): void {
  * An event that is true when `tx` commits. It is dealt with right after (Database.onCommitted), and by a
  * sweep if this process dies in between. `payload` is JSON.
  */
-export async function insertOutbox(tx: Kysely<Schema>, topic: string, payload: object): Promise<void> {
+export async function enqueue(tx: Kysely<Schema>, topic: string, payload: object): Promise<void> {
   const note = notes.get(tx);
   const dueNow = sql<string>`clock_timestamp() - ${sql.lit(`${TAKEOVER_MS} ms`)}::interval`;
   const { id } = await tx

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { connectionOptions } from './connection-options.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
-import { DatabaseUnavailableError, named } from './unavailable.ts';
+import { DatabaseUnavailableError, wrapUnavailable } from './unavailable.ts';
 
 export interface PipelinedConnectionOptions {
   readonly url: string;
@@ -71,7 +71,7 @@ export class PipelinedConnection {
     try {
       await this.#connect();
     } catch (error) {
-      throw named(error);
+      throw wrapUnavailable(error);
     }
   }
 
@@ -84,7 +84,7 @@ export class PipelinedConnection {
       return rows;
     } catch (error) {
       this.#onError?.(error);
-      throw named(error);
+      throw wrapUnavailable(error);
     }
   }
 

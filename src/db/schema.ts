@@ -10,7 +10,11 @@ import type {
 import type { AttachmentKind } from '../protocol/resources/attachment.ts';
 import type { BuiltInTool } from '../protocol/resources/available-tool.ts';
 import type { Channel, MessageKind, MessageStatus, Visibility } from '../protocol/resources/chat-message.ts';
-import type { Audience, Conversation, ConversationType } from '../protocol/resources/conversation.ts';
+import type {
+  Conversation,
+  ConversationAudience,
+  ConversationType,
+} from '../protocol/resources/conversation.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type {
@@ -132,7 +136,7 @@ interface ConversationsTable extends Times, Streamed {
   id: string;
   account_id: string;
   type: ConversationType;
-  audience: Generated<Audience>;
+  audience: Generated<ConversationAudience>;
   title: string | null;
   workflow_status: Conversation['workflow_status'];
   group_id: string | null;

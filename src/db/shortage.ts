@@ -13,16 +13,16 @@ const REMEMBERED_MS = 30_000;
 /** Remembers the last shortage, for readiness checks. */
 export class Shortage {
   #kind: ShortageKind | undefined;
-  #notedAtMs = Number.NEGATIVE_INFINITY;
+  #recordedAtMs = Number.NEGATIVE_INFINITY;
 
-  note(code: string): void {
+  record(code: string): void {
     const kind = KINDS[code];
     if (kind === undefined) return;
     this.#kind = kind;
-    this.#notedAtMs = performance.now();
+    this.#recordedAtMs = performance.now();
   }
 
   get current(): ShortageKind | undefined {
-    return performance.now() - this.#notedAtMs < REMEMBERED_MS ? this.#kind : undefined;
+    return performance.now() - this.#recordedAtMs < REMEMBERED_MS ? this.#kind : undefined;
   }
 }

@@ -19,7 +19,7 @@ export interface Queries {
 }
 
 /** Statements inside a transaction: they see what it has written. */
-export function within(tx: Kysely<Schema>): Queries {
+export function queriesOf(tx: Kysely<Schema>): Queries {
   return {
     async query<Row extends object>({ text }: Statement, values: readonly Value[] = []) {
       const { rows } = await tx.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));

@@ -25,7 +25,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** The same error, or a DatabaseUnavailableError around it. */
-export function named(error: unknown): unknown {
+export function wrapUnavailable(error: unknown): unknown {
   if (!isUnavailable(error) || error instanceof DatabaseUnavailableError) return error;
   return new DatabaseUnavailableError(`Postgres is unavailable: ${(error as Error).message}`, {
     cause: error,

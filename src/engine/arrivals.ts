@@ -202,7 +202,7 @@ export class Arrivals {
       track.publisher.late += 1;
     }
     const nowMs = this.#now();
-    for (let number = Math.max(after, upTo - MOST_MISSING) + 1; number <= upTo; number++) {
+    for (let number = Math.max(after, upTo - MAX_MISSING) + 1; number <= upTo; number++) {
       missing.set(number, nowMs);
     }
     this.#watch();
@@ -280,4 +280,4 @@ const LATENCY_MS = 1_000;
 const SILENT_ROUNDS = 5;
 const FORGOTTEN_ROUNDS = 600;
 /** Of one channel; more are as lost as these. */
-const MOST_MISSING = 1_000;
+const MAX_MISSING = 1_000;

@@ -56,7 +56,7 @@ export interface Engine {
    * claims: the first of `count` consecutive numbers, or null where the counter is absent and the
    * claim named no `floor`. A claim with a floor first raises the counter to at least that.
    */
-  reserve(claims: readonly Claim[]): Promise<(number | null)[]>;
+  reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]>;
 
   /**
    * Adds to counts that all nodes share and that end with their window, and takes from what a limit leaves of them, in
@@ -101,7 +101,7 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-export interface Claim {
+export interface NumberRequest {
   /** Whose counter: a conversation id. */
   readonly stream: string;
   readonly count: number;

@@ -2,10 +2,10 @@ import { nanoid } from 'nanoid';
 import { Channels } from './channels.ts';
 import {
   type Addition,
-  type Claim,
   type Engine,
   EngineUnavailableError,
   type FrameListener,
+  type NumberRequest,
   type Subscription,
   type Tally,
 } from './engine.ts';
@@ -44,7 +44,7 @@ export class MemoryEngine implements Engine {
     this.#channels.deliver(channel, frame);
   }
 
-  async reserve(claims: readonly Claim[]): Promise<(number | null)[]> {
+  async reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
     this.#mustBeOpen();
     return claims.map((claim) => this.#take(claim));
   }
@@ -75,7 +75,7 @@ export class MemoryEngine implements Engine {
     this.#channels.clear();
   }
 
-  #take({ stream, count, floor }: Claim): number | null {
+  #take({ stream, count, floor }: NumberRequest): number | null {
     const current = this.#counters.get(stream) ?? floor;
     if (current === undefined) return null;
     const taken = Math.max(current, floor ?? 0);

@@ -75,7 +75,7 @@ export function askFrame(conversationId: string, messageId: string): Frame {
   return { ...voidFrame(conversationId, 0), kind: FRAME_KINDS.ask, resource: messageId };
 }
 
-export function toldFrame(snapshot: DomainEvent): Frame {
+export function snapshotFrame(snapshot: DomainEvent): Frame {
   return { ...toFrame(snapshot), kind: FRAME_KINDS.told };
 }
 

@@ -9,20 +9,20 @@ import { Channels } from './channels.ts';
 import { type Counter, Departures } from './departures.ts';
 import {
   type Addition,
-  type Claim,
   type Engine,
   EngineUnavailableError,
   type FrameListener,
   type Missed,
+  type NumberRequest,
   type Subscription,
   type Tally,
 } from './engine.ts';
 import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
 import { decodeFrame, encodeFrame, type Frame } from './frame.ts';
-import { Link } from './link.ts';
 import { channelOf, redisName } from './partitions.ts';
 import { CONNECTION, end, LEAST_REDIS, requireVersion, reset } from './redis-connection.ts';
 import { describe, isSlowness, withoutArguments, withoutSecrets } from './redis-errors.ts';
+import { RedisLink } from './redis-link.ts';
 import { PUBLISH, RESERVE, TALLY } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -52,7 +52,7 @@ export class RedisEngine implements Engine {
   readonly #subscriber: Redis;
   readonly #channels: Channels;
   readonly #subscriptions: Subscriptions;
-  readonly #link: Link;
+  readonly #link: RedisLink;
   readonly #departures = new Departures(this.nodeId);
   readonly #uncounted = new Sealer(this.nodeId, 0);
   readonly #arrivals = new Arrivals({ onMissed: (missed) => this.#missed(missed) });
@@ -114,7 +114,7 @@ export class RedisEngine implements Engine {
         return this.#subscriber.sunsubscribe(...channels.map(channelName));
       },
     });
-    this.#link = new Link({
+    this.#link = new RedisLink({
       connected: () => this.#commands.status === 'ready' && this.#subscriber.status === 'ready',
       prepare: () => this.#subscriptions.restore(),
       send: (proof) => this.#sendProof(proof),
@@ -174,10 +174,10 @@ export class RedisEngine implements Engine {
     return sent;
   }
 
-  async reserve(claims: readonly Claim[]): Promise<(number | null)[]> {
+  async reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
     const answers: Promise<(number | null)[]>[] = [];
-    for (let start = 0; start < claims.length; start += MOST_PER_SCRIPT) {
-      answers.push(this.#reserve(claims.slice(start, start + MOST_PER_SCRIPT)));
+    for (let start = 0; start < claims.length; start += MAX_PER_SCRIPT) {
+      answers.push(this.#reserve(claims.slice(start, start + MAX_PER_SCRIPT)));
     }
     try {
       return (await Promise.all(answers)).flat();
@@ -189,8 +189,8 @@ export class RedisEngine implements Engine {
   async tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
     if (additions.length === 0) return [];
     const answers: Promise<Tally[]>[] = [];
-    for (let start = 0; start < additions.length; start += MOST_PER_SCRIPT) {
-      answers.push(this.#tally(additions.slice(start, start + MOST_PER_SCRIPT)));
+    for (let start = 0; start < additions.length; start += MAX_PER_SCRIPT) {
+      answers.push(this.#tally(additions.slice(start, start + MAX_PER_SCRIPT)));
     }
     try {
       return (await Promise.all(answers)).flat();
@@ -271,8 +271,8 @@ export class RedisEngine implements Engine {
     const { departing } = this.#outbox!;
     this.#outbox = undefined;
     const sent: Promise<void>[] = [];
-    for (let start = 0; start < departing.length; start += MOST_PER_SCRIPT) {
-      sent.push(this.#send(departing.slice(start, start + MOST_PER_SCRIPT)));
+    for (let start = 0; start < departing.length; start += MAX_PER_SCRIPT) {
+      sent.push(this.#send(departing.slice(start, start + MAX_PER_SCRIPT)));
     }
     try {
       await Promise.all(sent);
@@ -323,7 +323,7 @@ export class RedisEngine implements Engine {
     return channel === this.#proofChannel || channel === ANNOUNCEMENTS;
   }
 
-  async #reserve(claims: readonly Claim[]): Promise<(number | null)[]> {
+  async #reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
     const keys = claims.map(({ stream }) => redisName('seq', stream));
     const amounts = claims.flatMap((claim) => [claim.count, claim.floor ?? '']);
     return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
@@ -412,7 +412,7 @@ const ANNOUNCEMENTS = 'nodes';
 const PATIENCE_MS = 10_000;
 
 /** 256 frames keep Redis busy for about half a millisecond; others wait that long. */
-const MOST_PER_SCRIPT = 256;
+const MAX_PER_SCRIPT = 256;
 
 function channelName(channel: string): string {
   return redisName('ch', channel);

@@ -1,5 +1,5 @@
 /** How many channels one command names: 1,000 are confirmed in about 12 ms, far below the command timeout of 500. */
-const MOST_PER_COMMAND = 1000;
+const MAX_PER_COMMAND = 1000;
 
 export interface SubscriptionsOptions {
   /** Whether anybody here listens to the channel now. */
@@ -24,7 +24,7 @@ export interface SubscriptionsOptions {
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
   /** What this connection was last told: absent is "not subscribed", `asked` waits for the broker's word. */
-  readonly #told = new Map<string, 'asked' | 'confirmed'>();
+  readonly #commanded = new Map<string, 'asked' | 'confirmed'>();
   readonly #changed = new Set<string>();
   #next: PromiseWithResolvers<void> | undefined;
   #running = false;
@@ -55,7 +55,7 @@ export class Subscriptions {
   forget(): void {
     this.#connection++;
     this.#restored = false;
-    this.#told.clear();
+    this.#commanded.clear();
   }
 
   /** The next round to start: calls made before it does share it. */
@@ -95,13 +95,13 @@ export class Subscriptions {
     const changed = [...this.#changed];
     this.#changed.clear();
     try {
-      for (let start = 0; start < changed.length; start += MOST_PER_COMMAND) {
-        await this.#send(changed.slice(start, start + MOST_PER_COMMAND));
+      for (let start = 0; start < changed.length; start += MAX_PER_COMMAND) {
+        await this.#send(changed.slice(start, start + MAX_PER_COMMAND));
       }
     } catch (error) {
       // Some may not have been sent: a later round looks at them again.
       for (const channel of changed) {
-        if (this.#options.wanted(channel) || this.#told.has(channel)) this.#changed.add(channel);
+        if (this.#options.wanted(channel) || this.#commanded.has(channel)) this.#changed.add(channel);
       }
       throw error;
     }
@@ -112,21 +112,21 @@ export class Subscriptions {
     const join: string[] = [];
     const leave: string[] = [];
     for (const channel of channels) {
-      const told = this.#told.get(channel);
+      const told = this.#commanded.get(channel);
       if (this.#options.wanted(channel)) {
         if (told !== 'confirmed') join.push(channel);
       } else if (told !== undefined) {
         leave.push(channel);
       }
     }
-    for (const channel of join) this.#told.set(channel, 'asked');
-    for (const channel of leave) this.#told.delete(channel);
+    for (const channel of join) this.#commanded.set(channel, 'asked');
+    for (const channel of leave) this.#commanded.delete(channel);
     // Nobody waits for it: it was sent, and will be done, or the connection is gone.
     if (leave.length > 0) this.#options.leave(leave).catch(() => {});
     if (join.length === 0) return;
     const atUs = await this.#options.join(join);
     if (connection !== this.#connection) throw new Error('the connection was lost meanwhile');
-    for (const channel of join) this.#told.set(channel, 'confirmed');
+    for (const channel of join) this.#commanded.set(channel, 'confirmed');
     this.#options.joined(join, atUs);
   }
 }

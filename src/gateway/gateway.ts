@@ -6,7 +6,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Failures } from '../http/failure.ts';
+import type { ErrorMapper } from '../http/failure.ts';
 import type { AllowedOrigins } from '../http/origins.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
@@ -14,7 +14,7 @@ import type { Timeline } from '../messages/timeline.ts';
 import type { Metrics } from '../metrics.ts';
 import type { SocketLimits } from '../protocol/socket/socket-limits.ts';
 import type { Cursors } from './catch-up/cursors.ts';
-import { HeldCursors } from './catch-up/heartbeat-cursor.ts';
+import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';
 import { Activity } from './presence/activity.ts';
 import { Presence } from './presence/presence.ts';
@@ -45,7 +45,7 @@ export interface GatewayOptions {
   readonly http: Pick<HttpServer, 'app' | 'receive'>;
   /** How a request is answered that is not upgraded. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
-  readonly failures: Failures;
+  readonly failures: ErrorMapper;
   readonly origins: Pick<AllowedOrigins, 'allows'>;
   readonly limits: SocketLimits;
   readonly metrics: Metrics;
@@ -70,11 +70,11 @@ export class Gateway {
     const presence = new Presence({
       engine: options.engine,
       holdMs: limits.presenceMs,
-      tell: (conversationId, event) => streams.tell(conversationId, event),
+      tell: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
       onError: (error) => log.error({ err: error }, 'presence failed'),
     });
     const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
-    const heldCursors = new HeldCursors(cursors);
+    const heldCursors = new HeartbeatCursors(cursors);
     const heartbeats = new Heartbeats({
       limits,
       cursor: () => cursors.current(),

@@ -29,7 +29,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     if (bytes.length > 0) this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
     if (last) this.#state = 'whole';
-    else if (this.#waitingBytes > MOST_WAITING_BYTES) this.#pause();
+    else if (this.#waitingBytes > MAX_WAITING_BYTES) this.#pause();
     this.#wake?.();
   }
 
@@ -55,7 +55,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
         if (bytes !== undefined) {
           yield bytes;
           this.#waitingBytes -= bytes.length;
-          if (this.#waitingBytes <= MOST_WAITING_BYTES / 2) this.#resume();
+          if (this.#waitingBytes <= MAX_WAITING_BYTES / 2) this.#resume();
         } else if (this.#state === 'coming') {
           await new Promise<void>((resolve) => {
             this.#wake = resolve;
@@ -83,4 +83,4 @@ export class BodyStream implements AsyncIterable<Buffer> {
   }
 }
 
-const MOST_WAITING_BYTES = 256 * 1024;
+const MAX_WAITING_BYTES = 256 * 1024;

@@ -14,9 +14,9 @@ export interface Document {
  * client that has it already (If-None-Match) gets 304.
  */
 export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
-  let kept: Kept | undefined;
+  let kept: CachedDocument | undefined;
   return async ({ ifNoneMatch, acceptEncoding = '' }): Promise<PublicAnswer> => {
-    kept ??= new Kept(await make());
+    kept ??= new CachedDocument(await make());
     const headers = { ...DOCUMENT_HEADERS, ETag: kept.tag };
     if (ifNoneMatch?.includes(kept.tag)) return { status: 304, body: null, headers };
     const { contentType } = kept.document;
@@ -66,7 +66,7 @@ export function encodingFor(acceptEncoding: string): Encoding | undefined {
 const REFUSED = /^q=0(?:\.0*)?$/;
 
 /** A document with everything that is made of it once. */
-class Kept {
+class CachedDocument {
   readonly document: Document;
   /** Weak: it stands for the document in every encoding. */
   readonly tag: string;

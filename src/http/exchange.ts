@@ -9,7 +9,7 @@ import type { RequestHead } from './request-head.ts';
 import { statusLine } from './status-lines.ts';
 
 /** What is answered: once, and then nothing more. */
-export interface Outgoing {
+export interface HttpResponse {
   readonly status: number;
   /** Text or bytes as they go out, or where they are read from meanwhile; null: no content. */
   readonly body: string | Buffer | ByteSource | null;
@@ -104,7 +104,7 @@ export class Exchange {
   /** It took too long: the answer does not wait for it. */
   #isBodyLate = false;
   /** The answer, until it may be written: for the library to return, and for an unwanted body to go by. */
-  #held: Outgoing | undefined;
+  #held: HttpResponse | undefined;
   /** Of an answer that is read while it is sent. */
   #sender: SourceSender | undefined;
   /** Writes on from an offset of the answer's body, where it could not be written in one go. */
@@ -171,7 +171,7 @@ export class Exchange {
   }
 
   /** Sends the one answer of this exchange; a second one is dropped. */
-  send(outgoing: Outgoing): void {
+  send(outgoing: HttpResponse): void {
     if (this.ended) return;
     this.#answered = true;
     this.#stream?.abandon();
@@ -198,7 +198,7 @@ export class Exchange {
    * parsed. The library has no call for an answer that is whole and still pending, and of one that is not pending it
    * does not report the end. So head and body are written as the value of the last header.
    */
-  cut({ status, body }: Outgoing): void {
+  cut({ status, body }: HttpResponse): void {
     const connection = this.#connection;
     if (this.ended || connection === undefined) return;
     this.#answered = true;
@@ -321,7 +321,7 @@ export class Exchange {
   }
 
   /** What is left of the body would be read as the next request. */
-  #writeBeforeBody(held: Outgoing): void {
+  #writeBeforeBody(held: HttpResponse): void {
     this.#closes = true;
     this.#write(held);
   }
@@ -330,7 +330,7 @@ export class Exchange {
     return this.#closes || this.#host.draining;
   }
 
-  #write(outgoing: Outgoing): void {
+  #write(outgoing: HttpResponse): void {
     this.#held = undefined;
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     const connection = this.#connection;
@@ -340,7 +340,7 @@ export class Exchange {
     else connection.cork(() => this.#respond(connection, outgoing));
   }
 
-  #respond(connection: Connection, outgoing: Outgoing): void {
+  #respond(connection: Connection, outgoing: HttpResponse): void {
     const { body } = outgoing;
     this.#writeHead(connection, outgoing);
     if (this.#ending(() => this.#end(connection, body))) return;
@@ -357,7 +357,7 @@ export class Exchange {
     return true;
   }
 
-  #writeHead(connection: Connection, { status, body, contentType }: Outgoing): void {
+  #writeHead(connection: Connection, { status, body, contentType }: HttpResponse): void {
     connection.writeStatus(statusLine(status));
     connection.writeHeader('Request-Id', this.id);
     if (this.#headers !== undefined) writePairs(connection, this.#headers);
@@ -365,7 +365,7 @@ export class Exchange {
   }
 
   /** Whether that was all of it. */
-  #end(connection: Connection, body: Outgoing['body']): boolean {
+  #end(connection: Connection, body: HttpResponse['body']): boolean {
     const closes = this.#mustClose;
     // Without arguments: an undefined length would be sent, as 2^63.
     if (body === null && !closes) connection.endWithoutBody();
@@ -380,7 +380,7 @@ export class Exchange {
   }
 
   /** What fails once it has begun can only be cut. A client that takes nothing for `writeMs` is cut as well. */
-  #sendSource(connection: Connection, outgoing: Outgoing, source: ByteSource): void {
+  #sendSource(connection: Connection, outgoing: HttpResponse, source: ByteSource): void {
     const progress = () => this.#watch(this.#host.limits.writeMs);
     const head = () => {
       this.#writeHead(connection, outgoing);
@@ -479,7 +479,7 @@ const DISCARD_MS = 1_000;
 /** The library cuts, without a word, what brought little for 8 to 12 s; a pause sets its clock back. */
 const KEEP_MS = 4_000;
 
-function isSource(body: Outgoing['body']): body is ByteSource {
+function isSource(body: HttpResponse['body']): body is ByteSource {
   return typeof body === 'object' && body !== null && 'read' in body;
 }
 

@@ -10,7 +10,7 @@ export interface FailuresOptions {
 }
 
 /** What anything that was thrown is to the caller: the one place that decides it. */
-export class Failures {
+export class ErrorMapper {
   readonly #docsUrl: string;
   readonly #requestLogUrl: string | null;
   readonly #log: Logger;

@@ -149,7 +149,7 @@ export class Page<Item> implements List<Item> {
     for (const item of isForward ? data : data.toReversed()) {
       const text = JSON.stringify(item);
       bytes += Buffer.byteLength(text);
-      if (bytes > MOST_PAGE_BYTES && texts.length > 0) break;
+      if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
       texts.push(text);
     }
     if (!isForward) texts.reverse();
@@ -181,7 +181,7 @@ function sealed(url: string | null, seal: CursorSeal): string | null {
 }
 
 /** What one answer may hold in memory for a client that does not read; a row is 240 kB at most. */
-const MOST_PAGE_BYTES = 1024 * 1024;
+const MAX_PAGE_BYTES = 1024 * 1024;
 
 const PAGE_PARAMETERS = {
   cursor: Type.Optional(Type.String()),

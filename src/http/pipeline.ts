@@ -7,7 +7,7 @@ import type { ApiError } from '../protocol/errors.ts';
 import { CursorSeal } from './cursor-seal.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import type { Exchange, RequestHandler } from './exchange.ts';
-import { Failures } from './failure.ts';
+import { ErrorMapper } from './failure.ts';
 import { AllowedOrigins } from './origins.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
@@ -39,7 +39,7 @@ export function createHttp(options: HttpOptions): Http {
 
 /** The whole HTTP API: what an HttpServer asks to answer each request. */
 export class Http implements RequestHandler, RunHost, PublicHost {
-  readonly failures: Failures;
+  readonly failures: ErrorMapper;
   readonly origins: AllowedOrigins;
   readonly authenticator: HttpOptions['authenticator'];
   readonly limiter: Limiter | undefined;
@@ -53,7 +53,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly #metrics: HttpOptions['metrics'];
 
   constructor(options: HttpOptions) {
-    this.failures = new Failures(options);
+    this.failures = new ErrorMapper(options);
     this.origins = options.origins ?? new AllowedOrigins([]);
     this.authenticator = options.authenticator;
     this.limiter = options.limiter;

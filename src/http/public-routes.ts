@@ -1,5 +1,5 @@
 import { ApiError } from '../protocol/errors.ts';
-import type { Exchange, Outgoing } from './exchange.ts';
+import type { Exchange, HttpResponse } from './exchange.ts';
 import type { AllowedOrigins } from './origins.ts';
 
 /** By path; one that ends in `/*` stands for everything below it. Asks for no headers; GET and HEAD, PUT as well, or POST alone. */
@@ -38,7 +38,7 @@ export interface PutRequest extends PublicRequest {
   readonly body: AsyncIterable<Buffer>;
 }
 
-export interface PublicAnswer extends Outgoing {
+export interface PublicAnswer extends HttpResponse {
   /** Values never with text of a caller. */
   readonly headers?: Readonly<Record<string, string>>;
 }

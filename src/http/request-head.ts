@@ -55,7 +55,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery() ?? '';
-  if (method.length + path.length + query.length + headers.bytes > MOST_HEAD_BYTES) return headTooLarge();
+  if (method.length + path.length + query.length + headers.bytes > MAX_HEAD_BYTES) return headTooLarge();
   if (!isMethod(method)) return unreadable('The method is not a valid HTTP method.');
   if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
     return unreadable('The request target has characters that must be percent-encoded.');
@@ -95,11 +95,11 @@ function unreadable(message: string): ApiError {
 }
 
 function headTooLarge(): ApiError {
-  return new ApiError('head_too_large', `Request line and headers are larger than ${MOST_HEAD_BYTES} bytes.`);
+  return new ApiError('head_too_large', `Request line and headers are larger than ${MAX_HEAD_BYTES} bytes.`);
 }
 
 /** Cookies of other applications on the same host and a token fit well. */
-export const MOST_HEAD_BYTES = 16 * 1024;
+export const MAX_HEAD_BYTES = 16 * 1024;
 
 /** Methods whose body has no meaning (RFC 9110, 9.3): one that is sent is somebody else's request. */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);

@@ -1,6 +1,6 @@
 import type { Authenticator } from '../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../access/authorize.ts';
-import { type Begun, type Claim, fingerprintOf, type Idempotency } from '../access/idempotency.ts';
+import { type Begun, fingerprintOf, type Idempotency, type IdempotencyClaim } from '../access/idempotency.ts';
 import { NOBODY, type Principal } from '../access/principal.ts';
 import type { RateState } from '../access/rate-window.ts';
 import type { Logger } from '../log.ts';
@@ -11,10 +11,10 @@ import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.
 import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
-import type { Failures } from './failure.ts';
+import type { ErrorMapper } from './failure.ts';
 import type { AllowedOrigins } from './origins.ts';
 import { openCursor, Page } from './pagination.ts';
-import { Answer, type Call, type Remember, type Reply, type Route } from './route.ts';
+import { Answer, type Call, type HandlerResult, type Remember, type Route } from './route.ts';
 import type { Match } from './router.ts';
 
 /** What a run needs of the rest; undefined where it is switched off. */
@@ -26,7 +26,7 @@ export interface RunHost {
   readonly addressLimiter: Limiter | undefined;
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
   readonly origins: AllowedOrigins;
-  readonly failures: Failures;
+  readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;
   readonly log: Logger;
   /** Undefined where there is nothing at this path. */
@@ -59,7 +59,7 @@ export class RequestRun implements BodyReceiver {
   #principal: Principal | undefined;
   #query: unknown;
   #body: unknown;
-  #claim: Claim | undefined;
+  #claim: IdempotencyClaim | undefined;
   /** The handler has had the answer stored with the effect. */
   #remembered = false;
 
@@ -244,13 +244,13 @@ export class RequestRun implements BodyReceiver {
     return new Answer(status, bytes);
   };
 
-  #reply(reply: Reply): void {
+  #reply(reply: HandlerResult): void {
     const { status, body } = this.#serialize(reply);
     if (this.#claim === undefined || this.#remembered) this.#answer(status, body);
     else this.#await(this.#keep(this.#claim, status, body), () => this.#answer(status, body));
   }
 
-  #serialize(reply: Reply): { readonly status: number; readonly body: string | Buffer } {
+  #serialize(reply: HandlerResult): { readonly status: number; readonly body: string | Buffer } {
     const isAnswer = reply instanceof Answer;
     const status = isAnswer ? reply.status : this.#endpoint!.route.status;
     const value = isAnswer ? reply.value : reply;
@@ -264,7 +264,7 @@ export class RequestRun implements BodyReceiver {
   }
 
   /** Never rejects: what was done stands, and is answered, whether or not the answer could be kept. */
-  async #keep(claim: Claim, status: number, body: string | Buffer): Promise<void> {
+  async #keep(claim: IdempotencyClaim, status: number, body: string | Buffer): Promise<void> {
     const { secret = false } = this.#endpoint!.route;
     try {
       await claim.complete(status, Buffer.from(body), { secret });

@@ -55,7 +55,7 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   /** The answer shows a secret: where it is kept for an Idempotency-Key, it is kept encrypted. */
   readonly secret?: boolean;
   /** Answers the resource in its newest form as JSON-serializable value, or bytes that are JSON already. Throws ApiError. */
-  readonly handle: (call: Call<Static<Query>, Static<RequestBody>>) => Promise<Reply> | Reply;
+  readonly handle: (call: Call<Static<Query>, Static<RequestBody>>) => Promise<HandlerResult> | HandlerResult;
 }
 
 /** One request past every check of the pipeline. */
@@ -77,13 +77,13 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly remember: Remember | undefined;
 }
 
-export type Remember = (tx: Kysely<Schema>, reply: Reply) => Promise<Answer>;
+export type Remember = (tx: Kysely<Schema>, reply: HandlerResult) => Promise<Answer>;
 
 /**
  * A value is answered with the route's status, in the form of the caller's version; a Buffer is JSON already, in the
  * form of `Call.version`; an Answer says its own status.
  */
-export type Reply = object | Answer;
+export type HandlerResult = object | Answer;
 
 /** An answer with a status of its own (200 for "it was there already"). */
 export class Answer {
@@ -104,8 +104,8 @@ export class Answer {
 export function inTransaction(
   database: Database,
   call: Pick<Call, 'remember'>,
-  run: (tx: Transaction<Schema>) => Promise<Reply>,
-): Promise<Reply> {
+  run: (tx: Transaction<Schema>) => Promise<HandlerResult>,
+): Promise<HandlerResult> {
   return database.transaction(async (tx) => {
     const reply = await run(tx);
     return call.remember === undefined ? reply : call.remember(tx, reply);

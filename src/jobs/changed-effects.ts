@@ -27,7 +27,7 @@ export class ChangedEffects {
   }
 
   /** Rejects when some node could not be told. */
-  async tell({ changes }: { readonly changes: readonly Change[] }): Promise<void> {
+  async publish({ changes }: { readonly changes: readonly Change[] }): Promise<void> {
     const { database, engine, readers, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
       const read = readers[event];

@@ -41,7 +41,7 @@ const MAX_ROWS = 64;
  */
 export class SentEffects {
   readonly #options: SentEffectsOptions;
-  #queue: Told[] = [];
+  #queue: PublishedRow[] = [];
   #running: Promise<void> | undefined;
 
   constructor(options: SentEffectsOptions) {
@@ -54,7 +54,7 @@ export class SentEffects {
    * outbox and is taken up by a sweep.
    */
   committed({ outboxId, messages }: Committed): void {
-    this.#queue.push({ outboxId, messages, everybodyTold: this.#tell(messages) });
+    this.#queue.push({ outboxId, messages, published: this.#publish(messages) });
     this.#options.metrics.outboxPending.inc();
     this.#running ??= this.#runAll();
   }
@@ -69,7 +69,7 @@ export class SentEffects {
       const facts = await directory.facts(message.row.conversation_id);
       if (facts !== undefined) messages.push({ ...message, audience: facts.audience });
     }
-    const everybodyTold = await this.#tell(messages);
+    const everybodyTold = await this.#publish(messages);
     await this.#cause(messages);
     if (!everybodyTold) throw new Error('some nodes were not told');
   }
@@ -87,7 +87,7 @@ export class SentEffects {
   }
 
   /** Whether every node could be told; local readers have been when it returns. Never rejects. */
-  async #tell(messages: readonly CommittedMessage[]): Promise<boolean> {
+  async #publish(messages: readonly CommittedMessage[]): Promise<boolean> {
     const { engine, metrics } = this.#options;
     const sent = messages.map((message) =>
       publish(engine, messageEvent('message.created', message, message.audience)),
@@ -110,9 +110,9 @@ export class SentEffects {
     this.#running = undefined;
   }
 
-  async #run(rows: readonly Told[]): Promise<void> {
+  async #run(rows: readonly PublishedRow[]): Promise<void> {
     await this.#cause(rows.flatMap(({ messages }) => messages));
-    const told = await Promise.all(rows.map((row) => row.everybodyTold));
+    const told = await Promise.all(rows.map((row) => row.published));
     const done = rows.filter((_, index) => told[index]);
     if (done.length > 0) {
       await removeDone(
@@ -150,10 +150,10 @@ export class SentEffects {
   }
 }
 
-interface Told {
+interface PublishedRow {
   readonly outboxId: number;
   readonly messages: readonly CommittedMessage[];
-  readonly everybodyTold: Promise<boolean>;
+  readonly published: Promise<boolean>;
 }
 
 const READ_MESSAGES = {

@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, within } from '../db/statement.ts';
+import { type Queries, queriesOf } from '../db/statement.ts';
 import type { MessageInclude } from '../protocol/resources/chat-message.ts';
 import { showMessage } from './expand.ts';
 
@@ -27,7 +27,7 @@ export function answering(
 ): Answering {
   return async (row, tx) => {
     if (tx === undefined) return showMessage(database, files, principal, row, include);
-    const message = await showMessage(within(tx), files, principal, row, include);
+    const message = await showMessage(queriesOf(tx), files, principal, row, include);
     return remember === undefined ? message : remember(tx, message);
   };
 }

@@ -1,15 +1,15 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../conversations/audit.ts';
-import { tellChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/changed.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
-import { moveLane } from '../conversations/workflow.ts';
+import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
-import { after } from '../protocol/states/transitions.ts';
+import { transition } from '../protocol/states/transitions.ts';
 import type { Answering } from './answering.ts';
 import { requireFinished } from './edit-rules.ts';
 import { followExternal, lockConversation, requireActive } from './external-message.ts';
@@ -35,11 +35,11 @@ export async function openDraft(
   by: string,
 ): Promise<MessageRow> {
   await supersedeOlder(tx, message, sourceThreadMessageId);
-  const status = after(MESSAGE_MOVES, 'draft', 'none');
+  const status = transition(MESSAGE_MOVES, 'draft', 'none');
   // A draft has no client_message_id that could be known already.
   const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
-  await tellChanged(tx, [{ event: 'draft.created', id: row.id, stream: row.conversation_id }]);
-  await moveLane(tx, caseOf(row), 'draft_opened', by);
+  await enqueueChanged(tx, [{ event: 'draft.created', id: row.id, stream: row.conversation_id }]);
+  await moveWorkflow(tx, caseOf(row), 'draft_opened', by);
   return row;
 }
 
@@ -56,7 +56,7 @@ export async function rejectDraft(
   const current = await lockMessage(tx, draft);
   requireFinished(current);
   const rejected = await conclude(tx, current, 'reject');
-  await moveLane(tx, caseOf(draft), 'drafts_decided', actor.id);
+  await moveWorkflow(tx, caseOf(draft), 'drafts_decided', actor.id);
   await auditDraft(tx, actor.id, draft, 'draft.rejected');
   return rejected;
 }
@@ -107,7 +107,7 @@ export async function sendDraft(
     draft.conversation_id,
     async (tx, conversation) => {
       const current = await lockMessage(tx, draft);
-      after(MESSAGE_MOVES, move, current.status);
+      transition(MESSAGE_MOVES, move, current.status);
       requireFinished(current);
       requireActive(conversation);
       await require(tx, current);
@@ -115,9 +115,9 @@ export async function sendDraft(
     },
     async (tx, written) => {
       const { id, conversation_id: stream } = written.row;
-      await tellChanged(tx, [{ event: 'draft.updated', id, stream }]);
+      await enqueueChanged(tx, [{ event: 'draft.updated', id, stream }]);
       await followExternal(tx, written, 'reply_sent', by);
-      await moveLane(tx, caseOf(written.row), 'drafts_decided', by);
+      await moveWorkflow(tx, caseOf(written.row), 'drafts_decided', by);
       await auditDraft(tx, by, written.row, audited);
       await also?.(tx, written.row);
     },
@@ -156,7 +156,7 @@ async function requireSeen(
     throw changedMeanwhile('if_version', 'The draft was changed since that version.');
   }
   if (if_last_sequence === undefined) return;
-  const [newer] = await within(tx).query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
+  const [newer] = await queriesOf(tx).query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
   if (newer !== undefined) {
     throw changedMeanwhile('if_last_sequence', 'The customer has written since that message.');
   }

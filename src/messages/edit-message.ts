@@ -2,12 +2,12 @@ import { sql, type Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit } from '../conversations/audit.ts';
-import { tellChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/changed.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { lockAgainstHold } from '../conversations/legal-hold.ts';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
@@ -66,9 +66,9 @@ export async function editMessage(
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
     const { id, conversation_id } = current;
-    await tellChanged(tx, [{ event, id, stream: conversation_id }]);
+    await enqueueChanged(tx, [{ event, id, stream: conversation_id }]);
     if (current.status === 'sent' && content.body !== undefined) {
-      await insertOutbox(tx, EDITED, { message_id: id, conversation_id } satisfies ContentChanged);
+      await enqueue(tx, EDITED, { message_id: id, conversation_id } satisfies ContentChanged);
     }
   }
   const { scheduled_at: at } = body;
@@ -105,8 +105,8 @@ export async function deleteMessage(
   });
   await auditOf(tx, principal, current, 'message.deleted', {});
   const { id, conversation_id } = current;
-  await tellChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
-  await insertOutbox(tx, DELETED, { message_id: id, conversation_id } satisfies ContentChanged);
+  await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
+  await enqueue(tx, DELETED, { message_id: id, conversation_id } satisfies ContentChanged);
   return tombstone;
 }
 

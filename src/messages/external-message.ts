@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
-import { moveLane } from '../conversations/workflow.ts';
+import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { CommittedMessage } from './outgoing.ts';
@@ -15,7 +15,7 @@ export async function followExternal(
   move: 'customer_wrote' | 'reply_sent',
   by: string | null,
 ): Promise<void> {
-  await moveLane(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
+  await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
 }
 
 /** Archived conversations take no messages (design.md section 7): ApiError `resource_conflict`. */

@@ -4,7 +4,7 @@ import type { Statement } from '../db/statement.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Which stretch of a timeline: the numbers between two, themselves left out. */
-export interface TimelineStretch {
+export interface TimelineRange {
   readonly conversationId: string;
   readonly after: number;
   readonly before: number;
@@ -21,7 +21,7 @@ export interface TimelineStretch {
 export async function readTimeline(
   database: Database,
   timeline: Timeline,
-  stretch: TimelineStretch,
+  stretch: TimelineRange,
 ): Promise<MessageRow[]> {
   const { conversationId, after, order, limit, forCustomer } = stretch;
   for (;;) {

@@ -3,9 +3,9 @@ import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import { type MessageRow, withParts } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
-import { Turns } from '../lifecycle.ts';
+import { KeyedLimiter } from '../lifecycle.ts';
 import {
   ENTER_TIMELINE,
   type InsertedRow,
@@ -45,7 +45,7 @@ export interface LockedWritesOptions extends WriteOptions {
 }
 
 /** Half of the pool: the rest is for who reads. */
-const MOST_AT_ONCE = 5;
+const MAX_AT_ONCE = 5;
 
 /** As WritePath's: a counter that keeps colliding is not ours to fight. */
 const MAX_NUMBERINGS = 6;
@@ -58,7 +58,7 @@ const MAX_NUMBERINGS = 6;
  */
 export class LockedWrites {
   readonly #options: LockedWritesOptions;
-  readonly #turns = new Turns(MOST_AT_ONCE);
+  readonly #turns = new KeyedLimiter(MAX_AT_ONCE);
 
   constructor(options: LockedWritesOptions) {
     this.#options = options;
@@ -84,7 +84,7 @@ export class LockedWrites {
     follow: Follow,
   ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
     for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
-      const attempt = new Attempt(this.#options, conversationId, numbering > 1);
+      const attempt = new WriteAttempt(this.#options, conversationId, numbering > 1);
       const result = await attempt.run(decide, follow);
       if (result !== undefined) return result;
     }
@@ -93,7 +93,7 @@ export class LockedWrites {
 }
 
 /** One transaction. What it took and did not use is voided. */
-class Attempt {
+class WriteAttempt {
   readonly #options: LockedWritesOptions;
   readonly #conversationId: string;
   /** The counter is behind Postgres: raise it first. */
@@ -147,7 +147,7 @@ class Attempt {
     conversation: ConversationRow,
   ): Promise<{ message: CommittedMessage; outboxId: number }> {
     const sequence = await this.#takeNumber(tx);
-    const statements = within(tx);
+    const statements = queriesOf(tx);
     if (entry.kind === 'new') {
       const { message } = entry.outgoing;
       const [inserted] = await statements.query<InsertedRow>(insertMessages(message.attachments.length > 0), [
@@ -177,7 +177,7 @@ class Attempt {
     const { engine } = this.#options;
     const claim = { stream: this.#conversationId, count: 1 };
     const head = async () => {
-      const [row] = await within(tx).query<{ head: number }>(READ_HEADS, [[this.#conversationId]]);
+      const [row] = await queriesOf(tx).query<{ head: number }>(READ_HEADS, [[this.#conversationId]]);
       return row?.head ?? 0;
     };
     const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
@@ -209,7 +209,7 @@ async function findOriginal(
 ): Promise<MessageRow | undefined> {
   if (client_message_id === null) return undefined;
   // Under the lock nobody adds one but through the quicker lane, whose conflict the insert meets.
-  const [original] = await within(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
+  const [original] = await queriesOf(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
     JSON.stringify([{ conversation_id, author_id, client_message_id }]),
   ]);
   return original;

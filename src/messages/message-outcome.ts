@@ -1,11 +1,11 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import { tellChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/changed.ts';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
-import { after } from '../protocol/states/transitions.ts';
+import { transition } from '../protocol/states/transitions.ts';
 
 /** The moves that end a message outside the timeline. */
 export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
@@ -21,7 +21,7 @@ export async function conclude(
   move: EndingMove,
   reason: string | null = null,
 ): Promise<MessageRow> {
-  const status = after(MESSAGE_MOVES, move, row.status);
+  const status = transition(MESSAGE_MOVES, move, row.status);
   const concluded = await tx
     .updateTable('messages')
     .set({
@@ -35,7 +35,7 @@ export async function conclude(
     .returning(MESSAGE_COLUMNS)
     .executeTakeFirstOrThrow();
   const { id, conversation_id: stream } = row;
-  await tellChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
+  await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
   return concluded;
 }
 

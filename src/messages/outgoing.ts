@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
-import type { Audience } from '../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { NewMessage } from './insert-messages.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -15,7 +15,7 @@ export interface Outgoing {
   readonly message: NewMessage;
   readonly sender: Actor | null;
   /** Of its conversation. */
-  readonly audience: Audience;
+  readonly audience: ConversationAudience;
 }
 
 export interface Acknowledged {
@@ -34,7 +34,7 @@ export interface CommittedMessage {
   readonly row: MessageRow;
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
-  readonly audience: Audience;
+  readonly audience: ConversationAudience;
 }
 
 /** What both lanes of the write path work with. */

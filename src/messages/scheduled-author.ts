@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
@@ -20,7 +20,7 @@ export async function requireAuthor(
   message: Pick<MessageRow, 'author_id' | 'visibility'>,
   conversation: Pick<ConversationRow, 'id' | 'status'>,
 ): Promise<{ readonly customer: boolean }> {
-  const [author] = await within(tx).query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
+  const [author] = await queriesOf(tx).query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
   if (author === undefined || author.has_left) {
     throw new ApiError(
       'invalid_credentials',

@@ -1,10 +1,10 @@
 import type { Transaction } from 'kysely';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
-import { insertOutbox } from '../db/outbox.ts';
+import { enqueue } from '../db/outbox.ts';
 import { hasLiveJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
@@ -15,10 +15,10 @@ import { asUnavailable, type CommittedMessage } from './outgoing.ts';
 import {
   addDelivery,
   cancelScheduled,
+  enqueueScheduleUpdated,
   NOT_SENT,
   type NotSent,
   type ScheduledJob,
-  tellSchedule,
 } from './scheduled.ts';
 import { requireAuthor } from './scheduled-author.ts';
 
@@ -89,7 +89,7 @@ export class ScheduledDelivery {
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
     return database.transaction(async (tx) => {
-      const lost = await within(tx).query<{ id: string; conversation_id: string }>(LOCK_LOST, [MAX_LOST]);
+      const lost = await queriesOf(tx).query<{ id: string; conversation_id: string }>(LOCK_LOST, [MAX_LOST]);
       for (const row of lost) await addDelivery(tx, row);
       return lost.length;
     });
@@ -117,7 +117,7 @@ export class ScheduledDelivery {
     const canceled = await database.transaction(async (tx) => {
       const row = await lockUnchanged(tx, job, seen);
       if (row === undefined) return undefined;
-      await tellAuthor(tx, job);
+      await enqueueNotSent(tx, job);
       return cancelScheduled(tx, row, 'too_late');
     });
     if (canceled !== undefined) metrics.scheduledEnded.inc({ result: canceled.status });
@@ -139,7 +139,7 @@ export class ScheduledDelivery {
         await addLater(tx, job, backoffMs(attempts));
         return undefined;
       }
-      await tellAuthor(tx, job);
+      await enqueueNotSent(tx, job);
       return conclude(tx, row, 'fail', reason);
     });
     if (failed !== undefined) metrics.scheduledEnded.inc({ result: failed.status });
@@ -163,20 +163,20 @@ async function followDelivery(
   byCustomer: boolean,
 ): Promise<void> {
   const { row } = written;
-  await tellSchedule(tx, row);
+  await enqueueScheduleUpdated(tx, row);
   if (row.visibility !== 'external') return;
   if (byCustomer) await followExternal(tx, written, 'customer_wrote', null);
   else await followExternal(tx, written, 'reply_sent', row.author_id);
 }
 
 /** The event reaches who looks at the conversation; its author may not, and may have lost it. */
-function tellAuthor(tx: Transaction<Schema>, { message_id }: ScheduledJob): Promise<void> {
+function enqueueNotSent(tx: Transaction<Schema>, { message_id }: ScheduledJob): Promise<void> {
   const payload: NotSent = { message_id };
-  return insertOutbox(tx, NOT_SENT, payload);
+  return enqueue(tx, NOT_SENT, payload);
 }
 
 async function addLater(tx: Transaction<Schema>, job: ScheduledJob, delayMs: number): Promise<void> {
-  const [later] = await within(tx).query<{ at: string }>(READ_LATER, [delayMs]);
+  const [later] = await queriesOf(tx).query<{ at: string }>(READ_LATER, [delayMs]);
   await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, later!.at);
 }
 
@@ -184,7 +184,7 @@ async function lockDue(
   tx: Transaction<Schema>,
   { message_id, conversation_id }: ScheduledJob,
 ): Promise<DueRow | undefined> {
-  const [row] = await within(tx).query<DueRow>(LOCK_DUE, [message_id, conversation_id]);
+  const [row] = await queriesOf(tx).query<DueRow>(LOCK_DUE, [message_id, conversation_id]);
   return row;
 }
 

@@ -1,12 +1,12 @@
 import { sql, type Transaction } from 'kysely';
-import { tellChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/changed.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { addJob, removeJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
-import { after } from '../protocol/states/transitions.ts';
+import { transition } from '../protocol/states/transitions.ts';
 import { type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
 import { conclude } from './message-outcome.ts';
@@ -39,11 +39,11 @@ export async function scheduleMessage(
   scheduledAt: string,
 ): Promise<MessageRow> {
   await requireComing(tx, scheduledAt);
-  const status = after(MESSAGE_MOVES, 'schedule', 'none');
+  const status = transition(MESSAGE_MOVES, 'schedule', 'none');
   const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
   if (row === undefined) return findOriginal(tx, message);
   await addDelivery(tx, row, scheduledAt);
-  await tellSchedule(tx, row);
+  await enqueueScheduleUpdated(tx, row);
   return row;
 }
 
@@ -76,7 +76,7 @@ export async function reschedule(
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt);
   await addDelivery(tx, moved, scheduledAt);
-  await tellSchedule(tx, moved);
+  await enqueueScheduleUpdated(tx, moved);
   return moved;
 }
 
@@ -105,23 +105,23 @@ export function addDelivery(
 }
 
 /** `scheduled.updated` (realtime.md section 3). */
-export function tellSchedule(
+export function enqueueScheduleUpdated(
   tx: Transaction<Schema>,
   { id, conversation_id: stream }: Pick<MessageRow, 'id' | 'conversation_id'>,
 ): Promise<void> {
-  return tellChanged(tx, [{ event: 'scheduled.updated', id, stream }]);
+  return enqueueChanged(tx, [{ event: 'scheduled.updated', id, stream }]);
 }
 
 async function findOriginal(tx: Transaction<Schema>, message: NewMessage): Promise<MessageRow> {
   const { conversation_id, author_id, client_message_id } = message;
-  const [original] = await within(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
+  const [original] = await queriesOf(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
     JSON.stringify([{ conversation_id, author_id, client_message_id }]),
   ]);
   return original!;
 }
 
 async function requireComing(tx: Transaction<Schema>, scheduledAt: string): Promise<void> {
-  const [found] = await within(tx).query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
+  const [found] = await queriesOf(tx).query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
   if (found?.is_coming) return;
   throw new ApiError('validation_failed', 'Must be in the future, within a year.', {
     param: 'scheduled_at',

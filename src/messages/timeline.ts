@@ -16,7 +16,7 @@ export const SETTLE_WINDOW = 1_000;
 export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
 
 /** A stretch of one conversation's timeline: after `after`, up to and including `upTo`. */
-export interface Stretch {
+export interface SequenceRange {
   readonly conversationId: string;
   readonly after: number;
   readonly upTo: number;
@@ -28,7 +28,7 @@ export interface SettledHead {
 }
 
 /** Where a conversation stands, for who begins to follow it. */
-export interface Standing extends SettledHead {
+export interface TimelineHead extends SettledHead {
   /** Drafts, and messages up to `settled`, that are being written. */
   readonly writing: readonly string[];
 }
@@ -66,8 +66,8 @@ export class Timeline {
   }
 
   /** The same of several conversations, in their order, with what is being written in them. */
-  async standings(conversationIds: readonly string[]): Promise<Standing[]> {
-    const rows = await this.#database.query<Standing & { id: string }>(READ_STANDINGS, [
+  async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
+    const rows = await this.#database.query<TimelineHead & { id: string }>(READ_STANDINGS, [
       [...new Set(conversationIds)],
     ]);
     const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
@@ -92,7 +92,7 @@ export class Timeline {
    * holes and fills them: about a second after `seenAtMs` (`performance.now()`, when the caller first
    * knew of the hole) at the latest, unless an owner's transaction is still open.
    */
-  async read(stretch: Stretch, seenAtMs = performance.now()): Promise<MessageRow[]> {
+  async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
     for (let waited = false; ; waited = true) {
       const rows = await this.#database.query<MessageRow>(READ_STRETCH, [
         stretch.conversationId,
@@ -109,7 +109,7 @@ export class Timeline {
   }
 
   /** Waits until every number of a stretch is a row or a void, for who reads it in an order of its own. True: it was not so at once. */
-  async settle({ conversationId, after, upTo }: Stretch): Promise<boolean> {
+  async settle({ conversationId, after, upTo }: SequenceRange): Promise<boolean> {
     const seenAtMs = performance.now();
     for (let waited = false; ; waited = true) {
       const rows = await this.#database.query<{ sequence: number }>(READ_HOLES, [
@@ -145,7 +145,10 @@ export class Timeline {
   }
 
   /** The numbers of the stretch that `rows` lacks and that could still become a message. */
-  async #unsettled({ conversationId, after, upTo }: Stretch, rows: readonly MessageRow[]): Promise<number[]> {
+  async #unsettled(
+    { conversationId, after, upTo }: SequenceRange,
+    rows: readonly MessageRow[],
+  ): Promise<number[]> {
     if (rows.length >= upTo - after) return [];
     const head = await this.head(conversationId);
     const present = new Set(rows.map((row) => row.sequence));

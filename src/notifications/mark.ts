@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
-import { tellChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import { notFound } from '../protocol/errors.ts';
 import type { MarkAllStatus } from '../protocol/resources/notification.ts';
 import {
@@ -10,7 +10,7 @@ import {
   NOTIFICATION_MOVES,
   type NotificationMove,
 } from '../protocol/states/notification-states.ts';
-import { after } from '../protocol/states/transitions.ts';
+import { transition } from '../protocol/states/transitions.ts';
 import { lockNotification, moveAll, moveOne, type NotificationRow } from './store.ts';
 
 /**
@@ -24,12 +24,12 @@ export async function mark(
   id: string,
   move: NotificationMove,
 ): Promise<NotificationRow> {
-  const queries = within(tx);
+  const queries = queriesOf(tx);
   const row = await lockNotification(queries, recipientId, id);
   if (row === undefined) throw notFound('notification', 'id');
   if ((NOTIFICATION_MOVED_ALREADY[move] as readonly string[]).includes(row.status)) return row;
-  const moved = await moveOne(queries, row, after(NOTIFICATION_MOVES, move, row.status));
-  await tellUpdated(tx, recipientId, [moved]);
+  const moved = await moveOne(queries, row, transition(NOTIFICATION_MOVES, move, row.status));
+  await enqueueUpdated(tx, recipientId, [moved]);
   return moved;
 }
 
@@ -49,9 +49,9 @@ export async function markAll<Reply>(
   let upTo = 'infinity';
   for (let marked = MARK_ALL_BATCH; ; marked += MARK_ALL_BATCH) {
     const { rows, answer } = await database.transaction(async (tx) => {
-      const rows = await moveAll(within(tx), recipientId, { from, to, upTo, limit: MARK_ALL_BATCH });
-      await tellUpdated(tx, recipientId, rows);
-      const isLast = rows.length < MARK_ALL_BATCH || marked >= MARK_ALL_MOST;
+      const rows = await moveAll(queriesOf(tx), recipientId, { from, to, upTo, limit: MARK_ALL_BATCH });
+      await enqueueUpdated(tx, recipientId, rows);
+      const isLast = rows.length < MARK_ALL_BATCH || marked >= MAX_MARK_ALL;
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
     });
     if (answer !== undefined) return answer.reply;
@@ -62,20 +62,20 @@ export async function markAll<Reply>(
 
 /** Their events, 600 bytes each, stay well below what a socket may have buffered. */
 export const MARK_ALL_BATCH = 500;
-export const MARK_ALL_MOST = 100_000;
+export const MAX_MARK_ALL = 100_000;
 
 const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const satisfies Record<
   MarkAllStatus,
   NotificationMove
 >;
 
-function tellUpdated(
+function enqueueUpdated(
   tx: Transaction<Schema>,
   recipientId: string,
   rows: readonly { readonly id: string }[],
 ): Promise<void> {
   const event = 'notification.updated';
-  return tellChanged(
+  return enqueueChanged(
     tx,
     rows.map(({ id }) => ({ event, id, stream: recipientId })),
   );

@@ -1,6 +1,6 @@
-import { tellChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/changed.ts';
 import type { Database } from '../db/database.ts';
-import { within } from '../db/statement.ts';
+import { queriesOf } from '../db/statement.ts';
 import type { ContentChanged } from '../messages/edit-message.ts';
 import { preview } from './notify.ts';
 import { type NotificationRow, withdrawNotifications, writePreviews } from './store.ts';
@@ -26,10 +26,10 @@ export async function refreshNotifications(
     const place = { messageId: message_id, conversationId: conversation_id };
     const changed: Pick<NotificationRow, 'id' | 'recipient_id'>[] =
       message.deleted_at === null
-        ? await writePreviews(within(tx), place, message.body && preview(message.body))
-        : await withdrawNotifications(within(tx), place);
+        ? await writePreviews(queriesOf(tx), place, message.body && preview(message.body))
+        : await withdrawNotifications(queriesOf(tx), place);
     const event = 'notification.updated';
-    await tellChanged(
+    await enqueueChanged(
       tx,
       changed.map(({ id, recipient_id: stream }) => ({ event, id, stream })),
     );

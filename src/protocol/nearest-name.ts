@@ -9,7 +9,7 @@ export function nearestName(text: string, names: readonly string[]): string | un
   let fewest = Number.POSITIVE_INFINITY;
   for (const name of names) {
     const edits = editsBetween(upper, name.toUpperCase());
-    const allowed = name.length >= LONG_NAME ? MOST_EDITS : sameLetters(upper, name.toUpperCase()) ? 1 : 0;
+    const allowed = name.length >= LONG_NAME ? MAX_EDITS : sameLetters(upper, name.toUpperCase()) ? 1 : 0;
     if (edits > allowed || edits >= fewest) continue;
     nearest = name;
     fewest = edits;
@@ -18,12 +18,12 @@ export function nearestName(text: string, names: readonly string[]): string | un
 }
 
 const LONG_NAME = 8;
-const MOST_EDITS = 2;
+const MAX_EDITS = 2;
 
 /** Restricted Damerau-Levenshtein distance. */
 function editsBetween(a: string, b: string): number {
   // Names that differ more in length cannot be near: no need to fill a table for each variable of the environment.
-  if (Math.abs(a.length - b.length) > MOST_EDITS) return Number.POSITIVE_INFINITY;
+  if (Math.abs(a.length - b.length) > MAX_EDITS) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {

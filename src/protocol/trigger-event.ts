@@ -10,4 +10,4 @@ export const TRIGGER_EVENTS = [
   'agent_run.completed',
 ] as const;
 
-export type TriggerEvent = (typeof TRIGGER_EVENTS)[number];
+export type TriggerEventName = (typeof TRIGGER_EVENTS)[number];

@@ -148,7 +148,7 @@ function placeText(at: number | undefined, { length }: string): string {
 function breakAt(text: string, error: unknown): number | undefined {
   const named = namedBreak(text, error);
   if (named !== undefined) return named;
-  if (text.length > MOST_SEARCHED) return undefined;
+  if (text.length > MAX_SEARCHED) return undefined;
   let [whole, broken] = [0, text.length];
   while (broken - whole > 1) {
     const middle = (whole + broken) >>> 1;
@@ -159,7 +159,7 @@ function breakAt(text: string, error: unknown): number | undefined {
 }
 
 /** A dozen attempts at a text of this length take less than a millisecond. */
-const MOST_SEARCHED = 4_096;
+const MAX_SEARCHED = 4_096;
 
 function couldGoOn(text: string): boolean {
   try {

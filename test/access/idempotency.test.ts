@@ -1,8 +1,8 @@
 import t from 'tap';
 import {
-  type Claim,
   fingerprintOf,
   Idempotency,
+  type IdempotencyClaim,
   type IdempotencyScope,
 } from '../../src/access/idempotency.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -27,7 +27,7 @@ t.test('idempotency', async (t) => {
   const idempotency = new Idempotency({ database });
   let made = 0;
   const newKey = () => `key ${++made}`;
-  const claimOf = async (key: string): Promise<Claim> => {
+  const claimOf = async (key: string): Promise<IdempotencyClaim> => {
     const { claim } = await idempotency.begin(SCOPE, key, PRINT);
     if (claim === undefined) throw new Error('replayed');
     return claim;

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import type { Completion } from '../../src/agents/models/chain.ts';
-import type { Reply } from '../../src/agents/replies/reply.ts';
+import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { ReplyText } from '../../src/agents/replies/reply-text.ts';
 import { Execution, type ExecutionOptions, endClaimed } from '../../src/agents/runs/execution.ts';
 import { RunFailure } from '../../src/agents/runs/failure.ts';
@@ -244,7 +244,11 @@ async function approved({ id }: RunRow): Promise<RunRow> {
   return (await claimRun(database, engine.nodeId, id))!;
 }
 
-async function execute(run: RunRow, turns: readonly Said[], opened?: Reply): Promise<'completed' | 'paused'> {
+async function execute(
+  run: RunRow,
+  turns: readonly Said[],
+  opened?: AgentReply,
+): Promise<'completed' | 'paused'> {
   const left = [...turns];
   const tools = [tool('ask', run, true), tool('file', run, false)];
   const chain: ExecutionOptions['chain'] = {

@@ -438,7 +438,7 @@ t.test('the wait for a chain that is rate-limited', async (t) => {
   t.test('is no longer than a turn may wait, what it has waited before included', async (t) => {
     const { model, asked } = limited(20);
     const cooldowns = new Cooldowns(() => 0);
-    cooldowns.note(model, LIMITED(20));
+    cooldowns.recordFailure(model, LIMITED(20));
     await t.rejects(turnOf([model], cooldowns, 30), NONE);
     t.equal(asked.length, 1);
     await t.rejects(turnOf([model], cooldowns, 40), NONE);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { RIGHTS_CHANGED, tellRightsChanged } from '../../src/accounts/rights-changed.ts';
+import { enqueueRightsChanged, RIGHTS_CHANGED } from '../../src/accounts/rights-changed.ts';
 import { continueIfDecided } from '../../src/agents/runs/approvals.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import type { RunRow } from '../../src/agents/runs/store.ts';
@@ -208,7 +208,7 @@ t.test('a run that is cancelled while it writes ends with the text so far', asyn
       .set({ cancel_requested_at: sql<string>`clock_timestamp()` })
       .where('id', '=', run.id)
       .execute();
-    await tellRightsChanged(tx, [run.id]);
+    await enqueueRightsChanged(tx, [run.id]);
   });
   t.match(await ended(run), { status: 'cancelled', output: null });
   t.match(await messageOf(run), { body: 'One, two, ', streaming_state: 'complete' });
@@ -318,7 +318,7 @@ async function becomes(agentId: string, place: { role?: 'viewer'; membership?: '
   await database.transaction(async (tx) => {
     const { actor_id } = (await readAgent(tx, agentId))!;
     await tx.updateTable('participants').set(place).where('actor_id', '=', actor_id).execute();
-    await tellRightsChanged(tx, [group]);
+    await enqueueRightsChanged(tx, [group]);
   });
   await rightsTold();
 }
@@ -326,7 +326,7 @@ async function becomes(agentId: string, place: { role?: 'viewer'; membership?: '
 async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.updateTable('accounts').set({ subscription }).where('id', '=', demo.account_id).execute();
-    await tellRightsChanged(tx, [demo.account_id]);
+    await enqueueRightsChanged(tx, [demo.account_id]);
   });
   await rightsTold();
 }

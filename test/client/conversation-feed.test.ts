@@ -178,8 +178,8 @@ function open(position: number | undefined) {
     {
       onMessage: (message) => log.push(`m${shown(message)}`),
       onUpdate: (message) => log.push(`u${shown(message)}`),
-      onWriting: ({ body }) => log.push(`writing ${body}`),
-      onWritten: ({ matched }) => log.push(`written ${matched}`),
+      onStreaming: ({ body }) => log.push(`writing ${body}`),
+      onStreamEnd: ({ matched }) => log.push(`written ${matched}`),
       onEvent: ({ event }) => log.push(event),
       onComplete: (through) => log.push(`through ${through}`),
     },

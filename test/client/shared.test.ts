@@ -1,8 +1,8 @@
 /** Several subscriptions to one conversation, and one that follows another: what each of them gets. */
 
 import t, { type Test } from 'tap';
+import { DeliveredVersions } from '../../src/client/delivered-versions.ts';
 import { type Client, connect, type SubscribeOptions, type Subscription } from '../../src/client/index.ts';
-import { Seen } from '../../src/client/seen.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer, type ScriptedSocket } from './scripted-server.ts';
 
@@ -127,7 +127,7 @@ t.test('a late one in the middle of a text that is being written', async (t) => 
   await until(() => client.state === 'live', { what: 'live' });
   socket.say({ type: 'ping', t: 1, cursor: 'c', heads: {} });
   await socket.ask('pong');
-  follow({ onWriting: ({ body }) => texts.push(body) });
+  follow({ onStreaming: ({ body }) => texts.push(body) });
   socket.event('message.delta', { message_id: 'msg_1', attempt: 1, offset: 5, text: 'morning' });
   await until(() => texts.length === 2, { what: 'two pieces' });
   t.strictSame(texts, ['Good ', 'Good morning']);
@@ -217,7 +217,7 @@ t.test('a conversation that is left and joined anew while the client moves to an
 });
 
 t.test('what is kept for telling news from repetitions is bounded', async (t) => {
-  const seen = new Seen();
+  const seen = new DeliveredVersions();
   for (let n = 1; n <= 10_000; n++) seen.isNews(`msg_${n}`, '2026');
   const kept = range(1, 10_000).filter((n) => seen.knows(`msg_${n}`));
   t.strictSame(kept, range(8_001, 10_000), 'more than a break can bring again');

@@ -2,10 +2,10 @@
 
 import t from 'tap';
 import { type ConversationRow, createConversation } from '../../src/conversations/insert-conversation.ts';
-import { moveLane } from '../../src/conversations/workflow.ts';
+import { moveWorkflow } from '../../src/conversations/workflow.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { WORKFLOW_STATUSES, type WorkflowStatus } from '../../src/protocol/resources/conversation.ts';
-import type { LaneMove } from '../../src/protocol/states/workflow.ts';
+import type { WorkflowMove } from '../../src/protocol/states/workflow.ts';
 import { refused } from '../access/refusal.ts';
 import { createGround } from '../support/timeline.ts';
 
@@ -13,7 +13,7 @@ const ground = await createGround(t);
 const { database } = ground;
 
 t.test('every move from every lane', async (t) => {
-  const leads: Record<Exclude<LaneMove, 'drafts_decided'>, WorkflowStatus> = {
+  const leads: Record<Exclude<WorkflowMove, 'drafts_decided'>, WorkflowStatus> = {
     customer_wrote: 'open',
     reply_sent: 'waiting_external',
     draft_opened: 'needs_approval',
@@ -23,7 +23,7 @@ t.test('every move from every lane', async (t) => {
     resolve: 'resolved',
   };
   for (const lane of WORKFLOW_STATUSES.filter((lane) => lane !== 'needs_approval')) {
-    for (const [move, to] of Object.entries(leads) as [LaneMove, WorkflowStatus][]) {
+    for (const [move, to] of Object.entries(leads) as [WorkflowMove, WorkflowStatus][]) {
       const aCase = await caseIn(lane);
       await run(aCase, move);
       t.equal((await read(aCase)).workflow_status, to, `${move} from ${lane}`);
@@ -32,7 +32,7 @@ t.test('every move from every lane', async (t) => {
 });
 
 t.test('while a draft is open the case stays, and what happens changes where it returns to', async (t) => {
-  const walks: [from: WorkflowStatus, moves: LaneMove[], shown: WorkflowStatus][] = [
+  const walks: [from: WorkflowStatus, moves: WorkflowMove[], shown: WorkflowStatus][] = [
     ['waiting_internal', ['draft_opened', 'drafts_decided'], 'waiting_internal'],
     ['resolved', ['draft_opened', 'drafts_decided'], 'resolved'],
     ['new', ['draft_opened', 'draft_opened', 'drafts_decided'], 'new'],
@@ -79,7 +79,7 @@ t.test('by hand nothing leaves needs_approval', async (t) => {
 
 t.test('what each move tells', async (t) => {
   const aCase = await caseIn('open');
-  const steps: [move: LaneMove, told: string[]][] = [
+  const steps: [move: WorkflowMove, told: string[]][] = [
     ['customer_wrote', []],
     ['reply_sent', ['conversation.updated']],
     [
@@ -114,12 +114,12 @@ t.test('a team conversation has no lanes', async (t) => {
 });
 
 /** What was put into the outbox and the audit. */
-async function run(aCase: ConversationRow, move: LaneMove): Promise<string[]> {
+async function run(aCase: ConversationRow, move: WorkflowMove): Promise<string[]> {
   await database.kysely.deleteFrom('outbox').execute();
   await database.kysely.deleteFrom('audit_events').execute();
   await database.transaction(async (tx) => {
     await tx.selectFrom('conversations').select('id').where('id', '=', aCase.id).forUpdate().execute();
-    await moveLane(tx, aCase, move, ground.authorId);
+    await moveWorkflow(tx, aCase, move, ground.authorId);
   });
   const audited = await database.kysely.selectFrom('audit_events').selectAll().execute();
   const told = await database.kysely.selectFrom('outbox').selectAll().orderBy('id').execute();

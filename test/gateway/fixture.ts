@@ -15,7 +15,7 @@ import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { Cursors } from '../../src/gateway/catch-up/cursors.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
 import { Tickets } from '../../src/gateway/socket/tickets.ts';
-import { Failures } from '../../src/http/failure.ts';
+import { ErrorMapper } from '../../src/http/failure.ts';
 import { AllowedOrigins } from '../../src/http/origins.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
@@ -69,7 +69,7 @@ export class Ground {
     const timeline = new Timeline(database, engine, metrics);
     const cursors = await Cursors.start(database, engine, log);
     t.teardown(() => cursors.close());
-    const failures = new Failures({ docsUrl: 'https://docs.example', requestLogUrl: null, log });
+    const failures = new ErrorMapper({ docsUrl: 'https://docs.example', requestLogUrl: null, log });
     const http = new HttpServer({
       handler: {
         handle: (exchange) => exchange.send({ status: 404, body: '{}' }),

@@ -3,8 +3,8 @@
 import t from 'tap';
 import { createApiKey } from '../../src/accounts/keys.ts';
 import { findRole } from '../../src/accounts/roles.ts';
-import { HeldCursors } from '../../src/gateway/catch-up/heartbeat-cursor.ts';
-import type { Subscription } from '../../src/gateway/socket/subscription.ts';
+import { HeartbeatCursors } from '../../src/gateway/catch-up/heartbeat-cursor.ts';
+import type { SocketSubscription } from '../../src/gateway/socket/subscription.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground, refusal } from './fixture.ts';
@@ -66,9 +66,9 @@ t.test('until a socket has what it subscribed to, its heartbeats carry the curso
 
 t.test('what a resume began from is the cursor until it has ended', async (t) => {
   let current = 'old';
-  const cursors = new HeldCursors({ current: () => current });
+  const cursors = new HeartbeatCursors({ current: () => current });
   let state: 'replaying' | 'live' = 'replaying';
-  const subscription = (): Subscription => ({ headSequence: 1, fromSequence: 0, state });
+  const subscription = (): SocketSubscription => ({ headSequence: 1, fromSequence: 0, state });
   const session = { conversationIds: ['one'], subscription };
   t.equal(cursors.of(session), undefined);
   cursors.hold(session);

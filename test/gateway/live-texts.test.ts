@@ -2,7 +2,7 @@ import t from 'tap';
 import { FRAME_KINDS, type Frame, type FrameKind } from '../../src/engine/frame.ts';
 import { packPlace } from '../../src/engine/stream-place.ts';
 import type { Reader } from '../../src/gateway/stream/reader.ts';
-import { LiveTexts } from '../../src/gateway/stream/streaming-messages.ts';
+import { StreamingMessages } from '../../src/gateway/stream/streaming-messages.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { until } from '../support/until.ts';
 
@@ -10,54 +10,54 @@ const ID = 'msg_1';
 
 t.test('pieces that come ahead of their message are asked for with it', async (t) => {
   const { texts, asked, passed } = open();
-  texts.pass(delta(0, 5));
+  texts.onPiece(delta(0, 5));
   t.strictSame([asked.count, passed], [0, []], 'nobody has the message');
-  texts.delivered(created());
+  texts.onDurable(created());
   t.equal(asked.count, 1, 'whether or not another piece comes');
-  texts.pass(delta(5, 9));
-  texts.told(snapshot(9));
-  texts.pass(delta(9, 12));
+  texts.onPiece(delta(5, 9));
+  texts.onSnapshot(snapshot(9));
+  texts.onPiece(delta(9, 12));
   t.strictSame(passed, ['told 9', 'delta 12']);
 });
 
 t.test('an answer that pieces have overtaken takes nobody back, and who waits for it waits on', async (t) => {
   const { texts, asked, passed, admit } = open();
-  texts.delivered(created());
-  texts.pass(delta(0, 5));
+  texts.onDurable(created());
+  texts.onPiece(delta(0, 5));
   const reader = admit();
-  texts.pass(delta(5, 9));
-  texts.told(snapshot(5));
+  texts.onPiece(delta(5, 9));
+  texts.onSnapshot(snapshot(5));
   t.strictSame([passed, reader.sent, asked.count], [['delta 5', 'delta 9'], [], 2]);
-  texts.told(snapshot(9));
+  texts.onSnapshot(snapshot(9));
   t.strictSame(reader.sent, ['told 9', 'in']);
   t.equal(passed.length, 2, 'the others have it');
-  texts.told(snapshot(5));
+  texts.onSnapshot(snapshot(5));
   t.equal(asked.count, 2, 'nobody waits for it');
 });
 
 t.test('who went in without an answer gets it when it comes', async (t) => {
   const { texts, asked, passed, admit } = open();
-  texts.delivered(created());
-  texts.pass(delta(0, 5));
+  texts.onDurable(created());
+  texts.onPiece(delta(0, 5));
   const reader = admit();
   await until(() => reader.sent.length > 0, { what: 'its patience to end' });
   t.strictSame([reader.sent, asked.count], [['in'], 2], 'asked once more');
-  texts.pass(delta(5, 9));
-  texts.told(snapshot(9));
+  texts.onPiece(delta(5, 9));
+  texts.onSnapshot(snapshot(9));
   t.strictSame(passed, ['delta 5', 'told 9']);
 });
 
 t.test('behind a break everybody is asked at once, and who has missed nothing is told nothing', async (t) => {
   const { texts, asked, passed } = open();
-  texts.found(ID);
-  texts.pass(delta(5, 9));
-  texts.pass(delta(9, 12));
+  texts.addUnfinished(ID);
+  texts.onPiece(delta(5, 9));
+  texts.onPiece(delta(9, 12));
   t.equal(asked.count, 1, 'one question at a time');
   texts.askAll();
   t.equal(asked.count, 2, 'the answer to it may be lost');
-  texts.told(snapshot(12));
+  texts.onSnapshot(snapshot(12));
   texts.askAll();
-  texts.told(snapshot(12));
+  texts.onSnapshot(snapshot(12));
   t.strictSame(passed, ['told 12']);
 });
 
@@ -65,7 +65,7 @@ t.test('behind a break everybody is asked at once, and who has missed nothing is
 function open() {
   const asked = { count: 0 };
   const passed: string[] = [];
-  const texts = new LiveTexts({
+  const texts = new StreamingMessages({
     ask: () => {
       asked.count += 1;
     },

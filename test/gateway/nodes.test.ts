@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { tellRightsChanged } from '../../src/accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../src/accounts/rights-changed.ts';
 import { setActive } from '../../src/accounts/users.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';
@@ -85,7 +85,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
     const roleId = await roleOf(vera.id);
     await database.transaction(async (tx) => {
       await tx.updateTable('roles').set({ permissions: [] }).where('id', '=', roleId).execute();
-      await tellRightsChanged(tx, [roleId]);
+      await enqueueRightsChanged(tx, [roleId]);
     });
     await within(veras, isRevoked, 'the end of the subscriptions');
     for (const client of veras) client.close();

@@ -104,10 +104,10 @@ t.test('a word that cannot be read is ignored', async (t) => {
 
 t.test('of several words the strongest counts', async (t) => {
   const known = new ConversationPresence();
-  known.hear('two', [['act_ada', 'online', false]], 10);
-  known.hear('three', [['act_ada', 'away', true]], 10);
+  known.update('two', [['act_ada', 'online', false]], 10);
+  known.update('three', [['act_ada', 'away', true]], 10);
   t.strictSame(known.news(), [['act_ada', 'away']], 'an open socket before one that has ended');
-  known.hear('four', [['act_ada', 'online', true]], 20);
+  known.update('four', [['act_ada', 'online', true]], 20);
   t.strictSame(known.news(), [['act_ada', 'online']]);
   t.ok(known.expire(10));
   t.strictSame(known.news(), []);
@@ -132,7 +132,7 @@ async function openNode(t: Teardown, engine: MemoryEngine, nodeId: string) {
     onError: (error) => told.push(String(error)),
   });
   t.teardown(() => presence.close());
-  await engine.subscribe(ID, (frame) => presence.heard(ID, frame));
+  await engine.subscribe(ID, (frame) => presence.onAnnouncement(ID, frame));
   presence.opened(ID);
   return { presence, told };
 }

@@ -1,7 +1,7 @@
 /** Texts while they are written, over two nodes (realtime.md section 3): whoever comes when, and misses what. */
 
 import t from 'tap';
-import type { Reply } from '../../src/agents/replies/reply.ts';
+import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { connect, type Message } from '../../src/client/index.ts';
 import { publish } from '../../src/engine/publish.ts';
 import { type Reader, topics } from '../../src/gateway/stream/reader.ts';
@@ -271,12 +271,12 @@ async function begin(
 }
 
 /** Says more, and waits until this reader has it. */
-async function say(reply: Reply, reader: Client, text: string): Promise<void> {
+async function say(reply: AgentReply, reader: Client, text: string): Promise<void> {
   reply.append(text);
   await until(() => bodyOf(reader, reply) === reply.body, { what: text });
 }
 
-function bodyOf(reader: Client, reply: Reply): string {
+function bodyOf(reader: Client, reply: AgentReply): string {
   return streamedText(reader.frames, reply.messageId!).body;
 }
 
@@ -299,8 +299,8 @@ function followBySdk(ground: Ground, conversationId: string) {
     afterSequence: 0,
     onMessage: () => undefined,
     onUpdate: (message) => updates.push(message),
-    onWriting: ({ body }) => writing.push(body),
-    onWritten: ({ matched }) => written.push(matched),
+    onStreaming: ({ body }) => writing.push(body),
+    onStreamEnd: ({ matched }) => written.push(matched),
   });
   return { client, updates, written, writing };
 }

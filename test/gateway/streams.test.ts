@@ -294,7 +294,7 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
   const presence = new Presence({
     engine,
     holdMs: SOCKET_LIMITS.presenceMs,
-    tell: (conversationId, event) => streams.tell(conversationId, event),
+    tell: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
     onError: () => undefined,
   });
   t.teardown(() => presence.close());

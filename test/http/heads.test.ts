@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import t from 'tap';
 import { upgradeRoutes } from '../../src/gateway/routes.ts';
-import { MOST_HEAD_BYTES } from '../../src/http/request-head.ts';
+import { MAX_HEAD_BYTES } from '../../src/http/request-head.ts';
 import { startNginx } from '../support/nginx.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
@@ -18,12 +18,12 @@ t.test('a head of 16 KiB is served, a longer one is refused with the envelope', 
     const head = `${line}Host: a\r\n${HEADER_LINES}X-Cookie: `;
     return `${head}${'c'.repeat(bytes - head.length)}\r\n\r\n`;
   };
-  const fits = new RawClient(port).send(withHead(MOST_HEAD_BYTES - 100));
+  const fits = new RawClient(port).send(withHead(MAX_HEAD_BYTES - 100));
   await answered(fits);
   t.same(fits.statuses, [200]);
   fits.destroy();
 
-  for (const bytes of [MOST_HEAD_BYTES + 100, 30_000, 60_000]) {
+  for (const bytes of [MAX_HEAD_BYTES + 100, 30_000, 60_000]) {
     const client = new RawClient(port).send(withHead(bytes));
     await client.closed;
     t.same(client.statuses, [431], `${bytes} bytes`);

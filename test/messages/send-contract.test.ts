@@ -9,7 +9,7 @@ import { newApiKey } from '../../src/access/api-keys.ts';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createCustomer } from '../../src/accounts/actors.ts';
 import { createApiKey } from '../../src/accounts/keys.ts';
-import { tellRightsChanged } from '../../src/accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../src/accounts/rights-changed.ts';
 import { createRole, findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
 import { createConversation, type NewParticipant } from '../../src/conversations/insert-conversation.ts';
@@ -354,7 +354,7 @@ t.test('a resend answers the original also when it could not be sent any more', 
       .set({ status: 'archived' })
       .where('id', '=', conversation)
       .execute();
-    await tellRightsChanged(tx, [conversation]);
+    await enqueueRightsChanged(tx, [conversation]);
   });
   await until(async () => (await send(conversation, {}, as(ada))).status === 409, { what: 'it is archived' });
   t.strictSame(await sent(conversation, fields, as(ada)), original, 'the conversation is archived');

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { type Added, tellAdded } from '../../src/conversations/added.ts';
+import { type Added, enqueueAdded } from '../../src/conversations/added.ts';
 import {
   addParticipant,
   createConversation,
@@ -146,7 +146,7 @@ function add(
       ...{ accountId: demo.account_id, type: 'group', title: 'Harbor', participants: [] },
     });
     const { id } = await addParticipant(tx, conversation, participant);
-    await tellAdded(tx, { participantId: id, by });
+    await enqueueAdded(tx, { participantId: id, by });
     return { conversationId: conversation.id, participantId: id };
   });
 }

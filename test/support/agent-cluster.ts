@@ -112,10 +112,10 @@ export class ReplyReader {
         if (message.streaming_state === 'streaming') this.writing = message.body ?? '';
       },
       onUpdate: show,
-      onWriting: ({ body }) => {
+      onStreaming: ({ body }) => {
         this.writing = body;
       },
-      onWritten: ({ matched }) => this.matched.push(matched),
+      onStreamEnd: ({ matched }) => this.matched.push(matched),
     });
   }
 

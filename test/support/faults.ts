@@ -49,13 +49,13 @@ async function main(): Promise<void> {
     port: numberOf('listen', values.listen, 65_535),
     seed,
     faults: {
-      cutEveryMs: numberOf('cut-every', values['cut-every'], MOST_MS),
-      delayMs: numberOf('delay', values.delay, MOST_MS),
+      cutEveryMs: numberOf('cut-every', values['cut-every'], MAX_MS),
+      delayMs: numberOf('delay', values.delay, MAX_MS),
       dropRate: numberOf('drop-rate', values['drop-rate'], 1),
       ...(holdRate + loseRate > 0 && {
         holdMs: (_, random) => {
           if (random.next() < loseRate) return Number.POSITIVE_INFINITY;
-          return random.next() < holdRate ? 1 + random.below(MOST_HELD_MS) : 0;
+          return random.next() < holdRate ? 1 + random.below(MAX_HELD_MS) : 0;
         },
       }),
     },
@@ -70,8 +70,8 @@ async function main(): Promise<void> {
   process.once('SIGTERM', end);
 }
 
-const MOST_MS = 3_600_000;
-const MOST_HELD_MS = 50;
+const MAX_MS = 3_600_000;
+const MAX_HELD_MS = 50;
 
 function numberOf(name: string, text: string, most: number): number {
   const number = text === '' ? Number.NaN : Number(text);

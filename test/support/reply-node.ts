@@ -1,7 +1,7 @@
 import type { Principal } from '../../src/access/principal.ts';
 import { createCustomer } from '../../src/accounts/actors.ts';
 import { Replies } from '../../src/agents/replies/replies.ts';
-import type { Reply } from '../../src/agents/replies/reply.ts';
+import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
 import { CHANGED, type Change } from '../../src/conversations/changed.ts';
 import { ConversationDirectory, type ConversationFacts } from '../../src/conversations/directory.ts';
@@ -53,7 +53,7 @@ export class ReplyNode {
     });
     const outbox = new OutboxWorker({
       ...{ database, metrics, log },
-      handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.tell(payload) },
+      handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.publish(payload) },
     });
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
@@ -113,7 +113,7 @@ export class ReplyNode {
       .executeTakeFirstOrThrow();
   }
 
-  async open(run: RunRow): Promise<Reply> {
+  async open(run: RunRow): Promise<AgentReply> {
     const facts = run.conversation_id === null ? null : await this.facts(run.conversation_id);
     return this.replies.open(run, { actor_id: run.actor_id, name: 'Agent' }, facts);
   }
@@ -127,7 +127,7 @@ export class ReplyNode {
   /** As the runner ends a run, or pauses it. */
   async finish(
     run: RunRow,
-    reply: Reply,
+    reply: AgentReply,
     status: RunRow['status'] = 'completed',
     artifactIds: readonly string[] = [],
   ): Promise<void> {

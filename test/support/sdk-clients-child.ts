@@ -9,7 +9,7 @@ import { until } from './until.ts';
 
 /** Between two that connect: not all into one backlog. */
 const APART_MS = 2;
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 let isWatched = false;
 const closed: Record<string, number> = {};
@@ -139,7 +139,7 @@ async function finish(stored: Stored): Promise<SdkReport> {
   }
   const interrupted = readers.filter((reader) => reader.isInterrupted).length;
   for (const { client } of readers) client.close();
-  return { ...counts, interrupted, closed: { ...closed }, problems: problems.slice(0, MOST_PROBLEMS) };
+  return { ...counts, interrupted, closed: { ...closed }, problems: problems.slice(0, MAX_PROBLEMS) };
 }
 
 async function obey(order: Order): Promise<SdkReport | null> {

@@ -62,7 +62,7 @@ export class SteadyLoad {
   async #send(clientMessageId: string, conversationId: string): Promise<void> {
     const { node, random } = this.#options;
     let last = 'no answer';
-    for (const startedAt = performance.now(); performance.now() - startedAt < MOST_MS; ) {
+    for (const startedAt = performance.now(); performance.now() - startedAt < MAX_MS; ) {
       const one = node();
       const answer = await one
         .send(conversationId, { client_message_id: clientMessageId }, one.demo.users.ada.access_token)
@@ -81,4 +81,4 @@ export class SteadyLoad {
   }
 }
 
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;

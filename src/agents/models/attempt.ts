@@ -23,7 +23,7 @@ export const PATIENCE: Patience = {
  * One model being asked: `signal` ends with the caller's, or with a ModelError `stalled` once the model was waited
  * for long enough. `end` releases it.
  */
-export class Attempt {
+export class ModelAttempt {
   readonly #patience: Patience;
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal;
@@ -47,7 +47,7 @@ export class Attempt {
   }
 
   /** The model gave a sign of life. Called per token: a timer is moved, none is made. */
-  heard({ type }: ModelPart): void {
+  onPart({ type }: ModelPart): void {
     const ms = type === 'thinking' ? this.#patience.thinkingMs : this.#patience.stallMs;
     if (ms === this.#silenceMs) {
       this.#silence.refresh();

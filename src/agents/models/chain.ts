@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Failover, RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
-import { Attempt, PATIENCE, type Patience } from './attempt.ts';
+import { ModelAttempt, PATIENCE, type Patience } from './attempt.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { type Model, ModelError, type ModelPart, type Prompt, type ToolCall } from './model.ts';
 import { cleanText, cutText, TextCleaner } from './text-cleaner.ts';
@@ -91,7 +91,7 @@ export class ModelChain {
         return { ...(await this.#ask(model, prompt, listener, signal)), failovers };
       } catch (error) {
         if (signal.aborted || !(error instanceof ModelError)) throw error;
-        if (!this.#cooldowns.note(model, error)) givenUp.add(model);
+        if (!this.#cooldowns.recordFailure(model, error)) givenUp.add(model);
         failure = { model, error };
       }
     }
@@ -129,11 +129,11 @@ export class ModelChain {
     listener: TurnListener,
     signal: AbortSignal,
   ): Promise<Omit<Completion, 'failovers'>> {
-    const attempt = new Attempt(signal, this.#patience);
-    const answer = new Answer(listener);
+    const attempt = new ModelAttempt(signal, this.#patience);
+    const answer = new ModelAnswer(listener);
     try {
       for await (const part of model.stream(prompt, attempt.signal)) {
-        attempt.heard(part);
+        attempt.onPart(part);
         answer.add(part);
         if (answer.end !== undefined) break;
       }
@@ -148,7 +148,7 @@ export class ModelChain {
 type End = Omit<Extract<ModelPart, { type: 'end' }>, 'type'>;
 
 /** What one model has said of its turn, within TURN_LIMITS. */
-class Answer {
+class ModelAnswer {
   readonly #listener: TurnListener;
   readonly #cleaner = new TextCleaner();
   readonly #calls: ToolCall[] = [];
@@ -164,13 +164,13 @@ class Answer {
   add(part: ModelPart): void {
     switch (part.type) {
       case 'text':
-        this.#say(this.#cleaner.push(part.text));
+        this.#emitText(this.#cleaner.push(part.text));
         return;
       case 'call':
         this.#call(part.call);
         return;
       case 'end':
-        this.#say(this.#cleaner.end());
+        this.#emitText(this.#cleaner.end());
         this.end ??= part;
         return;
     }
@@ -184,7 +184,7 @@ class Answer {
     return { text: this.#text, calls: this.#calls, reason, inputTokens, outputTokens, costUsd };
   }
 
-  #say(text: string): void {
+  #emitText(text: string): void {
     const fitting = cutText(text, TURN_LIMITS.textCharacters - this.#text.length);
     if (fitting !== '') {
       this.#text += fitting;

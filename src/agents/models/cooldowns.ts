@@ -14,7 +14,7 @@ export class Cooldowns {
   }
 
   /** Takes note of a failure that asks for a pause. Answers whether it does. */
-  note(model: Model, { reason, retryAfterMs }: ModelError): boolean {
+  recordFailure(model: Model, { reason, retryAfterMs }: ModelError): boolean {
     const isLimited = reason === 'rate_limited';
     const pauseMs = retryAfterMs ?? (isLimited ? UNTOLD_MS : 0);
     if (pauseMs > 0) this.#untilMs.set(model, this.#now() + pauseMs);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Model, ModelPart, Prompt, ToolCall, ToolResult, Turn } from './model.ts';
 
 /** What the demo model turns around at most: at 60 words a second three seconds of it are enough. */
-const MOST_WORDS = 180;
+const MAX_WORDS = 180;
 
 /**
  * Answers where no model is configured, so that agents can be tried out: with the last message, backwards. Asked to
@@ -57,7 +57,7 @@ function answerTo(turns: readonly Turn[]): string {
   const said = turns.findLast((turn) => turn.role === 'user')?.text ?? '';
   const words = lastMessage(said).split(/\s+/).filter(Boolean);
   if (words.length === 0) return 'Demo model (no model is configured). You said nothing.';
-  const backwards = words.slice(0, MOST_WORDS).reverse().join(' ');
+  const backwards = words.slice(0, MAX_WORDS).reverse().join(' ');
   return `Demo model (no model is configured). You said, backwards: ${backwards}`;
 }
 

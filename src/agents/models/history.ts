@@ -1,6 +1,6 @@
 import type { Queries } from '../../db/statement.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
-import type { Audience } from '../../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import type { AgentRow } from '../store.ts';
 import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
@@ -20,7 +20,7 @@ export interface HistoryAsk {
 }
 
 /** Messages that a model is shown at most: the window alone would let a hundred thousand short ones in. */
-const MOST_MESSAGES = 200;
+const MAX_MESSAGES = 200;
 
 /** What of the window is for the conversation; the rest is for tools, their results and the answer. */
 const SHARE = 0.6;
@@ -41,7 +41,7 @@ export async function readTurns(
   const budget = Math.max(Math.floor(contextTokens * SHARE) - promptTokens, 500);
   const { conversation_id: conversationId, trigger_message_id: messageId } = run;
   if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
-  const rows = await database.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MOST_MESSAGES]);
+  const rows = await database.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MAX_MESSAGES]);
   const isTold = messageId !== null && rows[0]?.id === messageId;
   // Started by something else than a message, or by one that was deleted since: that is said at the end.
   const said = isTold ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
@@ -63,7 +63,7 @@ export async function readTurns(
 type MessageRow = HistoryMessage & {
   readonly id: string;
   readonly author_id: string | null;
-  readonly audience: Audience;
+  readonly audience: ConversationAudience;
 };
 
 interface Line {

@@ -1,5 +1,5 @@
 import type { Visibility } from '../../protocol/resources/chat-message.ts';
-import type { Audience } from '../../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
 /** What of a message a model is shown. */
@@ -23,7 +23,7 @@ interface HistoryFile {
  * A message as a line of a conversation: `Ada (internal note): text`. What follows its first line is indented, so
  * that nobody can write a line in somebody else's name. Empty where there is nothing to show.
  */
-export function labelled(message: HistoryMessage, audience: Audience): string {
+export function labelled(message: HistoryMessage, audience: ConversationAudience): string {
   const { subject, body, files } = message;
   const parts = [
     ...(subject === null ? [] : [`Subject: ${oneLine(subject)}`]),
@@ -37,7 +37,7 @@ export function labelled(message: HistoryMessage, audience: Audience): string {
 
 function authorOf(
   { author_name: name, by_customer, visibility }: HistoryMessage,
-  audience: Audience,
+  audience: ConversationAudience,
 ): string {
   // Without what would make a part of a name look like ours.
   const author = name === null ? 'System' : cutText(oneLine(name.replace(/[:()]/g, ' ')), 80);

@@ -32,7 +32,7 @@ const RATE_LIMITED = /^(rate_limit(_error|_exceeded)?|insufficient_quota|too_man
 const UNREADABLE = new Set(['AI_JSONParseError', 'AI_TypeValidationError', 'AI_InvalidResponseDataError']);
 
 /** Longer than this nobody is left alone: a quota that returns in a day is asked for again before. */
-const MOST_RETRY_AFTER_MS = 10 * 60_000;
+const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
 /** Retry-After in seconds or as a date, or the vendors' retry-after-ms. */
 function retryAfterOf(error: unknown): number | null {
@@ -42,7 +42,7 @@ function retryAfterOf(error: unknown): number | null {
   const inSeconds = Number(text ?? Number.NaN);
   const until = typeof text === 'string' ? Date.parse(text) - Date.now() : Number.NaN;
   const ms = [inMs, inSeconds * 1_000, until].find((value) => Number.isFinite(value));
-  return ms === undefined ? null : Math.min(Math.max(ms, 0), MOST_RETRY_AFTER_MS);
+  return ms === undefined ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
 /** `error.code` or `.type`, of an error chunk or of the body that came with a status. */

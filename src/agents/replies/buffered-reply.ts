@@ -1,8 +1,8 @@
-import type { Reply } from './reply.ts';
+import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
 
 /** Of a run that has no conversation: its text goes into its output, and nobody reads along. */
-export class BufferedReply implements Reply {
+export class BufferedReply implements AgentReply {
   readonly messageId = null;
   readonly #text = new ReplyText();
 

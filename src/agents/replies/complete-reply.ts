@@ -1,12 +1,12 @@
 import { sql, type Transaction } from 'kysely';
-import { tellChanged } from '../../conversations/changed.ts';
+import { enqueueChanged } from '../../conversations/changed.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries } from '../../db/statement.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import type { RunRow } from '../runs/store.ts';
 
-interface Place {
+interface ReplyPosition {
   readonly id: string;
   readonly conversation_id: string;
 }
@@ -23,7 +23,7 @@ export interface End {
 /** Ends a text that is being written, and has everybody told. False where it has ended already, or was never begun. */
 export async function completeReply(
   tx: Transaction<Schema>,
-  { id, conversation_id: stream }: Place,
+  { id, conversation_id: stream }: ReplyPosition,
   { event, attempt, body, hasAttachments, mentions }: End,
 ): Promise<boolean> {
   const ended = await tx
@@ -35,14 +35,14 @@ export async function completeReply(
     .returning('id')
     .executeTakeFirst();
   if (ended === undefined) return false;
-  await tellChanged(tx, [{ event, id, stream, attempt }]);
+  await enqueueChanged(tx, [{ event, id, stream, attempt }]);
   return true;
 }
 
 /** The files that a run has made, as attachments of what it has written, in the order of their making. */
 export async function attachArtifacts(
   tx: Transaction<Schema>,
-  { id: message_id, conversation_id }: Place,
+  { id: message_id, conversation_id }: ReplyPosition,
   runId: string,
   artifactIds: readonly string[],
 ): Promise<void> {
@@ -83,7 +83,7 @@ export async function completeAbandoned(
     .where('agent_run_id', '=', id)
     .returning(['id', 'conversation_id', 'sequence'])
     .execute();
-  await tellChanged(
+  await enqueueChanged(
     tx,
     ended.map(({ id, conversation_id: stream, sequence }) => ({
       event: sequence === null ? 'draft.updated' : 'message.updated',

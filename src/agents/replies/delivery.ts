@@ -4,7 +4,7 @@ import type { Principal } from '../../access/principal.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { within } from '../../db/statement.ts';
+import { queriesOf } from '../../db/statement.ts';
 import { sendDraft } from '../../messages/drafts.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
 import type { RunRow } from '../runs/store.ts';
@@ -36,26 +36,26 @@ export async function deliverReply(
       require: (tx, current) => requireUnanswered(tx, current, runId),
     });
   } catch (error) {
-    if (!(error instanceof Kept)) throw error;
+    if (!(error instanceof DraftKept)) throw error;
   }
 }
 
 type Draft = Pick<MessageRow, 'id' | 'conversation_id' | 'status'>;
 
 /** The draft is left to people. */
-class Kept extends Error {}
+class DraftKept extends Error {}
 
 async function requireUnanswered(
   tx: Transaction<Schema>,
   { author_id, conversation_id, edited_at }: MessageRow,
   runId: string,
 ): Promise<void> {
-  const [found] = await within(tx).query<{ is_answered: boolean; may_send: boolean }>(READ_ANSWERS, [
+  const [found] = await queriesOf(tx).query<{ is_answered: boolean; may_send: boolean }>(READ_ANSWERS, [
     runId,
     conversation_id,
     author_id,
   ]);
-  if (found?.may_send !== true || found.is_answered || edited_at !== null) throw new Kept();
+  if (found?.may_send !== true || found.is_answered || edited_at !== null) throw new DraftKept();
 }
 
 const READ_DRAFT = {

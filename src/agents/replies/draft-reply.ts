@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../conversations/message-rows.ts';
 import type { Schema } from '../../db/schema.ts';
-import { within } from '../../db/statement.ts';
+import { queriesOf } from '../../db/statement.ts';
 import { openDraft } from '../../messages/drafts.ts';
 import { lockConversation, requireActive } from '../../messages/external-message.ts';
 import { conclude } from '../../messages/message-outcome.ts';
@@ -36,7 +36,7 @@ export class DraftReply extends LiveReply {
       await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
       if (earlier?.edited_at) await this.#markEdited(tx, id, earlier.edited_at);
       // Last: whoever renews the leases of this node waits for this row.
-      await claimReply(within(tx), run, id);
+      await claimReply(queriesOf(tx), run, id);
     });
     return 0;
   }

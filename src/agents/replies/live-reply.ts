@@ -5,7 +5,7 @@ import type { Schema } from '../../db/schema.ts';
 import { isUnavailable } from '../../db/unavailable.ts';
 import type { Engine, Subscription } from '../../engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
-import { type DomainEvent, publish, toldFrame } from '../../engine/publish.ts';
+import { type DomainEvent, publish, snapshotFrame } from '../../engine/publish.ts';
 import type { StreamPlace } from '../../engine/stream-place.ts';
 import type { NewMessage } from '../../messages/insert-messages.ts';
 import { allMentions } from '../../messages/mentions.ts';
@@ -17,7 +17,7 @@ import type { RunRow } from '../runs/store.ts';
 import { attachArtifacts, completeReply } from './complete-reply.ts';
 import type { Pace } from './pace.ts';
 import { PacedText, type Piece } from './paced-text.ts';
-import type { Reply } from './reply.ts';
+import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
 
 /** What the replies of a node share. */
@@ -31,7 +31,7 @@ export interface ReplyHost {
 }
 
 /** What a checkpoint keeps of a reply. */
-export interface Kept {
+export interface ReplyCheckpoint {
   readonly id: string;
   readonly conversation_id: string;
   readonly run_id: string;
@@ -44,13 +44,13 @@ export interface Kept {
  * conversation's channel, begins to tell once it has seen its message go out, answers who asks how far it is, and is
  * over when it sees the end go out.
  */
-export abstract class LiveReply implements Reply {
+export abstract class LiveReply implements AgentReply {
   protected readonly host: ReplyHost;
   /** As claimed by this node. */
   protected readonly run: RunRow;
   protected readonly facts: ConversationFacts;
   readonly #text = new ReplyText();
-  readonly #told: PacedText;
+  readonly #published: PacedText;
   readonly #id = newId('message');
   #opening: Promise<void> | undefined;
   #isWritten = false;
@@ -65,7 +65,7 @@ export abstract class LiveReply implements Reply {
     this.host = host;
     this.run = run;
     this.facts = facts;
-    this.#told = new PacedText(this.#text, host.pace, (piece) => this.#tell(piece));
+    this.#published = new PacedText(this.#text, host.pace, (piece) => this.#publishPiece(piece));
   }
 
   /** Writes the row with this id, empty and `streaming`, if it is not there yet; answers its number, 0 for none. */
@@ -94,7 +94,7 @@ export abstract class LiveReply implements Reply {
 
   reset(keep: number, reason: string): void {
     if (this.#isSaid) return;
-    this.#told.reset(this.#text.reset(keep), reason);
+    this.#published.reset(this.#text.reset(keep), reason);
   }
 
   open(): void {
@@ -114,7 +114,7 @@ export abstract class LiveReply implements Reply {
       this.#opening = Promise.resolve();
       throw error;
     }
-    await this.#told.drained();
+    await this.#published.drained();
   }
 
   async finish(tx: Transaction<Schema>, artifactIds: readonly string[]): Promise<void> {
@@ -142,7 +142,7 @@ export abstract class LiveReply implements Reply {
   }
 
   /** What was said since the last checkpoint; undefined: nothing. */
-  unkept(): Kept | undefined {
+  unkept(): ReplyCheckpoint | undefined {
     const { body } = this;
     if (!this.#isWritten || body === this.#kept) return undefined;
     const { id: run_id, fence, conversation_id } = this.run;
@@ -154,7 +154,7 @@ export abstract class LiveReply implements Reply {
     if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
   }
 
-  keep({ body }: Kept): void {
+  keep({ body }: ReplyCheckpoint): void {
     this.#kept = body;
   }
 
@@ -189,7 +189,7 @@ export abstract class LiveReply implements Reply {
   #grown(): void {
     if (this.#isOver || this.body === '') return;
     this.open();
-    this.#told.changed();
+    this.#published.changed();
   }
 
   async #begin(): Promise<void> {
@@ -197,7 +197,7 @@ export abstract class LiveReply implements Reply {
     this.#isWritten = true;
     this.#sequence ||= sequence;
     // Its frame may be lost, or left to a sweep: readers can ask.
-    this.#later(UNHEARD_MS, () => this.#told.begin());
+    this.#later(UNHEARD_MS, () => this.#published.begin());
   }
 
   /** Tries again while Postgres or the counters are away: what the model says meanwhile is worth more than a second. */
@@ -206,7 +206,7 @@ export abstract class LiveReply implements Reply {
       try {
         return await this.insert(this.#id);
       } catch (error) {
-        if (this.#isOver || tried === MOST_TRIES || !isAway(error)) throw error;
+        if (this.#isOver || tried === MAX_TRIES || !isAway(error)) throw error;
       }
       await new Promise<void>((resolve) => this.host.pace.clock.after(AGAIN_MS, resolve));
     }
@@ -217,7 +217,7 @@ export abstract class LiveReply implements Reply {
     if (this.#isOver) return;
     try {
       const subscription = await this.host.engine.subscribe(this.run.conversation_id!, (frame) =>
-        this.#hear(frame),
+        this.#onFrame(frame),
       );
       if (this.#isOver) subscription.unsubscribe();
       else this.#listening = subscription;
@@ -233,7 +233,7 @@ export abstract class LiveReply implements Reply {
     if (this.#isWritten && !this.#isOver) this.#answer();
   }
 
-  #hear({ kind, resource, sequence, streaming }: Frame): void {
+  #onFrame({ kind, resource, sequence, streaming }: Frame): void {
     if (resource !== this.#id || this.#isOver) return;
     switch (kind) {
       case FRAME_KINDS.ask:
@@ -243,20 +243,20 @@ export abstract class LiveReply implements Reply {
       case FRAME_KINDS.updated:
       case FRAME_KINDS.durable:
         this.#sequence ||= sequence;
-        if (streaming === true) this.#told.begin();
+        if (streaming === true) this.#published.begin();
         else this.#close();
     }
   }
 
   #answer(): void {
-    const { attempt, body } = this.#told.snapshot;
+    const { attempt, body } = this.#published.snapshot;
     const data: MessageSnapshot = { message_id: this.#id, attempt, body };
     const event = this.#event('message.snapshot', data, { attempt, from: 0, to: body.length });
-    this.host.engine.publish(event.stream, toldFrame(event)).catch(() => {});
+    this.host.engine.publish(event.stream, snapshotFrame(event)).catch(() => {});
   }
 
   /** A piece that is lost on the way is made up for: nodes see the gap and ask. */
-  #tell(piece: Piece): void {
+  #publishPiece(piece: Piece): void {
     const { attempt } = piece;
     const message_id = this.#id;
     let event: DomainEvent;
@@ -296,7 +296,7 @@ export abstract class LiveReply implements Reply {
   #close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#told.stop();
+    this.#published.stop();
     this.#forgetTimer?.();
     this.#listening?.unsubscribe();
     this.host.over(this);
@@ -306,7 +306,7 @@ export abstract class LiveReply implements Reply {
 const UNHEARD_MS = 1_000;
 const FORGOTTEN_MS = 15_000;
 const AGAIN_MS = 500;
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 function isAway(error: unknown): boolean {
   return isUnavailable(error) || (error instanceof ApiError && error.condition === 'service_unavailable');

@@ -14,10 +14,10 @@ export type Piece =
 export class PacedText {
   readonly #text: ReplyText;
   readonly #pace: Pace;
-  readonly #tell: (piece: Piece) => void;
+  readonly #publish: (piece: Piece) => void;
   #attempt = 1;
-  #told = 0;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #publishedLength = 0;
+  #publishedAtMs = Number.NEGATIVE_INFINITY;
   #reason = '';
   #state: 'held' | 'told' | 'over' = 'held';
   #whenDrained: (() => void)[] = [];
@@ -25,12 +25,12 @@ export class PacedText {
   constructor(text: ReplyText, pace: Pace, tell: (piece: Piece) => void) {
     this.#text = text;
     this.#pace = pace;
-    this.#tell = tell;
+    this.#publish = tell;
   }
 
   /** What every reader has that has missed nothing. */
   get snapshot(): { readonly attempt: number; readonly body: string } {
-    return { attempt: this.#attempt, body: this.#text.body.slice(0, this.#told) };
+    return { attempt: this.#attempt, body: this.#text.body.slice(0, this.#publishedLength) };
   }
 
   /** Readers know of the message from here on: what was held goes out. */
@@ -43,10 +43,10 @@ export class PacedText {
   /** The text may have grown. */
   changed(): void {
     if (this.#state !== 'told') return;
-    this.#tellReset();
+    this.#publishReset();
     if (this.#isDrained) return;
     // What gathers has its time: cutting that short would make more deltas, and none of them earlier.
-    const isSilent = this.#pace.clock.now() - this.#toldAtMs >= this.#pace.gatherMs;
+    const isSilent = this.#pace.clock.now() - this.#publishedAtMs >= this.#pace.gatherMs;
     if (isSilent && !this.#pace.isWaiting(this.#flush)) this.#flush();
     else this.#pace.wake(this.#flush);
   }
@@ -54,7 +54,7 @@ export class PacedText {
   /** The text was cut to its first `keep` units, and has a new attempt. */
   reset(keep: number, reason: string): void {
     this.#reason = reason;
-    this.#told = Math.min(this.#told, keep);
+    this.#publishedLength = Math.min(this.#publishedLength, keep);
     this.changed();
   }
 
@@ -72,23 +72,28 @@ export class PacedText {
   }
 
   get #isDrained(): boolean {
-    return this.#attempt === this.#text.attempt && this.#told === this.#text.body.length;
+    return this.#attempt === this.#text.attempt && this.#publishedLength === this.#text.body.length;
   }
 
-  #tellReset(): void {
+  #publishReset(): void {
     if (this.#attempt === this.#text.attempt) return;
     this.#attempt = this.#text.attempt;
-    this.#tell({ kind: 'reset', attempt: this.#attempt, keep: this.#told, reason: this.#reason });
+    this.#publish({
+      kind: 'reset',
+      attempt: this.#attempt,
+      keep: this.#publishedLength,
+      reason: this.#reason,
+    });
   }
 
   readonly #flush = (): void => {
     this.#pace.forget(this.#flush);
     const { body } = this.#text;
     if (this.#state === 'told' && !this.#isDrained) {
-      const offset = this.#told;
-      this.#told = body.length;
-      this.#toldAtMs = this.#pace.clock.now();
-      this.#tell({ kind: 'delta', attempt: this.#attempt, offset, text: body.slice(offset) });
+      const offset = this.#publishedLength;
+      this.#publishedLength = body.length;
+      this.#publishedAtMs = this.#pace.clock.now();
+      this.#publish({ kind: 'delta', attempt: this.#attempt, offset, text: body.slice(offset) });
     }
     this.#settle();
   };

@@ -15,10 +15,10 @@ import { BufferedReply } from './buffered-reply.ts';
 import { completeAbandoned, findStrays } from './complete-reply.ts';
 import { deliverReply } from './delivery.ts';
 import { DraftReply } from './draft-reply.ts';
-import type { Kept, LiveReply, ReplyHost } from './live-reply.ts';
+import type { LiveReply, ReplyCheckpoint, ReplyHost } from './live-reply.ts';
 import { MessageReply } from './message-reply.ts';
 import { Pace } from './pace.ts';
-import type { Reply } from './reply.ts';
+import type { AgentReply } from './reply.ts';
 
 export interface RepliesOptions {
   readonly database: Database;
@@ -55,7 +55,7 @@ export class Replies {
   }
 
   /** Where the text of a run that this node has claimed goes. `facts`: of its conversation; null: it has none. */
-  open(run: RunRow, agent: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts | null): Reply {
+  open(run: RunRow, agent: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts | null): AgentReply {
     if (facts === null) return new BufferedReply();
     const reply =
       facts.audience === 'customer'
@@ -102,7 +102,7 @@ export class Replies {
   }
 
   async #keep(): Promise<void> {
-    const unkept = new Map<LiveReply, Kept>();
+    const unkept = new Map<LiveReply, ReplyCheckpoint>();
     for (const reply of this.#open) {
       const kept = reply.unkept();
       if (kept !== undefined) unkept.set(reply, kept);

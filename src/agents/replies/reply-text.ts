@@ -10,7 +10,7 @@ export const BLANK_LINE = '\n\n';
  */
 export class ReplyText {
   #head = '';
-  #said = '';
+  #stepText = '';
   #attempt = 1;
   /** The first half of a pair, whose second half is still to come. */
   #half = '';
@@ -19,12 +19,12 @@ export class ReplyText {
 
   /** The head, and behind it what was said. */
   get body(): string {
-    return this.#said === '' ? this.#head : `${this.#front}${this.#said}`;
+    return this.#stepText === '' ? this.#head : `${this.#front}${this.#stepText}`;
   }
 
   /** Without the head. */
   get said(): string {
-    return this.#said;
+    return this.#stepText;
   }
 
   /** From 1; counts resets. */
@@ -34,9 +34,9 @@ export class ReplyText {
 
   /** What stands in front of all that is said. Only before anybody was told of it. */
   begin(head: string): void {
-    const said = this.#said;
+    const said = this.#stepText;
     this.#head = head;
-    this.#said = '';
+    this.#stepText = '';
     this.#grow(said);
   }
 
@@ -50,8 +50,8 @@ export class ReplyText {
 
   /** Begins anew behind the first `keep` units of what was said; answers how long the body is then. */
   reset(keep: number): number {
-    const kept = this.#said.slice(0, Math.max(0, keep));
-    this.#said = endsInHalf(kept) ? kept.slice(0, -1) : kept;
+    const kept = this.#stepText.slice(0, Math.max(0, keep));
+    this.#stepText = endsInHalf(kept) ? kept.slice(0, -1) : kept;
     this.#half = '';
     this.#full = false;
     this.#attempt += 1;
@@ -69,11 +69,11 @@ export class ReplyText {
   }
 
   #grow(text: string): void {
-    const room = Math.max(0, MESSAGE_LIMITS.bodyCharacters - this.#front.length - this.#said.length);
+    const room = Math.max(0, MESSAGE_LIMITS.bodyCharacters - this.#front.length - this.#stepText.length);
     const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
     const fitting = clean.slice(0, room);
     this.#full ||= fitting.length < clean.length;
-    this.#said += endsInHalf(fitting) ? fitting.slice(0, -1) : fitting;
+    this.#stepText += endsInHalf(fitting) ? fitting.slice(0, -1) : fitting;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Schema } from '../../db/schema.ts';
  * The text that one run writes for people, as it grows: a streaming message in the conversation, a draft on a
  * customer's case, or nothing but a buffer where there is no conversation. One run, one node, one reply at a time.
  */
-export interface Reply {
+export interface AgentReply {
   /** The message's or draft's id; null before it is opened, and where there is no conversation. */
   readonly messageId: string | null;
   /** The text so far: what readers have, or get within the window. */

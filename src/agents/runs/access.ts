@@ -4,7 +4,7 @@ import { mayRead, requireWriter } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { within } from '../../db/statement.ts';
+import { queriesOf } from '../../db/statement.ts';
 import { readMessage } from '../../messages/store.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
@@ -65,7 +65,7 @@ export async function requirePlaceOf(
   const [, kind] = PLACE.exec(endpoint.path) ?? [];
   const id = kind === undefined ? undefined : idIn(text);
   if (id === undefined) return;
-  const conversationId = kind === 'messages' ? (await readMessage(within(tx), id))?.conversation_id : id;
+  const conversationId = kind === 'messages' ? (await readMessage(queriesOf(tx), id))?.conversation_id : id;
   const facts = conversationId === undefined ? undefined : await directory.facts(conversationId);
   // Another account's is none: whether it is there is not to be learned by asking.
   if (facts === undefined || facts.accountId !== principal.accountId) return;

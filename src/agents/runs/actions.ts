@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { newId } from '../../protocol/ids.ts';
 import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
-import { after } from '../../protocol/states/transitions.ts';
+import { transition } from '../../protocol/states/transitions.ts';
 import type { RunTool } from '../tools/tool.ts';
 import type { ActionRow, StepRow } from './store.ts';
 
@@ -70,7 +70,7 @@ export function endAction(database: Database, action: ActionRow, outcome: Action
   return database.kysely
     .updateTable('agent_run_actions')
     .set({
-      status: after(ACTION_MOVES, outcome.move, action.status),
+      status: transition(ACTION_MOVES, outcome.move, action.status),
       ...(outcome.move === 'complete'
         ? { result: JSON.stringify(outcome.result ?? null) }
         : { error_message: outcome.error }),

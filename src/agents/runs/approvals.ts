@@ -1,9 +1,9 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import { insertOutbox } from '../../db/outbox.ts';
+import { enqueue } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import { RUN_DUE, type RunDue, tellRun } from './start.ts';
+import { enqueueRunUpdated, RUN_DUE, type RunDue } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /** A run that waits for people goes on as soon as nothing of it waits any more; answers how it stands. `run` is locked. */
@@ -17,9 +17,8 @@ export async function continueIfDecided(tx: Transaction<Schema>, run: RunRow): P
     .executeTakeFirst();
   const decided = waiting === undefined;
   const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
-  if (decided)
-    await insertOutbox(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id } satisfies RunDue);
-  await tellRun(tx, row);
+  if (decided) await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id } satisfies RunDue);
+  await enqueueRunUpdated(tx, row);
   return row;
 }
 

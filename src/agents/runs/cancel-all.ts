@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
-import { tellRightsChanged } from '../../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AgentRow } from '../store.ts';
 import { endRun } from './end-run.ts';
@@ -32,5 +32,5 @@ export async function cancelRuns(
     if (asked.owner === null) await endRun(tx, asked, { move: 'cancel' });
     else owned.push(id);
   }
-  if (owned.length > 0) await tellRightsChanged(tx, owned);
+  if (owned.length > 0) await enqueueRightsChanged(tx, owned);
 }

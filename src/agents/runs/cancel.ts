@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
-import { tellRightsChanged } from '../../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
@@ -36,18 +36,22 @@ async function requestCancel(
 ): Promise<RunRow> {
   const run = await lockChangeableRun(tx, sources, principal, id);
   if (isEnded(run)) return run;
-  const asked = run.cancel_requested_at === null ? await noteRequest(tx, principal, id) : run;
+  const asked = run.cancel_requested_at === null ? await recordCancelRequest(tx, principal, id) : run;
   if (run.owner === null) return endRun(tx, asked, { move: 'cancel' });
   return asked;
 }
 
-async function noteRequest(tx: Transaction<Schema>, { actor }: Principal, id: string): Promise<RunRow> {
+async function recordCancelRequest(
+  tx: Transaction<Schema>,
+  { actor }: Principal,
+  id: string,
+): Promise<RunRow> {
   const asked = await updateRun(tx, id, {
     cancel_requested_at: sql<string>`clock_timestamp()`,
     cancelled_by: actor.id,
   });
   // Its owner listens to it as to a right; should that be lost, it sees the row when it renews its lease.
-  await tellRightsChanged(tx, [id]);
+  await enqueueRightsChanged(tx, [id]);
   return asked;
 }
 

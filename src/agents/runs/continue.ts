@@ -6,7 +6,7 @@ import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { Permission } from '../../protocol/permissions.ts';
 import type { ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import { after } from '../../protocol/states/transitions.ts';
+import { transition } from '../../protocol/states/transitions.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
 import { continueIfDecided } from './approvals.ts';
@@ -34,7 +34,7 @@ export async function continueRun(
   { decisions }: ContinueRunBody,
 ): Promise<RunRow> {
   const run = await lockChangeableRun(tx, { directory }, principal, id);
-  after(RUN_MOVES, 'continue', run.status);
+  transition(RUN_MOVES, 'continue', run.status);
   const actions = await readActions(tx, run.id);
   for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
@@ -85,7 +85,7 @@ function moveOf({ approve }: Decision): 'approve' | 'reject' {
 /** One whose time is over is expired, whether or not somebody has noticed yet. */
 function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
   const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
-  after(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
+  transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
 }
 
 async function decide(tx: Transaction<Schema>, { actor }: Principal, decision: Decision): Promise<void> {

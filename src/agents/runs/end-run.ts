@@ -1,9 +1,9 @@
 import { sql, type Transaction } from 'kysely';
-import { insertOutbox } from '../../db/outbox.ts';
+import { enqueue } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import { after } from '../../protocol/states/transitions.ts';
-import { tellRun } from './start.ts';
+import { transition } from '../../protocol/states/transitions.ts';
+import { enqueueRunUpdated } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /** Topic of the outbox: a run has ended, however it did. */
@@ -24,7 +24,7 @@ export type Ending =
  * triggers follow. Throws ApiError `resource_conflict` where it has ended already.
  */
 export async function endRun(tx: Transaction<Schema>, run: RunRow, ending: Ending): Promise<RunRow> {
-  const status = after(RUN_MOVES, ending.move, run.status);
+  const status = transition(RUN_MOVES, ending.move, run.status);
   await endCalls(tx, run.id);
   const ended = await updateRun(tx, run.id, {
     status,
@@ -34,8 +34,8 @@ export async function endRun(tx: Transaction<Schema>, run: RunRow, ending: Endin
     owner: null,
     lease_until: null,
   });
-  await insertOutbox(tx, RUN_ENDED, { run_id: run.id } satisfies RunEnded);
-  await tellRun(tx, ended);
+  await enqueue(tx, RUN_ENDED, { run_id: run.id } satisfies RunEnded);
+  await enqueueRunUpdated(tx, ended);
   return ended;
 }
 

@@ -11,7 +11,7 @@ import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import type { Completion, ModelChain } from '../models/chain.ts';
 import type { Prompt, Turn } from '../models/model.ts';
 import { fitTurns, roomBehind } from '../models/window.ts';
-import type { Reply } from '../replies/reply.ts';
+import type { AgentReply } from '../replies/reply.ts';
 import { BLANK_LINE, ReplyText } from '../replies/reply-text.ts';
 import type { AgentRow } from '../store.ts';
 import { type RunTool, ToolRefusal } from '../tools/tool.ts';
@@ -21,7 +21,7 @@ import { artifactsOf, hasFilesToShow, unattachedArtifacts } from './artifacts.ts
 import { type Ending, endRun } from './end-run.ts';
 import { RunFailure, Stop, whyOf } from './failure.ts';
 import { lockClaimed } from './lease.ts';
-import { tellRun } from './start.ts';
+import { enqueueRunUpdated } from './start.ts';
 import {
   bytesOf,
   completeStep,
@@ -44,7 +44,7 @@ export interface ExecutionOptions {
   /** The agent with its role as it stands now. */
   readonly principal: () => Promise<Principal>;
   readonly admit: Admit;
-  readonly reply: Reply;
+  readonly reply: AgentReply;
   /** What the agent may call, as the run was claimed. */
   readonly tools: readonly RunTool[];
   /** The same as it stands now: people change agents while they run. */
@@ -167,7 +167,7 @@ export class Execution {
     const kept = await this.#change(async (tx) => {
       const completed = await completeStep(tx, step, completion);
       const actions = await insertActions(tx, step, ready);
-      await tellRun(tx, await updateRun(tx, run.id, {}));
+      await enqueueRunUpdated(tx, await updateRun(tx, run.id, {}));
       return { completed, actions };
     });
     this.#record.steps.push(kept.completed);
@@ -266,7 +266,7 @@ export class Execution {
         owner: null,
         lease_until: null,
       });
-      await tellRun(tx, paused);
+      await enqueueRunUpdated(tx, paused);
     });
     return 'paused';
   }
@@ -278,7 +278,7 @@ export class Execution {
     // Where this claim wrote nothing, what an earlier one wrote is the reply.
     const messageId = reply.messageId ?? run.reply_message_id;
     const output = {
-      text: saidIn(this.#record.steps),
+      text: textOf(this.#record.steps),
       ...(messageId !== null && { message_id: messageId }),
       ...(ids.length > 0 && { artifacts: ids }),
     };
@@ -311,7 +311,7 @@ const CALL_MS = 60_000;
 export async function endClaimed(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
   run: RunRow,
-  reply: Reply | null,
+  reply: AgentReply | null,
   ending: Ending,
 ): Promise<boolean> {
   if (reply !== null) {
@@ -337,7 +337,7 @@ export async function endClaimed(
 async function settleReply(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
   run: RunRow,
-  reply: Reply,
+  reply: AgentReply,
 ): Promise<void> {
   if (run.conversation_id !== null && reply.messageId === null) {
     if (await admit(() => hasFilesToShow(database, run))) reply.open();
@@ -346,7 +346,7 @@ async function settleReply(
 }
 
 /** In all turns, also those before a pause: within the bounds of a message. */
-function saidIn(steps: readonly StepRow[]): string {
+function textOf(steps: readonly StepRow[]): string {
   const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
   const said = new ReplyText();
   said.append(texts.join(BLANK_LINE));

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries } from '../../db/statement.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import { type RunDue, tellRun } from './start.ts';
+import { enqueueRunUpdated, type RunDue } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**
@@ -16,7 +16,7 @@ const LEASE_MS = 6_000;
 const UNCLAIMED_MS = 1_000;
 
 /** Runs that a sweep takes at a time. */
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 
 /**
  * Makes a run that waits for a node this node's: `owner` and `fence` of the row say so from now on, until the lease
@@ -41,18 +41,18 @@ export function claimRun(database: Database, node: string, id: string): Promise<
       lease_until: sql<string>`clock_timestamp() + ${sql.lit(`${LEASE_MS} ms`)}::interval`,
       started_at: sql<string>`coalesce(started_at, clock_timestamp())`,
     });
-    await tellRun(tx, claimed);
+    await enqueueRunUpdated(tx, claimed);
     return claimed;
   });
 }
 
 /** What identifies a claim: whoever holds another fence, or none, may change nothing. */
-export type Claim = Pick<RunRow, 'id' | 'owner' | 'fence'>;
+export type RunClaim = Pick<RunRow, 'id' | 'owner' | 'fence'>;
 
 /** The run, locked, if the claim still holds. */
 export function lockClaimed(
   tx: Transaction<Schema>,
-  { id, owner, fence }: Claim,
+  { id, owner, fence }: RunClaim,
 ): Promise<RunRow | undefined> {
   return tx
     .selectFrom('agent_runs')
@@ -126,7 +126,7 @@ const FIND_OVERDUE = {
           FROM agent_runs
           WHERE status IN ('pending', 'running') AND owner IS NULL
             AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
-        ) AS waiting ORDER BY place, id LIMIT ${MOST_AT_ONCE}
+        ) AS waiting ORDER BY place, id LIMIT ${MAX_AT_ONCE}
       ) AS first
     ) AS unclaimed, EXISTS (
       SELECT FROM agent_runs

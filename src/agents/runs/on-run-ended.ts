@@ -24,7 +24,7 @@ export interface EndedOptions {
  * account of a failure by an alert (design.md section 7, system events). A handler of RUN_ENDED, which may be called
  * again for the same run: each is there once. Rejects when something is left to do.
  */
-export async function tellEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
+export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
   const [run] = await options.database.query<EndedRun>(READ_ENDED, [run_id]);
   if (run === undefined) return;
   if (run.notified_id !== null) await notify(options, run, run.notified_id);

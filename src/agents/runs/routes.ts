@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type Queries, within } from '../../db/statement.ts';
+import { type Queries, queriesOf } from '../../db/statement.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
@@ -49,7 +49,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         checkInput(call.body.input);
         return inTransaction(database, call, async (tx) => {
           const row = await triggerRun(tx, call.principal, call.params.id!, call.body.input);
-          return show(within(tx), row, call.query['include[]']);
+          return show(queriesOf(tx), row, call.query['include[]']);
         });
       },
     }),
@@ -114,7 +114,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         inTransaction(database, call, async (tx) => {
           const sources = { directory, endpointOf };
           const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
-          return show(within(tx), row, call.query['include[]']);
+          return show(queriesOf(tx), row, call.query['include[]']);
         }),
     }),
     defineRoute({

@@ -1,7 +1,7 @@
 import type { RunRow } from './store.ts';
 
 /** Runs that a node has at once; the rest wait, and other nodes take them. */
-export const MOST_RUNS = 1_000;
+export const MAX_RUNS = 1_000;
 
 /** Of its places, those that no account gets that has as many already. */
 const KEPT = 1 / 4;
@@ -13,7 +13,7 @@ const KEPT = 1 / 4;
 export function hasRoomFor(
   accountId: string,
   running: ReadonlyMap<string, { readonly run: Pick<RunRow, 'account_id'> }>,
-  most = MOST_RUNS,
+  most = MAX_RUNS,
 ): boolean {
   const kept = Math.ceil(most * KEPT);
   if (running.size < most - kept) return true;

@@ -2,7 +2,7 @@ import type { Authenticator, Identity } from '../../access/authenticate.ts';
 import { EVERYTHING, type Rights } from '../../access/rights.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
-import { Loop, Turns } from '../../lifecycle.ts';
+import { KeyedLimiter, Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
@@ -11,7 +11,7 @@ import { instructionsFor } from '../models/instructions.ts';
 import type { ModelTiers } from '../models/tiers.ts';
 import { tokensOfTools } from '../models/window.ts';
 import type { Replies } from '../replies/replies.ts';
-import type { Reply } from '../replies/reply.ts';
+import type { AgentReply } from '../replies/reply.ts';
 import { readAgent } from '../store.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import { expireApprovals } from './approvals.ts';
@@ -40,7 +40,7 @@ export interface RunnerOptions {
 }
 
 /** Of the pool's connections, for all runs together: the rest is for who asks. */
-const MOST_CONNECTIONS = 4;
+const MAX_CONNECTIONS = 4;
 
 /** Leases are renewed and texts kept this often, in milliseconds: what a kill can take of a text. */
 const ROUND_MS = 1_000;
@@ -53,7 +53,7 @@ const ROUND_MS = 1_000;
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #active = new Map<string, Active>();
-  readonly #turns = new Turns(MOST_CONNECTIONS);
+  readonly #turns = new KeyedLimiter(MAX_CONNECTIONS);
   readonly #hold: Loop;
   readonly #sweep: Loop;
   readonly #forgetRights: () => void;
@@ -123,7 +123,7 @@ export class Runner {
   /** Never rejects. */
   async #run({ run, abort: { signal } }: Active): Promise<void> {
     const { metrics, log } = this.#options;
-    let reply: Reply | null = null;
+    let reply: AgentReply | null = null;
     try {
       const prepared = await this.#prepare(run, signal);
       reply = prepared.reply;
@@ -191,7 +191,12 @@ export class Runner {
     return facts;
   }
 
-  async #endOtherwise(run: RunRow, reply: Reply | null, error: unknown, signal: AbortSignal): Promise<void> {
+  async #endOtherwise(
+    run: RunRow,
+    reply: AgentReply | null,
+    error: unknown,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { database, log, metrics } = this.#options;
     const admit = this.#admitFor(run, signal);
     if (error instanceof Stop && error.reason === 'lost') {

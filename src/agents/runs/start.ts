@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
-import { tellChanged } from '../../conversations/changed.ts';
-import { insertOutbox } from '../../db/outbox.ts';
+import { enqueueChanged } from '../../conversations/changed.ts';
+import { enqueue } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
@@ -62,15 +62,15 @@ export async function startRun(
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  await insertOutbox(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id } satisfies RunDue);
-  await tellRun(tx, row);
+  await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id } satisfies RunDue);
+  await enqueueRunUpdated(tx, row);
   return row;
 }
 
 /** Has who triggered the run told of how it stands, once the transaction has committed (realtime.md section 3). */
-export async function tellRun(
+export async function enqueueRunUpdated(
   tx: Transaction<Schema>,
   { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,
 ): Promise<void> {
-  if (stream !== null) await tellChanged(tx, [{ event: 'agent_run.updated', id, stream }]);
+  if (stream !== null) await enqueueChanged(tx, [{ event: 'agent_run.updated', id, stream }]);
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import type { Schema } from '../../db/schema.ts';
-import { within } from '../../db/statement.ts';
+import { queriesOf } from '../../db/statement.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
@@ -55,5 +55,5 @@ export async function triggerRun(
 
 /** An agent asks from within a run. Which one is not known: the deepest counts, so that no chain is endless. */
 function originOf(tx: Transaction<Schema>, { actor }: Principal): Promise<Origin> {
-  return readOrigin(within(tx), { by: actor.id, runId: null, at: 'infinity' });
+  return readOrigin(queriesOf(tx), { by: actor.id, runId: null, at: 'infinity' });
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isUnavailable } from '../../db/unavailable.ts';
 import { Stop } from './failure.ts';
 
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;
 const AGAIN_MS = 500;
 
 /**
@@ -16,7 +16,7 @@ export async function untilBack<T>(work: () => Promise<T>, signal: AbortSignal):
       return await work();
     } catch (error) {
       const isStopping = signal.reason instanceof Stop && signal.reason.reason === 'stopping';
-      if (isStopping || !isUnavailable(error) || performance.now() - beganMs > MOST_MS) throw error;
+      if (isStopping || !isUnavailable(error) || performance.now() - beganMs > MAX_MS) throw error;
     }
   }
 }

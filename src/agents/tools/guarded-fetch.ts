@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Turns } from '../../lifecycle.ts';
+import { KeyedLimiter } from '../../lifecycle.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
 import { ToolRefusal } from './tool.ts';
 
@@ -63,8 +63,8 @@ export class GuardedFetch {
       const next = redirectOf(response, target);
       if (next === undefined) return await read(response, target, options);
       response.destroy();
-      if (redirects === MOST_REDIRECTS) {
-        throw new ToolRefusal('external_service_error', `It redirects more than ${MOST_REDIRECTS} times.`);
+      if (redirects === MAX_REDIRECTS) {
+        throw new ToolRefusal('external_service_error', `It redirects more than ${MAX_REDIRECTS} times.`);
       }
       target = next;
     }
@@ -138,7 +138,7 @@ export class GuardedFetch {
   }
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 /** Agents of our own: the global ones may be told by the environment to go through a proxy. */
 const AGENTS = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) };
@@ -157,7 +157,7 @@ async function resolveName(name: string): Promise<readonly string[]> {
  * Each takes one of the process's four threads, for as long as the name's server wants: files and packed answers
  * need the others.
  */
-const lookups = new Turns(2);
+const lookups = new KeyedLimiter(2);
 
 function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);

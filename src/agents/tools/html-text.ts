@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { Turns, unlessAborted } from '../../lifecycle.ts';
+import { KeyedLimiter, unlessAborted } from '../../lifecycle.ts';
 import { ToolRefusal } from './tool.ts';
 
 /**
@@ -17,7 +17,7 @@ export function htmlToText(html: string, url: string, signal: AbortSignal): Prom
 }
 
 /** A thread takes a core and up to HEAP_MB: of hundreds of runs few have one at a time. */
-const threads = new Turns(2);
+const threads = new KeyedLimiter(2);
 
 async function parse(html: string, url: string, signal: AbortSignal): Promise<string> {
   const worker = new Worker(new URL('./html-worker.ts', import.meta.url), {

@@ -75,8 +75,8 @@ const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-ag
  * left out being left out where they are null. Throws ToolRefusal with what is wrong, for the model to read.
  */
 export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): Record<string, unknown> {
-  if (text.length > MOST_CHARACTERS) {
-    throw new ToolRefusal('validation_failed', `Arguments have at most ${MOST_CHARACTERS} characters.`);
+  if (text.length > MAX_CHARACTERS) {
+    throw new ToolRefusal('validation_failed', `Arguments have at most ${MAX_CHARACTERS} characters.`);
   }
   try {
     return validatorOf(spec.parameters)(parseObject(text.trim() === '' ? '{}' : text));
@@ -88,7 +88,7 @@ export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): R
 }
 
 /** The largest artifact, escaped as JSON. */
-const MOST_CHARACTERS = 2_097_152;
+const MAX_CHARACTERS = 2_097_152;
 
 const validators = new WeakMap<object, Validator<Record<string, unknown>>>();
 

@@ -1,12 +1,12 @@
 import { RevocableCache } from '../../access/revocable-cache.ts';
 import type { Rights } from '../../access/rights.ts';
 import type { Queries } from '../../db/statement.ts';
-import type { TriggerEvent } from '../../protocol/trigger-event.ts';
+import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 
 /** An active agent that events start. */
 export interface EventAgent {
   readonly actor_id: string;
-  readonly events: readonly TriggerEvent[];
+  readonly events: readonly TriggerEventName[];
 }
 
 /** What is told as a right that changed wherever such an agent of the account is made, changed or deleted. */

@@ -1,12 +1,12 @@
 import { ApiError } from '../../protocol/errors.ts';
 import type { TriggerConfigInput, TriggerType } from '../../protocol/resources/agent-definition.ts';
-import type { TriggerEvent } from '../../protocol/trigger-event.ts';
+import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import { nextDue } from './cron.ts';
 
 /** What starts an agent, as it is kept: null for those that are started by hand or by a chat. */
 export type StoredTrigger =
   | { readonly cron_schedule: string; readonly timezone: string }
-  | { readonly event_filters: readonly TriggerEvent[] };
+  | { readonly event_filters: readonly TriggerEventName[] };
 
 /**
  * What the trigger type makes of `config.trigger_config` (specification, Create Agent; design.md section 7,
@@ -54,7 +54,7 @@ function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): 
   return { cron_schedule, timezone };
 }
 
-function readFilters({ event_filters: filters }: TriggerConfigInput): readonly TriggerEvent[] {
+function readFilters({ event_filters: filters }: TriggerConfigInput): readonly TriggerEventName[] {
   if (filters === undefined) throw missing('event_filters');
   const repeated = filters.findIndex((filter, i) => filters.indexOf(filter) < i);
   if (repeated === -1) return filters;

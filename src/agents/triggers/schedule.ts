@@ -18,7 +18,7 @@ const LATE_MS = 60_000;
 const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 
 /** Missed occurrences that are kept of one outage; the ones before leave no trace. */
-const MOST_MISSED = 100;
+const MAX_MISSED = 100;
 
 /** How long what came of an occurrence can be read. */
 const KEPT_DAYS = 90;
@@ -99,7 +99,7 @@ function lockDue(tx: Transaction<Schema>, but: readonly string[]): Promise<DueAg
 async function take(tx: Transaction<Schema>, agent: DueAgent): Promise<void> {
   const [since, now] = [new Date(agent.due), new Date(agent.now)];
   const schedule = agent.trigger_config as CronSchedule;
-  const { newest, others, next } = await dueBy(schedule, { since, now, most: MOST_MISSED });
+  const { newest, others, next } = await dueBy(schedule, { since, now, most: MAX_MISSED });
   const missed = others.map((due) => skipped(agent, due, 'missed'));
   await record(tx, agent, [...missed, await run(tx, agent, newest, now)]);
   await tx

@@ -1,7 +1,7 @@
 import type { AgentMember } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
-import { within } from '../../db/statement.ts';
+import { queriesOf } from '../../db/statement.ts';
 import { hasKeyword } from './keywords.ts';
 import { readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
@@ -19,13 +19,15 @@ export async function startChats(
 ): Promise<void> {
   const mentioned = new Set(row.mentions);
   const others = agents.filter(({ actorId }) => actorId !== row.author_id);
-  const spokenTo = others.filter((agent) => mentioned.has(agent.actorId) || listensTo(agent, row));
-  if (spokenTo.length === 0) return;
+  const addressedAgents = others.filter((agent) => mentioned.has(agent.actorId) || listensTo(agent, row));
+  if (addressedAgents.length === 0) return;
   await database.transaction(async (tx) => {
     const { id: messageId, conversation_id: conversationId, author_id: author } = row;
     const cause = { by: author, runId: row.agent_run_id, at: row.created_at };
-    const { byAgent, byCustomer, depth, rootId, isExhausted } = await readOrigin(within(tx), cause);
-    const started = byAgent ? spokenTo.filter(({ actorId }) => mentioned.has(actorId)) : spokenTo;
+    const { byAgent, byCustomer, depth, rootId, isExhausted } = await readOrigin(queriesOf(tx), cause);
+    const started = byAgent
+      ? addressedAgents.filter(({ actorId }) => mentioned.has(actorId))
+      : addressedAgents;
     if (started.length === 0 || isExhausted) return;
     const actorIds = started.map(({ actorId }) => actorId);
     await startRuns(tx, actorIds, {

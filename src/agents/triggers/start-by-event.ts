@@ -1,13 +1,13 @@
 import type { Database } from '../../db/database.ts';
-import { within } from '../../db/statement.ts';
-import type { TriggerEvent } from '../../protocol/trigger-event.ts';
+import { queriesOf } from '../../db/statement.ts';
+import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import type { EventAgent } from './event-agents.ts';
 import { type Cause, readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
 
 /** Something that agents of the trigger type `event` may wait for. */
-export interface Happening {
-  readonly event: TriggerEvent;
+export interface TriggerEvent {
+  readonly event: TriggerEventName;
   readonly accountId: string;
   /** The resource's id, with its version where it may happen to one again. */
   readonly key: string;
@@ -26,13 +26,13 @@ export interface Happening {
  */
 export async function startByEvent(
   database: Database,
-  { event, key, cause, input }: Happening,
+  { event, key, cause, input }: TriggerEvent,
   agents: readonly EventAgent[],
 ): Promise<void> {
   const waiting = agents.filter(({ actor_id, events }) => actor_id !== cause.by && events.includes(event));
   if (waiting.length === 0) return;
   await database.transaction(async (tx) => {
-    const { depth, rootId, isExhausted } = await readOrigin(within(tx), cause);
+    const { depth, rootId, isExhausted } = await readOrigin(queriesOf(tx), cause);
     if (isExhausted) return;
     const actorIds = waiting.map(({ actor_id }) => actor_id);
     await startRuns(tx, actorIds, {

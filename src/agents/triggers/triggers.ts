@@ -7,7 +7,7 @@ import type { Database } from '../../db/database.ts';
 import type { RunEnded } from '../runs/end-run.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
-import { type Happening, startByEvent } from './start-by-event.ts';
+import { startByEvent, type TriggerEvent } from './start-by-event.ts';
 
 export interface TriggersOptions {
   readonly database: Database;
@@ -32,7 +32,7 @@ export class Triggers {
   }
 
   /** Messages that entered the timeline, or were written to their ends there. Two look-ups in memory where no agent listens. */
-  async said(messages: readonly MessageRow[]): Promise<void> {
+  async onMessages(messages: readonly MessageRow[]): Promise<void> {
     for (const row of messages) {
       if (!isSaid(row)) continue;
       const cached = this.#directory.facts(row.conversation_id);
@@ -41,17 +41,17 @@ export class Triggers {
       const known = this.#eventAgents.of(row.account_id);
       const agents = known instanceof Promise ? await known : known;
       if (agents.length === 0) continue;
-      const happening: Happening = {
+      const event: TriggerEvent = {
         ...{ event: 'message.created', accountId: row.account_id, key: row.id },
         cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at },
         input: { conversation_id: row.conversation_id, message_id: row.id },
       };
-      await startByEvent(this.#database, happening, agents);
+      await startByEvent(this.#database, event, agents);
     }
   }
 
-  async conversationCreated({ conversation_id, account_id: accountId, by, at }: Created): Promise<void> {
-    await this.#happened({
+  async onConversationCreated({ conversation_id, account_id: accountId, by, at }: Created): Promise<void> {
+    await this.#startByEvent({
       ...{ event: 'conversation.created', accountId, key: conversation_id },
       cause: { by, runId: null, at },
       input: { conversation_id },
@@ -66,7 +66,7 @@ export class Triggers {
       if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
       const [row] = await this.#database.query<{ updated_at: string }>(READ_UPDATED, [id]);
       if (row === undefined) continue;
-      await this.#happened({
+      await this.#startByEvent({
         ...{ event, accountId: facts.accountId, key: `${id}:${row.updated_at}` },
         cause: { by, runId: null, at: row.updated_at },
         input: { conversation_id: id },
@@ -79,20 +79,20 @@ export class Triggers {
     const [run] = await this.#database.query<CompletedRun>(READ_COMPLETED, [run_id]);
     if (run === undefined) return;
     const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
-    await this.#happened({
+    await this.#startByEvent({
       ...{ event: 'agent_run.completed', accountId, key: run_id },
       cause: { by, runId: run_id, at },
       input: { run_id, ...(conversation_id !== null && { conversation_id }) },
     });
   }
 
-  async #isAwaited(accountId: string, event: Happening['event']): Promise<boolean> {
+  async #isAwaited(accountId: string, event: TriggerEvent['event']): Promise<boolean> {
     return (await this.#eventAgents.of(accountId)).some(({ events }) => events.includes(event));
   }
 
-  async #happened(happening: Happening): Promise<void> {
-    const agents = await this.#eventAgents.of(happening.accountId);
-    if (agents.length > 0) await startByEvent(this.#database, happening, agents);
+  async #startByEvent(event: TriggerEvent): Promise<void> {
+    const agents = await this.#eventAgents.of(event.accountId);
+    if (agents.length > 0) await startByEvent(this.#database, event, agents);
   }
 }
 

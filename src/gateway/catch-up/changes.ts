@@ -8,7 +8,7 @@ import type { Database } from '../../db/database.ts';
 import type { Frame } from '../../engine/frame.ts';
 import { type DomainEvent, toFrame } from '../../engine/publish.ts';
 import { changedNotifications } from '../../notifications/changed.ts';
-import type { Audience } from '../../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 
 export interface ChangesSource {
   readonly database: Database;
@@ -106,7 +106,7 @@ async function changedMessages(
   conversationIds: readonly string[],
   since: string,
 ): Promise<DomainEvent[]> {
-  const rows = await database.query<MessageRow & { audience: Audience }>(READ_CHANGED_MESSAGES, [
+  const rows = await database.query<MessageRow & { audience: ConversationAudience }>(READ_CHANGED_MESSAGES, [
     conversationIds,
     since,
   ]);

@@ -1,10 +1,10 @@
-import type { Subscription } from '../socket/subscription.ts';
+import type { SocketSubscription } from '../socket/subscription.ts';
 import type { Cursors } from './cursors.ts';
 
 /** How far the subscriptions of a session are. */
 interface Progress {
   readonly conversationIds: Iterable<string>;
-  subscription(conversationId: string): Subscription | undefined;
+  subscription(conversationId: string): SocketSubscription | undefined;
 }
 
 /**
@@ -12,7 +12,7 @@ interface Progress {
  * delivered, which is so for who is live: while messages and changes of before are still on their way to a session,
  * its heartbeats carry the cursor from before, or who lost its connection then would never get the rest.
  */
-export class HeldCursors {
+export class HeartbeatCursors {
   readonly #cursors: Pick<Cursors, 'current'>;
   readonly #held = new WeakMap<Progress, string>();
   readonly #resuming = new WeakSet<Progress>();

@@ -1,12 +1,12 @@
-import type { Subscription } from '../socket/subscription.ts';
-import type { Audience } from '../stream/reader.ts';
+import type { SocketSubscription } from '../socket/subscription.ts';
+import type { ReaderAudience } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 
 /** What is asked of a session. */
 export interface Subscriber {
-  readonly audience: Audience;
+  readonly audience: ReaderAudience;
   readonly conversationIds: Iterable<string>;
-  subscription(conversationId: string): Subscription | undefined;
+  subscription(conversationId: string): SocketSubscription | undefined;
 }
 
 /**

@@ -16,7 +16,7 @@ const RECENT_MS = 2_000;
 const RECENT_BYTES = 32 * 1_024 * 1_024;
 
 /** A stretch that a stream has delivered: after `after`, up to and including `upTo`. */
-export interface DeliveredStretch {
+export interface DeliveredRange {
   readonly stream: ConversationStream;
   readonly after: number;
   readonly upTo: number;
@@ -28,9 +28,9 @@ export interface DeliveredStretch {
  * encoded once for all who ask in the same moment, and for those of the next as long as nothing in the
  * stream has changed: a change that is not delivered yet reaches who asks behind what it asked for.
  */
-export class Stretches {
+export class RangeCache {
   readonly #options: { readonly database: Database; readonly files: Downloads };
-  readonly #reads = new GatheredReads((asks: readonly DeliveredStretch[]) => this.#readAll(asks));
+  readonly #reads = new GatheredReads((asks: readonly DeliveredRange[]) => this.#readAll(asks));
   /** The last stretch that was read of a stream. */
   readonly #recent = new LRUCache<ConversationStream, Recent>({
     ttl: RECENT_MS,
@@ -43,14 +43,14 @@ export class Stretches {
   }
 
   /** In the order of their numbers. */
-  read(stretch: DeliveredStretch): Promise<readonly Frame[]> {
+  read(stretch: DeliveredRange): Promise<readonly Frame[]> {
     const { stream, after, upTo } = stretch;
     const recent = this.#recent.get(stream);
     const isCurrent = recent?.changes === stream.changes && recent.after <= after && recent.upTo >= upTo;
     return isCurrent ? Promise.resolve(within(recent.frames, stretch)) : this.#reads.ask(stretch);
   }
 
-  async #readAll(asks: readonly DeliveredStretch[]): Promise<(readonly Frame[])[]> {
+  async #readAll(asks: readonly DeliveredRange[]): Promise<(readonly Frame[])[]> {
     // By id: a stream that was closed and opened again reads the same rows.
     const frames = new Map(asks.map(({ stream }): [string, Frame[]] => [stream.id, []]));
     const audiences = new Map(asks.map(({ stream }) => [stream.id, stream.audience]));
@@ -58,7 +58,7 @@ export class Stretches {
     // Before the read: what changes meanwhile may not be in it.
     const changes = stretches.map(({ stream }) => stream.changes);
     for (const some of inQueries(stretches)) {
-      for (const message of await this.#readStretches(some)) {
+      for (const message of await this.#readRanges(some)) {
         const id = message.row.conversation_id;
         frames.get(id)!.push(toFrame(messageEvent('message.created', message, audiences.get(id)!)));
       }
@@ -71,7 +71,7 @@ export class Stretches {
     return asks.map((ask) => within(frames.get(ask.stream.id)!, ask));
   }
 
-  async #readStretches(stretches: readonly DeliveredStretch[]) {
+  async #readRanges(stretches: readonly DeliveredRange[]) {
     const { database, files } = this.#options;
     const rows = await database.query<MessageRow>(READ_STRETCHES, [
       stretches.map(({ stream }) => stream.id),
@@ -90,7 +90,7 @@ interface Recent {
   readonly frames: readonly Frame[];
 }
 
-function within(frames: readonly Frame[], { after, upTo }: DeliveredStretch): readonly Frame[] {
+function within(frames: readonly Frame[], { after, upTo }: DeliveredRange): readonly Frame[] {
   const [first, last] = [frames[0], frames.at(-1)];
   if (first === undefined || last === undefined) return frames;
   if (first.sequence > after && last.sequence <= upTo) return frames;
@@ -103,9 +103,9 @@ function bytesOf({ team, customer }: Frame): number {
 }
 
 /** The same numbers in stretches that do not overlap, in the order of ids and numbers. */
-function merged(asks: readonly DeliveredStretch[]): DeliveredStretch[] {
+function merged(asks: readonly DeliveredRange[]): DeliveredRange[] {
   const sorted = [...asks].sort((a, b) => compare(a.stream.id, b.stream.id) || a.after - b.after);
-  const stretches: DeliveredStretch[] = [];
+  const stretches: DeliveredRange[] = [];
   for (const ask of sorted) {
     const last = stretches.at(-1);
     if (last?.stream.id !== ask.stream.id || ask.after > last.upTo) stretches.push(ask);
@@ -118,8 +118,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function* inQueries(stretches: readonly DeliveredStretch[]): Iterable<DeliveredStretch[]> {
-  let query: DeliveredStretch[] = [];
+function* inQueries(stretches: readonly DeliveredRange[]): Iterable<DeliveredRange[]> {
+  let query: DeliveredRange[] = [];
   let numbers = 0;
   for (const stretch of stretches) {
     const length = stretch.upTo - stretch.after;

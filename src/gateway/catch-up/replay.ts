@@ -2,7 +2,7 @@ import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Reader } from '../stream/reader.ts';
-import type { Stretches } from './range-cache.ts';
+import type { RangeCache } from './range-cache.ts';
 
 /** More numbers behind than this are not replayed: the client pages over REST (realtime.md section 4). */
 export const MAX_REPLAY = 1_000;
@@ -32,7 +32,7 @@ export interface ReadAhead {
 
 /** Begins to read what `replay` from there sends first; undefined where nothing is missing. */
 export function readAhead(
-  stretches: Stretches,
+  stretches: RangeCache,
   stream: ConversationStream,
   after: number,
 ): ReadAhead | undefined {
@@ -73,7 +73,7 @@ export async function sendChanges(
  * has to load afresh.
  */
 export async function replay(
-  stretches: Stretches,
+  stretches: RangeCache,
   stream: ConversationStream,
   reader: Reader,
   position: Position,

@@ -9,12 +9,12 @@ import type { ResyncReason, ServerFrame } from '../../protocol/socket/server-fra
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 import { mayFollow } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
-import { type Subscription, tooManySubscriptions } from '../socket/subscription.ts';
+import { type SocketSubscription, tooManySubscriptions } from '../socket/subscription.ts';
 import { topics } from '../stream/reader.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Changes, type ChangesSource, readChanges } from './changes.ts';
 import type { Cursors, ReadCursor } from './cursors.ts';
-import type { HeldCursors } from './heartbeat-cursor.ts';
+import type { HeartbeatCursors } from './heartbeat-cursor.ts';
 import { MAX_REPLAY, sendChanges } from './replay.ts';
 
 export interface ResumeOptions extends ChangesSource {
@@ -22,7 +22,7 @@ export interface ResumeOptions extends ChangesSource {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly timeline: Pick<Timeline, 'visibleHeads'>;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
-  readonly heldCursors: HeldCursors;
+  readonly heldCursors: HeartbeatCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
 }
 
@@ -38,7 +38,7 @@ interface Resumed {
   readonly id: string;
   /** The last number that the client has. */
   readonly after: number;
-  readonly subscription: Subscription;
+  readonly subscription: SocketSubscription;
   /** The session was subscribed before: no message is replayed. */
   readonly isKnown: boolean;
 }
@@ -118,7 +118,7 @@ export class Resume {
       }
       await this.#runFeed(session, since);
     }
-    session.say({ type: 'resumed', cursor });
+    session.sendFrame({ type: 'resumed', cursor });
   }
 
   async #runSome(session: Session, { xid, ageMs }: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
@@ -180,7 +180,7 @@ export class Resume {
     }
     await sendChanges(changes, session, Number.POSITIVE_INFINITY, () => !isHere(session, one));
     if (!isHere(session, one)) return;
-    session.say({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
+    session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
   }
 
   /** Its own events since; live ones come already. Of too many none is replayed: the client loads its lists again. */
@@ -239,7 +239,7 @@ export class Resume {
 function register(session: Session, id: string, after: number): Resumed {
   const known = session.subscription(id);
   if (known !== undefined) return { id, after, subscription: known, isKnown: true };
-  const subscription: Subscription = { headSequence: after, fromSequence: after, state: 'resuming' };
+  const subscription: SocketSubscription = { headSequence: after, fromSequence: after, state: 'resuming' };
   session.addSubscription(id, subscription);
   return { id, after, subscription, isKnown: false };
 }
@@ -250,12 +250,12 @@ function isHere(session: Session, { id, subscription }: Resumed): boolean {
 }
 
 function resyncFeed(session: Session, reason: ResyncReason): void {
-  if (session.hasFeed) session.say({ type: 'resync', feed: true, reason });
+  if (session.hasFeed) session.sendFrame({ type: 'resync', feed: true, reason });
 }
 
 function resync(session: Session, conversationId: string, reason: ResyncReason, head?: number): void {
   const frame: ServerFrame = { type: 'resync', conversation_id: conversationId, reason };
-  session.say(head === undefined ? frame : { ...frame, head_sequence: head });
+  session.sendFrame(head === undefined ? frame : { ...frame, head_sequence: head });
 }
 
 interface ChangesAsk extends Pick<ReadCursor, 'xid' | 'ageMs'> {

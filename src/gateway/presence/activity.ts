@@ -3,9 +3,9 @@ import type { Principal } from '../../access/principal.ts';
 import { requireSender } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { expandConversations } from '../../conversations/expand.ts';
-import { markRead, tellRead } from '../../conversations/own-state.ts';
+import { markRead, publishRead } from '../../conversations/own-state.ts';
 import type { Database } from '../../db/database.ts';
-import { within } from '../../db/statement.ts';
+import { queriesOf } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { publish } from '../../engine/publish.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
@@ -47,7 +47,7 @@ export class Activity {
     requireSender(principal, facts);
     requireFollower(session, id);
     if (this.#isNews(session, id, state)) {
-      this.#tellTyping(id, { actor_id: principal.actor.id, state });
+      this.#publishTyping(id, { actor_id: principal.actor.id, state });
     }
     return {};
   }
@@ -62,7 +62,7 @@ export class Activity {
     const { movedAt, unread } = await database
       .transaction(async (tx) => {
         const { conversation, movedAt } = await markRead(tx, principal, id, sequence);
-        const shown = await expandConversations(within(tx), principal, [conversation], []);
+        const shown = await expandConversations(queriesOf(tx), principal, [conversation], []);
         return { movedAt, unread: shown.get(id)!.unread };
       })
       .catch((error) => {
@@ -70,7 +70,7 @@ export class Activity {
           ? notFound('conversation', 'conversation_id')
           : error;
       });
-    if (movedAt !== undefined) tellRead(engine, id, { actor_id: principal.actor.id, sequence }, movedAt);
+    if (movedAt !== undefined) publishRead(engine, id, { actor_id: principal.actor.id, sequence }, movedAt);
     return { unread };
   }
 
@@ -89,7 +89,7 @@ export class Activity {
       typed = new Map();
       this.#typing.set(session, typed);
     }
-    if (typed.size >= MOST_REMEMBERED) typed.clear();
+    if (typed.size >= MAX_REMEMBERED) typed.clear();
     const last = typed.get(conversationId);
     const nowMs = performance.now();
     if (state === 'stop') {
@@ -102,7 +102,7 @@ export class Activity {
     return true;
   }
 
-  #tellTyping(conversationId: string, data: Typing): void {
+  #publishTyping(conversationId: string, data: Typing): void {
     publish(this.#options.engine, {
       event: 'typing',
       stream: conversationId,
@@ -124,7 +124,7 @@ interface Typed {
 
 const START_EVERY_MS = 1_000;
 /** Conversations of one socket; forgetting them lets a `start` through too early, no more. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 function requireFollower(session: Session, conversationId: string): Principal {
   const { principal } = session;

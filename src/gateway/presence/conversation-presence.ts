@@ -20,11 +20,14 @@ export class ConversationPresence {
   /** The last word of other nodes, until it is too old to be believed. */
   readonly #nodes = new Map<string, { readonly present: readonly Present[]; readonly untilMs: number }>();
   /** What readers here were told; `offline` stays, for those that it was withheld from. */
-  readonly #told = new Map<string, PresenceStatus>();
+  readonly #published = new Map<string, PresenceStatus>();
 
   get empty(): boolean {
     return (
-      this.#sockets.size === 0 && this.#left.size === 0 && this.#nodes.size === 0 && this.#told.size === 0
+      this.#sockets.size === 0 &&
+      this.#left.size === 0 &&
+      this.#nodes.size === 0 &&
+      this.#published.size === 0
     );
   }
 
@@ -45,7 +48,7 @@ export class ConversationPresence {
   }
 
   /** What a node says replaces what it said before. */
-  hear(nodeId: string, present: readonly Present[], untilMs: number): void {
+  update(nodeId: string, present: readonly Present[], untilMs: number): void {
     if (present.length === 0) this.#nodes.delete(nodeId);
     else this.#nodes.set(nodeId, { present, untilMs });
   }
@@ -57,7 +60,7 @@ export class ConversationPresence {
   }
 
   forgetTold(): void {
-    this.#told.clear();
+    this.#published.clear();
   }
 
   /** Whether anything has ended by `nowMs`. */
@@ -87,18 +90,18 @@ export class ConversationPresence {
     for (const { present } of this.#nodes.values()) for (const one of present) take(best, one);
     const news: [string, PresenceStatus][] = [];
     for (const [actorId, [, status]] of best) {
-      if (this.#told.get(actorId) !== status) news.push([actorId, status]);
+      if (this.#published.get(actorId) !== status) news.push([actorId, status]);
     }
-    for (const [actorId, status] of this.#told) {
+    for (const [actorId, status] of this.#published) {
       if (status !== 'offline' && !best.has(actorId)) news.push([actorId, 'offline']);
     }
-    for (const [actorId, status] of news) this.#told.set(actorId, status);
+    for (const [actorId, status] of news) this.#published.set(actorId, status);
     return news;
   }
 
   /** What readers here know by now. */
-  told(): Iterable<[actorId: string, status: PresenceStatus]> {
-    return this.#told;
+  published(): Iterable<[actorId: string, status: PresenceStatus]> {
+    return this.#published;
   }
 }
 

@@ -80,7 +80,7 @@ export class Presence {
   entered(conversationId: string, reader: Reader): void {
     const known = this.#of(conversationId);
     if (known !== undefined) {
-      for (const [actorId, status] of known.presence.told()) {
+      for (const [actorId, status] of known.presence.published()) {
         if (status !== 'offline') send(reader, conversationId, actorId, status);
       }
       // The first reader here has nobody's word before it.
@@ -97,19 +97,19 @@ export class Presence {
 
   /** For a reader that events were withheld from: everything it may have missed, who went offline among it. */
   repeat(conversationId: string, reader: Reader): void {
-    for (const [actorId, status] of this.#of(conversationId)?.presence.told() ?? []) {
+    for (const [actorId, status] of this.#of(conversationId)?.presence.published() ?? []) {
       send(reader, conversationId, actorId, status);
     }
   }
 
   /** What another node says. Never throws. */
-  heard(conversationId: string, frame: Frame): void {
+  onAnnouncement(conversationId: string, frame: Frame): void {
     if (frame.resource === this.#options.engine.nodeId) return;
     const word = readWord(frame);
     if (word === undefined) return;
     if (word.present.length > 0 || this.#of(conversationId) !== undefined) {
       const { presence } = this.#open(conversationId);
-      presence.hear(frame.resource, word.present, performance.now() + this.#options.holdMs);
+      presence.update(frame.resource, word.present, performance.now() + this.#options.holdMs);
       this.#touch(conversationId);
     }
     const known = this.#of(conversationId);
@@ -153,7 +153,7 @@ export class Presence {
     const known = this.#of(conversationId);
     if (known === undefined) return;
     const own = known.presence.own();
-    if (JSON.stringify(own) !== known.published) this.#say(conversationId, known, own);
+    if (JSON.stringify(own) !== known.published) this.#announce(conversationId, known, own);
     for (const [actorId, status] of known.presence.news()) {
       if (this.#options.tell(conversationId, eventOf(conversationId, actorId, status))) continue;
       known.presence.forgetTold();
@@ -168,12 +168,12 @@ export class Presence {
     for (const [conversationId, known] of this.#conversations) {
       if (known.presence.expire(nowMs)) this.#touch(conversationId);
       else if (known.published !== NOTHING && nowMs - known.publishedAtMs >= againMs) {
-        this.#say(conversationId, known, known.presence.own());
+        this.#announce(conversationId, known, known.presence.own());
       }
     }
   }
 
-  #say(conversationId: string, known: Known, present: readonly Present[]): void {
+  #announce(conversationId: string, known: Known, present: readonly Present[]): void {
     known.published = JSON.stringify(present);
     known.publishedAtMs = performance.now();
     this.#publish(conversationId, { asks: false, present });

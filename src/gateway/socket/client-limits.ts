@@ -1,7 +1,7 @@
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 
 /** How one socket behaves, made when it sends its first frame. Times in milliseconds of one clock. */
-export class Conduct {
+export class ClientLimits {
   /** When the bucket of requests will be full again. */
   #fullAtMs = 0;
   /** When the last faults came, oldest first: as many as close the socket, at most. */

@@ -2,7 +2,7 @@ import type { Authenticator } from '../../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { Failures } from '../../http/failure.ts';
+import type { ErrorMapper } from '../../http/failure.ts';
 import { requireVersion } from '../../http/request-run.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -12,7 +12,7 @@ import type { CommandFrame, CommandResult, Op } from '../../protocol/socket/comm
 import type { ReplyFrame } from '../../protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 import { SOCKETS_SINCE } from '../../protocol/versions.ts';
-import type { HeldCursors } from '../catch-up/heartbeat-cursor.ts';
+import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { Resume } from '../catch-up/resume.ts';
 import type { Activity } from '../presence/activity.ts';
 import { topics } from '../stream/reader.ts';
@@ -21,7 +21,7 @@ import { type Admission, expiryShown } from './admission.ts';
 import { type Request, readRequest } from './requests.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
-import { type Subscription, tooManySubscriptions } from './subscription.ts';
+import { type SocketSubscription, tooManySubscriptions } from './subscription.ts';
 
 export interface CommandsOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
@@ -31,9 +31,9 @@ export interface CommandsOptions {
   readonly revocation: Pick<Revocation, 'check'>;
   readonly activity: Activity;
   readonly resume: Resume;
-  readonly heldCursors: HeldCursors;
+  readonly heldCursors: HeartbeatCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
-  readonly failures: Failures;
+  readonly failures: ErrorMapper;
   readonly metrics: Pick<Metrics, 'subscriptions'>;
   readonly log: Logger;
 }
@@ -185,7 +185,7 @@ export class Commands {
       return;
     }
 
-    const subscription: Subscription = { headSequence: 0, fromSequence: 0, state: 'joining' };
+    const subscription: SocketSubscription = { headSequence: 0, fromSequence: 0, state: 'joining' };
     try {
       const joined = await this.#join(session, id, subscription, after);
       if (session.closed) return;
@@ -213,7 +213,7 @@ export class Commands {
   async #join(
     session: Session,
     id: string,
-    subscription: Subscription,
+    subscription: SocketSubscription,
     after: number | undefined,
   ): Promise<Joined> {
     const { directory, streams, heldCursors, limits } = this.#options;
@@ -235,7 +235,12 @@ export class Commands {
     return joined;
   }
 
-  async #replay(session: Session, id: string, subscription: Subscription, joined: Joined): Promise<void> {
+  async #replay(
+    session: Session,
+    id: string,
+    subscription: SocketSubscription,
+    joined: Joined,
+  ): Promise<void> {
     await joined.run();
     if (session.subscription(id) !== subscription || session.closed) return;
     // A reader that got `resync` is not put on the topic: it may subscribe again.
@@ -263,7 +268,7 @@ export class Commands {
   /** The same answer as the first time. What was sent is not sent again on this socket. */
   #subscribeAgain(
     session: Session,
-    { headSequence, fromSequence, state }: Subscription,
+    { headSequence, fromSequence, state }: SocketSubscription,
     frame: CommandFrame<'subscribe'>,
   ): void {
     const { conversation_id: id, after_sequence: after = fromSequence } = frame;
@@ -272,7 +277,8 @@ export class Commands {
       return;
     }
     this.#reply<'subscribe'>(session, frame.id, { conversation_id: id, head_sequence: headSequence });
-    if (state === 'live') session.say({ type: 'caught_up', conversation_id: id, sequence: headSequence });
+    if (state === 'live')
+      session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: headSequence });
   }
 
   #unsubscribe(
@@ -284,7 +290,7 @@ export class Commands {
   }
 
   #pong(session: Session, id: string): undefined {
-    session.say({ type: 'pong', id, t: Date.now() });
+    session.sendFrame({ type: 'pong', id, t: Date.now() });
   }
 
   /** Replies with what comes out; undefined: with nothing, for the socket is closing. */

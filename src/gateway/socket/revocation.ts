@@ -205,7 +205,7 @@ export class Revocation {
     if (session.holdsBytes) session.cut();
     // A subscribe that is still being decided is answered by its reply.
     else if (subscription.state !== 'joining') {
-      session.say({ type: 'resync', conversation_id: conversationId, reason: 'revoked' });
+      session.sendFrame({ type: 'resync', conversation_id: conversationId, reason: 'revoked' });
     }
   }
 }

@@ -107,7 +107,7 @@ export class SocketServer {
     const spreadMs = Math.min(SPREAD_MS, drainMs / 2);
     const open = [...sessions.all()];
     for (const [index, session] of open.entries()) {
-      session.say({
+      session.sendFrame({
         type: 'goaway',
         // A stretch for each rather than chance alone, whose heaps are twice as high as the mean.
         reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
@@ -205,7 +205,7 @@ export class SocketServer {
     sessions.opened(session);
     metrics.socketsOpen.inc();
     metrics.socketsOpened.inc();
-    session.say({
+    session.sendFrame({
       type: 'hello',
       connection_id: session.id,
       server_time: new Date().toISOString(),

@@ -5,24 +5,24 @@ import { CLOSE_CODES, type CloseReason } from '../../protocol/socket/close-codes
 import { SERVER_FRAMES, type ServerFrame } from '../../protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 import { SOCKETS_SINCE, type Version } from '../../protocol/versions.ts';
-import type { HeldCursors } from '../catch-up/heartbeat-cursor.ts';
+import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import { movedHeads } from '../catch-up/heartbeat-heads.ts';
-import type { Audience, Reader } from '../stream/reader.ts';
+import type { Reader, ReaderAudience } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
-import { Conduct } from './client-limits.ts';
+import { ClientLimits } from './client-limits.ts';
 import { endAt, noticeAt } from './credential-expiry.ts';
 import { DrainWaiters } from './drain-waiters.ts';
 import type { Handshake } from './handshake.ts';
 import type { Heartbeats, Timed } from './heartbeats.ts';
 import { type Sessions, subjectsOf } from './sessions.ts';
-import type { Subscription } from './subscription.ts';
+import type { SocketSubscription } from './subscription.ts';
 import type { Wire } from './wire.ts';
 
 /** What the sessions of a server share: one pointer a session. */
 export interface SessionHost {
   readonly limits: SocketLimits;
   readonly heartbeats: Heartbeats;
-  readonly heldCursors: HeldCursors;
+  readonly heldCursors: HeartbeatCursors;
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   /** The session has a gap: it is to be silenced before anything else is published, then closed. */
@@ -54,7 +54,7 @@ export class Session implements Reader, Timed {
   /** Milliseconds since 1970, of the credential; null where it does not expire. */
   #expiresAtMs: number | null = null;
   #expiryNoticed = false;
-  #subscriptions: Map<string, Subscription> | undefined;
+  #subscriptions: Map<string, SocketSubscription> | undefined;
   /** Topics joined before the session is ready. */
   #earlyTopics: string[] | undefined;
   #drainWaiters: DrainWaiters | undefined;
@@ -64,7 +64,7 @@ export class Session implements Reader, Timed {
   #deadlineMs: number;
   #pingAtMs = 0;
   #pongByMs = 0;
-  #conduct: Conduct | undefined;
+  #conduct: ClientLimits | undefined;
 
   constructor(wire: Wire, handshake: Pick<Handshake, 'version' | 'account'>, host: SessionHost) {
     this.#wire = wire;
@@ -88,7 +88,7 @@ export class Session implements Reader, Timed {
     return this.#state === 'closing' || this.#state === 'closed';
   }
 
-  get audience(): Audience {
+  get audience(): ReaderAudience {
     return this.#principal?.customer === true ? 'customer' : 'team';
   }
 
@@ -120,7 +120,7 @@ export class Session implements Reader, Timed {
     this.handshake = undefined;
     // At a random phase, so that a thousand sockets opened at once do not beat together for ever.
     this.#pingAtMs = this.#now + Math.floor(Math.random() * limits.heartbeatMs);
-    this.say(frame);
+    this.sendFrame(frame);
     for (const topic of this.#earlyTopics ?? []) this.join(topic);
     this.#earlyTopics = undefined;
     heartbeats.schedule(this, Math.min(this.#pingAtMs, this.#expiryDue(this.#now)));
@@ -136,12 +136,12 @@ export class Session implements Reader, Timed {
     return this.#subscriptions?.keys() ?? [];
   }
 
-  subscription(conversationId: string): Subscription | undefined {
+  subscription(conversationId: string): SocketSubscription | undefined {
     return this.#subscriptions?.get(conversationId);
   }
 
   /** From here on it hears of changes of the right to this conversation. */
-  addSubscription(conversationId: string, subscription: Subscription): void {
+  addSubscription(conversationId: string, subscription: SocketSubscription): void {
     this.#subscriptions ??= new Map();
     this.#subscriptions.set(conversationId, subscription);
     this.#host.sessions.add(this, [conversationId]);
@@ -195,7 +195,7 @@ export class Session implements Reader, Timed {
     if (this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
   }
 
-  say(frame: ServerFrame): void {
+  sendFrame(frame: ServerFrame): void {
     this.send(Buffer.from(JSON.stringify(formAt(this.version, SERVER_FRAMES[frame.type], frame))));
   }
 
@@ -220,7 +220,7 @@ export class Session implements Reader, Timed {
 
   /** False when it asks too often. */
   takeRequest(): boolean {
-    this.#conduct ??= new Conduct();
+    this.#conduct ??= new ClientLimits();
     return this.#conduct.takeRequest(this.#host.limits, this.#now);
   }
 
@@ -367,7 +367,7 @@ export class Session implements Reader, Timed {
       return;
     }
     this.#expiryNoticed = true;
-    this.say({ type: 'auth_expiring', expires_at: new Date(this.#expiresAtMs).toISOString() });
+    this.sendFrame({ type: 'auth_expiring', expires_at: new Date(this.#expiresAtMs).toISOString() });
   }
 
   /** When the next thing about the expiry is to be done. */

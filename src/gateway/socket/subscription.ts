@@ -1,7 +1,7 @@
 import { ApiError } from '../../protocol/errors.ts';
 
 /** A conversation that the session gets, or is about to get. */
-export interface Subscription {
+export interface SocketSubscription {
   /** What the reply said; of a resume: what it would have said, once that is known. */
   headSequence: number;
   /** Everything after it was sent, or is being sent. */

@@ -6,7 +6,7 @@ import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { Logger } from '../../log.ts';
 import { SETTLING, type Timeline } from '../../messages/timeline.ts';
-import type { Audience } from '../../protocol/resources/conversation.ts';
+import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import { Journal } from './journal.ts';
 import type { Broadcast, Reader } from './reader.ts';
 
@@ -41,7 +41,7 @@ const NOT_MOVED: Moved = { head: 0, atMs: Number.NEGATIVE_INFINITY };
  */
 export class ConversationStream {
   readonly id: string;
-  readonly audience: Audience;
+  readonly audience: ConversationAudience;
   readonly journal = new Journal();
   readonly #context: StreamContext;
   readonly #onDelivered: (frame: Frame) => void;
@@ -65,7 +65,7 @@ export class ConversationStream {
    */
   constructor(
     id: string,
-    audience: Audience,
+    audience: ConversationAudience,
     settled: number,
     context: StreamContext,
     onDelivered: (frame: Frame) => void = () => {},

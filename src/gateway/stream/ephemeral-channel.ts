@@ -1,7 +1,7 @@
 import type { Frame } from '../../engine/frame.ts';
 import { type Broadcast, type Reader, topics } from './reader.ts';
 
-export interface SheddingOptions {
+export interface EphemeralChannelOptions {
   readonly conversationId: string;
   /** Those that follow the conversation here, each with what stands for its subscription. */
   readonly readers: ReadonlyMap<Reader, unknown>;
@@ -18,12 +18,12 @@ export interface SheddingOptions {
  * The ephemeral events of one conversation on this node, shed first (realtime.md section 5, guarantee 4):
  * a reader with too much queued is off their topic until it has drained. Made with the first such event.
  */
-export class Shedding {
-  readonly #options: SheddingOptions;
+export class EphemeralChannel {
+  readonly #options: EphemeralChannelOptions;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #bytesSince = 0;
 
-  constructor(options: SheddingOptions) {
+  constructor(options: EphemeralChannelOptions) {
     this.#options = options;
   }
 

@@ -7,7 +7,7 @@ import { NEWEST_VERSION, type Version } from '../../protocol/versions.ts';
  */
 export interface Reader {
   /** Which serialization it gets, in the form of which version. */
-  readonly audience: Audience;
+  readonly audience: ReaderAudience;
   readonly version: Version;
   /** True once the socket is gone; every other method then does nothing. */
   readonly closed: boolean;
@@ -25,7 +25,7 @@ export interface Reader {
   isOn(topic: string): boolean;
 }
 
-export type Audience = 'team' | 'customer';
+export type ReaderAudience = 'team' | 'customer';
 
 /** Puts a frame on the topics of its stream, for each reader in its form: uWS's publish, as the streams see it. */
 export type Broadcast = (kind: keyof typeof topics, frame: Frame) => void;

@@ -3,7 +3,7 @@ import { type StreamPlace, unpackPlace } from '../../engine/stream-place.ts';
 import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 
-export interface LiveTextsOptions {
+export interface StreamingMessagesOptions {
   /** Asks whoever writes this message how far it is; the answer comes as a frame. */
   readonly ask: (messageId: string) => void;
   /** Puts a frame on the topic of ephemeral events. */
@@ -18,41 +18,41 @@ export interface LiveTextsOptions {
  * Invariant: whoever is on the topic of ephemeral events has of each text everything up to its `place`, unless its
  * writer did not answer. What a writer publishes arrives in order, so all that came before its answer is in it.
  */
-export class LiveTexts {
-  readonly #options: LiveTextsOptions;
-  readonly #texts = new Map<string, LiveText>();
+export class StreamingMessages {
+  readonly #options: StreamingMessagesOptions;
+  readonly #texts = new Map<string, StreamingText>();
   /** Messages that wait for the one before them, and of which pieces came already. */
   readonly #early = new Set<string>();
-  readonly #admissions = new Set<Admission>();
+  readonly #admissions = new Set<PendingReader>();
 
-  constructor(options: LiveTextsOptions) {
+  constructor(options: StreamingMessagesOptions) {
     this.#options = options;
   }
 
   /** A message that readers have, and that was being written when this node began to listen. */
-  found(messageId: string): void {
+  addUnfinished(messageId: string): void {
     if (!this.#texts.has(messageId)) this.#texts.set(messageId, { place: undefined, askedAtMs: NEVER });
   }
 
   /** What readers were given of a durable event: it may begin a text, or end one. */
-  delivered({ resource, streaming }: Frame): void {
+  onDurable({ resource, streaming }: Frame): void {
     const isKnown = this.#texts.has(resource);
     if (streaming !== true) {
       if (isKnown) this.#end(resource);
     } else if (!isKnown) {
       // Where it was read from Postgres, the next piece shows the gap.
-      const text: LiveText = { place: BEGINNING, askedAtMs: NEVER };
+      const text: StreamingText = { place: BEGINNING, askedAtMs: NEVER };
       this.#texts.set(resource, text);
       if (this.#early.delete(resource)) this.#miss(resource, text);
     }
   }
 
   /** A piece, from the engine. Of a message that readers do not have (yet, or any more) it is nothing to anybody. */
-  pass(frame: Frame): void {
+  onPiece(frame: Frame): void {
     const text = this.#texts.get(frame.resource);
     const piece = unpackPlace(frame.updatedAtUs);
     if (piece === undefined) return;
-    if (text === undefined) this.#noteEarly(frame.resource);
+    if (text === undefined) this.#rememberEarly(frame.resource);
     else if (text.place === undefined) this.#ask(frame.resource, text);
     else if (follows(piece, text.place)) {
       text.place = piece;
@@ -61,7 +61,7 @@ export class LiveTexts {
   }
 
   /** What the writer of a message answered, to whichever node had asked. */
-  told(frame: Frame): void {
+  onSnapshot(frame: Frame): void {
     const text = this.#texts.get(frame.resource);
     const place = unpackPlace(frame.updatedAtUs);
     if (text === undefined || place === undefined) return;
@@ -91,7 +91,7 @@ export class LiveTexts {
       return;
     }
     const timer = setTimeout(() => this.#giveUp(admission), PATIENCE_MS);
-    const admission: Admission = {
+    const admission: PendingReader = {
       ...{ reader, isWanted, enter, timer },
       missing: new Set(this.#texts.keys()),
       frames: [],
@@ -124,14 +124,14 @@ export class LiveTexts {
   }
 
   /** Readers lack something of it: nothing of it is passed on until its writer has answered. */
-  #miss(messageId: string, text: LiveText): void {
+  #miss(messageId: string, text: StreamingText): void {
     text.place = undefined;
     this.#ask(messageId, text);
   }
 
-  #noteEarly(messageId: string): void {
+  #rememberEarly(messageId: string): void {
     this.#early.add(messageId);
-    if (this.#early.size > MOST_EARLY) this.#early.delete(this.#early.values().next().value!);
+    if (this.#early.size > MAX_EARLY) this.#early.delete(this.#early.values().next().value!);
   }
 
   #isAwaited(messageId: string): boolean {
@@ -139,7 +139,7 @@ export class LiveTexts {
   }
 
   /** One question serves all who wait for its answer: whatever is published before it comes before it. */
-  #ask(messageId: string, text: LiveText): void {
+  #ask(messageId: string, text: StreamingText): void {
     const nowMs = performance.now();
     if (nowMs - text.askedAtMs < PATIENCE_MS) return;
     text.askedAtMs = nowMs;
@@ -155,7 +155,7 @@ export class LiveTexts {
   }
 
   /** It goes in with less than the others have. Its question is asked once more, and they all get the answer. */
-  #giveUp(admission: Admission): void {
+  #giveUp(admission: PendingReader): void {
     for (const messageId of admission.missing) {
       const text = this.#texts.get(messageId);
       if (text === undefined) continue;
@@ -166,11 +166,11 @@ export class LiveTexts {
     this.#admit(admission);
   }
 
-  #admitWhole(admission: Admission): void {
+  #admitWhole(admission: PendingReader): void {
     if (admission.missing.size === 0) this.#admit(admission);
   }
 
-  #admit(admission: Admission): void {
+  #admit(admission: PendingReader): void {
     const { reader, isWanted, enter, timer, frames } = admission;
     clearTimeout(timer);
     this.#admissions.delete(admission);
@@ -183,7 +183,7 @@ export class LiveTexts {
   }
 }
 
-interface LiveText {
+interface StreamingText {
   /** What readers have; undefined: it is not known, and what comes is of no use to them. */
   place: StreamPlace | undefined;
   /** When its writer was asked last and has not answered. */
@@ -191,7 +191,7 @@ interface LiveText {
 }
 
 /** A reader on its way onto the topic. */
-interface Admission {
+interface PendingReader {
   readonly reader: Reader;
   readonly isWanted: () => boolean;
   readonly enter: () => void;
@@ -206,7 +206,7 @@ interface Admission {
 
 const PATIENCE_MS = 1_000;
 /** Late pieces of texts that have ended are noted too: the oldest are forgotten. */
-const MOST_EARLY = 100;
+const MAX_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
 const BEGINNING: StreamPlace = { attempt: 1, from: 0, to: 0 };
 

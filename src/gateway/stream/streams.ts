@@ -6,11 +6,11 @@ import { type Engine, EngineUnavailableError, type Subscription } from '../../en
 import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
 import { askFrame } from '../../engine/publish.ts';
 import type { Logger } from '../../log.ts';
-import type { Standing, Timeline } from '../../messages/timeline.ts';
+import type { Timeline, TimelineHead } from '../../messages/timeline.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
-import { Stretches } from '../catch-up/range-cache.ts';
+import { RangeCache } from '../catch-up/range-cache.ts';
 import {
   MAX_REPLAY,
   type Position,
@@ -21,10 +21,10 @@ import {
 } from '../catch-up/replay.ts';
 import type { Presence } from '../presence/presence.ts';
 import { ConversationStream, type Moved, type StreamContext } from './conversation-stream.ts';
-import { Shedding } from './ephemeral-channel.ts';
+import { EphemeralChannel } from './ephemeral-channel.ts';
 import { Feed } from './feed.ts';
-import { type Audience, type Broadcast, type Reader, topics } from './reader.ts';
-import { LiveTexts } from './streaming-messages.ts';
+import { type Broadcast, type Reader, type ReaderAudience, topics } from './reader.ts';
+import { StreamingMessages } from './streaming-messages.ts';
 
 export interface StreamsOptions {
   readonly database: Database;
@@ -59,8 +59,8 @@ export interface Joined {
 export class Streams {
   readonly #options: StreamsOptions;
   readonly #context: StreamContext;
-  readonly #stretches: Stretches;
-  readonly #standings: GatheredReads<string, Standing>;
+  readonly #stretches: RangeCache;
+  readonly #standings: GatheredReads<string, TimelineHead>;
   readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
   readonly #conversations = new Map<string, OpenStream>();
   readonly #feeds = new Map<string, Feed>();
@@ -68,7 +68,7 @@ export class Streams {
   constructor(options: StreamsOptions) {
     this.#options = options;
     this.#context = options;
-    this.#stretches = new Stretches(options);
+    this.#stretches = new RangeCache(options);
     const { timeline } = options;
     this.#standings = new GatheredReads((ids) => timeline.standings(ids));
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks));
@@ -84,7 +84,7 @@ export class Streams {
   }
 
   /** The head of a conversation that moved last for an audience; undefined where nobody here listens to it. */
-  moved(conversationId: string, audience: Audience): Moved | undefined {
+  moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
 
@@ -148,7 +148,7 @@ export class Streams {
   }
 
   /** Gives an ephemeral event to the readers on this node; false where there are none. */
-  tell(conversationId: string, frame: Frame): boolean {
+  deliverEphemeral(conversationId: string, frame: Frame): boolean {
     const open = this.#conversations.get(conversationId);
     open?.shedding.deliver(frame);
     return open !== undefined;
@@ -246,7 +246,7 @@ export class Streams {
   }
 
   /** Customers are not told of numbers that they may not see (design.md section 7). */
-  async #visibleHead(stream: ConversationStream, upTo: number, audience: Audience): Promise<number> {
+  async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
     if (audience === 'team') return upTo;
     return this.#visibleHeads.ask({ conversationId: stream.id, upTo });
   }
@@ -260,8 +260,8 @@ class OpenStream {
   stream: ConversationStream | undefined;
   readonly #id: string;
   readonly #options: StreamsOptions;
-  #shedding: Shedding | undefined;
-  #texts: LiveTexts | undefined;
+  #shedding: EphemeralChannel | undefined;
+  #texts: StreamingMessages | undefined;
   #subscription: Subscription | undefined;
   #closed = false;
 
@@ -269,7 +269,7 @@ class OpenStream {
     id: string,
     options: StreamsOptions,
     context: StreamContext,
-    standings: GatheredReads<string, Standing>,
+    standings: GatheredReads<string, TimelineHead>,
   ) {
     this.#id = id;
     this.#options = options;
@@ -279,9 +279,9 @@ class OpenStream {
   }
 
   /** The ephemeral events, made with the first of them. */
-  get shedding(): Shedding {
+  get shedding(): EphemeralChannel {
     const { broadcast, limits, presence, metrics } = this.#options;
-    this.#shedding ??= new Shedding({
+    this.#shedding ??= new EphemeralChannel({
       conversationId: this.#id,
       readers: this.readers,
       broadcast,
@@ -293,8 +293,8 @@ class OpenStream {
   }
 
   /** What is being written here, made with the first of it. */
-  get #liveTexts(): LiveTexts {
-    this.#texts ??= new LiveTexts({
+  get #liveTexts(): StreamingMessages {
+    this.#texts ??= new StreamingMessages({
       ask: (messageId) => {
         // Asked again with the next piece.
         this.#options.engine.publish(this.#id, askFrame(this.#id, messageId)).catch(() => {});
@@ -334,7 +334,7 @@ class OpenStream {
     id: string,
     options: StreamsOptions,
     context: StreamContext,
-    standings: GatheredReads<string, Standing>,
+    standings: GatheredReads<string, TimelineHead>,
   ): Promise<ConversationStream> {
     const early: Frame[] = [];
     let receive = (frame: Frame): void => {
@@ -350,10 +350,10 @@ class OpenStream {
     const { head, settled, writing } = await standings.ask(id);
     const audience = facts?.audience ?? 'internal';
     const stream = new ConversationStream(id, audience, settled, context, (frame) => {
-      if (frame.streaming === true) this.#liveTexts.delivered(frame);
-      else this.#texts?.delivered(frame);
+      if (frame.streaming === true) this.#liveTexts.onDurable(frame);
+      else this.#texts?.onDurable(frame);
     });
-    for (const messageId of writing) this.#liveTexts.found(messageId);
+    for (const messageId of writing) this.#liveTexts.addUnfinished(messageId);
     if (this.#closed) stream.close();
     this.stream = stream;
     receive = (frame) => stream.receive(frame);
@@ -366,15 +366,15 @@ class OpenStream {
   #receiveApart(frame: Frame): boolean {
     switch (frame.kind) {
       case FRAME_KINDS.presence:
-        this.#options.presence.heard(this.#id, frame);
+        this.#options.presence.onAnnouncement(this.#id, frame);
         return true;
       case FRAME_KINDS.ephemeral:
         // Of a text that is being written it says where it stands.
         if (frame.updatedAtUs === 0) this.shedding.deliver(frame);
-        else this.#liveTexts.pass(frame);
+        else this.#liveTexts.onPiece(frame);
         return true;
       case FRAME_KINDS.told:
-        this.#texts?.told(frame);
+        this.#texts?.onSnapshot(frame);
         return true;
       default:
         return frame.kind === FRAME_KINDS.ask;

@@ -2,7 +2,7 @@ import { AGENT_LIMITS } from '../../protocol/resources/agent-definition.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import { BUILT_IN_TOOLS, toolSlugOf } from '../../protocol/resources/available-tool.ts';
 import { APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
-import { TRIGGER_EVENTS, type TriggerEvent } from '../../protocol/trigger-event.ts';
+import { TRIGGER_EVENTS, type TriggerEventName } from '../../protocol/trigger-event.ts';
 import type { Document } from '../documents.ts';
 import type { Route } from '../route.ts';
 import { code, type Html, html, table } from './html.ts';
@@ -61,7 +61,7 @@ function listed(slugs: readonly string[]): Html {
   return html`${slugs.map(code)}`;
 }
 
-const EVENT_TEXTS: Readonly<Record<TriggerEvent, string>> = {
+const EVENT_TEXTS: Readonly<Record<TriggerEventName, string>> = {
   'message.created': 'A message was sent in a conversation of the account.',
   'conversation.created': 'A conversation was created.',
   'conversation.updated': 'Something about a conversation has changed: its title, lane or assignee, say.',

@@ -39,7 +39,7 @@ export function pathExampleOf(path: string, name: string): string {
   return kind === undefined ? ANY_TEXT : idOf(kind);
 }
 
-interface Place {
+interface SamplePath {
   readonly find: FindSchema;
   /** The name of the field that the value is for; '' at the top. */
   readonly field: string;
@@ -49,7 +49,7 @@ interface Place {
   readonly sparse: boolean;
 }
 
-function valueFor(schema: SchemaObject, place: Place): unknown {
+function valueFor(schema: SchemaObject, place: SamplePath): unknown {
   if (schema.$ref !== undefined) {
     const name = nameOf(schema.$ref);
     return valueFor(place.find(name) ?? {}, { ...place, owner: name });
@@ -70,13 +70,13 @@ function valueFor(schema: SchemaObject, place: Place): unknown {
 }
 
 /** Null for an object, as where its include[] was not asked for; else the first of the choices. */
-function choiceOf(choices: readonly SchemaObject[], place: Place): unknown {
+function choiceOf(choices: readonly SchemaObject[], place: SamplePath): unknown {
   const isNullable = choices.some(({ type }) => type === 'null');
   const value = choices.find(({ type }) => type !== 'null');
   return value === undefined || (isNullable && value.$ref !== undefined) ? null : valueFor(value, place);
 }
 
-const VALUES: Readonly<Record<string, (schema: SchemaObject, place: Place) => unknown>> = {
+const VALUES: Readonly<Record<string, (schema: SchemaObject, place: SamplePath) => unknown>> = {
   object: objectOf,
   array: arrayOf,
   string: textOf,
@@ -85,7 +85,10 @@ const VALUES: Readonly<Record<string, (schema: SchemaObject, place: Place) => un
   boolean: () => false,
 };
 
-function objectOf({ properties = {}, required = [] }: SchemaObject, place: Place): Record<string, unknown> {
+function objectOf(
+  { properties = {}, required = [] }: SchemaObject,
+  place: SamplePath,
+): Record<string, unknown> {
   const object = properties.object?.const;
   const owner = typeof object === 'string' ? object : place.owner;
   const fields = Object.entries(properties)
@@ -95,18 +98,18 @@ function objectOf({ properties = {}, required = [] }: SchemaObject, place: Place
 }
 
 /** One item; none where nothing better is known of it than that it is text. */
-function arrayOf({ items, minItems = 0 }: SchemaObject, place: Place): unknown[] {
+function arrayOf({ items, minItems = 0 }: SchemaObject, place: SamplePath): unknown[] {
   if (items === undefined) return [];
   const item = valueFor(items, place);
   return item === ANY_TEXT && minItems === 0 ? [] : [item];
 }
 
-function memberOf(members: readonly unknown[], { owner, field }: Place): unknown {
+function memberOf(members: readonly unknown[], { owner, field }: SamplePath): unknown {
   const usual = USUAL_MEMBERS[`${owner}.${field}`] ?? USUAL_MEMBERS[field];
   return members.includes(usual) ? usual : members[0];
 }
 
-function textOf(schema: SchemaObject, { field, owner }: Place): string {
+function textOf(schema: SchemaObject, { field, owner }: SamplePath): string {
   const { format, maxLength = Infinity } = schema;
   if (format === 'date-time') return TIMES[field] ?? '2026-03-02T09:30:00.123456Z';
   if (format === 'email') return 'ada@example.com';
@@ -124,7 +127,7 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
 }
 
 /** What has not happened to an ordinary resource, pages that are not there, and what belongs to rare kinds. */
-function isUsuallyNull({ owner, field }: Place): boolean {
+function isUsuallyNull({ owner, field }: SamplePath): boolean {
   if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
   return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
 }

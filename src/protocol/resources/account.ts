@@ -6,7 +6,7 @@ export type Plan = (typeof PLANS)[number];
 
 /** Where it is not active, every request but the refresh of a token answers `payment_required`. */
 export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
-export type Subscription = (typeof SUBSCRIPTIONS)[number];
+export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 
 /** What everything else belongs to (design.md section 8, Access). */
 export const Account = Type.Object({

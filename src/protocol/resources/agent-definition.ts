@@ -41,7 +41,7 @@ export const AGENT_LIMITS = {
 } as const;
 
 /** Custom agents that an account may have, by its plan (design.md section 7, plan limits). */
-export const MOST_AGENTS = { free: 5, pro: 100 } as const;
+export const MAX_AGENTS = { free: 5, pro: 100 } as const;
 
 /** Grants every endpoint tool; stands alone (specification, Create Agent). */
 export const EVERY_ENDPOINT_TOOL = '*';

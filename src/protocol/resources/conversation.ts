@@ -17,7 +17,7 @@ export const CONVERSATION_STATUSES = ['active', 'archived', 'hidden'] as const;
 export const LEGAL_HOLDS = ['released', 'held'] as const;
 
 export type ConversationType = (typeof CONVERSATION_TYPES)[number];
-export type Audience = (typeof AUDIENCES)[number];
+export type ConversationAudience = (typeof AUDIENCES)[number];
 export type WorkflowStatus = (typeof WORKFLOW_STATUSES)[number];
 
 /** Specification, conversation. `status` and `unread` are each reader's own. */

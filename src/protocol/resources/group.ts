@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Body, describe, Id, Name } from '../schema.ts';
 
 /** Users and agents on a roster, at most. */
-export const MOST_GROUP_MEMBERS = 100;
+export const MAX_GROUP_MEMBERS = 100;
 
 /** What `include[]` may name where groups are what was asked for. */
 export const GROUP_INCLUDES = ['members'] as const;
@@ -10,7 +10,7 @@ export const GROUP_INCLUDES = ['members'] as const;
 /** `members` in the order in which they are shown. */
 export const CreateGroupBody = Body({
   name: Name,
-  members: Type.Optional(Type.Array(Id, { maxItems: MOST_GROUP_MEMBERS, uniqueItems: true })),
+  members: Type.Optional(Type.Array(Id, { maxItems: MAX_GROUP_MEMBERS, uniqueItems: true })),
 });
 
 describe(CreateGroupBody, {

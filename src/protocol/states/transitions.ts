@@ -12,7 +12,7 @@ export interface Transition<State extends string> {
 export type Transitions<State extends string> = Readonly<Record<string, Transition<State>>>;
 
 /** The state after a move. Throws ApiError `resource_conflict` where the table has no such move from `state`. */
-export function after<Table extends Transitions<string>, Move extends keyof Table & string>(
+export function transition<Table extends Transitions<string>, Move extends keyof Table & string>(
   table: Table,
   move: Move,
   state: string,

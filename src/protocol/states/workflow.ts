@@ -27,7 +27,7 @@ export const WORKFLOW = {
   resolve: { from: BY_HAND, to: 'resolved', when: 'by hand' },
 } as const satisfies Transitions<WorkflowStatus>;
 
-export type LaneMove = keyof typeof WORKFLOW;
+export type WorkflowMove = keyof typeof WORKFLOW;
 
 /** The move that leads to a lane by hand; there is none to `new` and `needs_approval`. */
 export const MOVES_BY_HAND = {
@@ -35,4 +35,4 @@ export const MOVES_BY_HAND = {
   waiting_internal: 'wait_for_the_team',
   waiting_external: 'wait_for_the_customer',
   resolved: 'resolve',
-} as const satisfies Partial<Record<WorkflowStatus, LaneMove>>;
+} as const satisfies Partial<Record<WorkflowStatus, WorkflowMove>>;

@@ -16,7 +16,7 @@ export interface FollowerOptions {
  * One subscription: its own place in a stream that it may share with others. Where the stream is further
  * than it is, the messages in between are fetched over REST, and new ones wait for them.
  */
-export class Follower extends ConversationFeed {
+export class FollowedConversation extends ConversationFeed {
   readonly backlog: number;
   /** Messages that came since the page under way was asked for; undefined where none are missing. */
   #held: EventFrame[] | undefined;
@@ -34,7 +34,7 @@ export class Follower extends ConversationFeed {
 
   override receive(frame: EventFrame): void {
     if (this.#held === undefined || frame.event !== 'message.created') super.receive(frame);
-    else if (this.#held.length < MOST_HELD) this.#held.push(frame);
+    else if (this.#held.length < MAX_HELD) this.#held.push(frame);
     else this.outrun();
   }
 
@@ -78,4 +78,4 @@ function isolated(handlers: ConversationHandlers): ConversationHandlers {
   return Object.fromEntries(guarded) as unknown as ConversationHandlers;
 }
 
-const MOST_HELD = 1_000;
+const MAX_HELD = 1_000;

@@ -37,7 +37,7 @@ export interface LinkListener {
  * Keeps a client connected: tries again as the close code says (realtime.md section 5), moves to another
  * connection before the one it has is taken away, and keeps the credential fresh.
  */
-export class Link {
+export class SocketLink {
   readonly #options: LinkOptions;
   readonly #listener: LinkListener;
   readonly #backoff: Backoff;
@@ -161,7 +161,7 @@ export class Link {
     if (this.#over) return;
     this.#goOn(end, isMove);
     // There is no other node: this one waits for us before it stops.
-    if (isMove && ++this.#failedMoves % MOST_MOVES === 0) this.reopen();
+    if (isMove && ++this.#failedMoves % MAX_MOVES === 0) this.reopen();
     this.#listener.changed();
   }
 
@@ -216,4 +216,4 @@ export class Link {
 }
 
 const REFRESH_AGAIN_MS = 5_000;
-const MOST_MOVES = 5;
+const MAX_MOVES = 5;

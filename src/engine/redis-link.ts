@@ -25,7 +25,7 @@ export interface LinkOptions {
  * that is open proves nothing: a broker that hangs keeps it open, and what was lost between two
  * connections is only known to be lost.
  */
-export class Link {
+export class RedisLink {
   readonly #options: LinkOptions;
   readonly #listeners = new Set<(healthySinceMs: number) => void>();
   #loop: Loop | undefined;

@@ -4,7 +4,7 @@
  * break at most a thousand messages and a thousand changes come (else the server sends `resync`). Versions are
  * the server's times: text that sorts.
  */
-export class Seen {
+export class DeliveredVersions {
   readonly #versions = new Map<string, { readonly version: string; readonly as: string }>();
 
   knows(thing: string): boolean {
@@ -19,9 +19,9 @@ export class Seen {
     }
     this.#versions.delete(thing);
     this.#versions.set(thing, { version, as });
-    if (this.#versions.size > MOST) this.#versions.delete(this.#versions.keys().next().value!);
+    if (this.#versions.size > MAX_SEEN) this.#versions.delete(this.#versions.keys().next().value!);
     return true;
   }
 }
 
-const MOST = 2_000;
+const MAX_SEEN = 2_000;
