@@ -1,11 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { answered } from '../support/answered.ts';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
+import { createGroup } from '../support/cluster.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
-import { disorder, heal, linkFaults, startLinks } from '../support/link-faults.ts';
+import { disorder, heal, Losses, linkFaults, startLinks } from '../support/link-faults.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
+import { QuietWrites } from '../support/quiet-writes.ts';
 import { Random } from '../support/random.ts';
 import { startRedis } from '../support/redis.ts';
+import { checkShown, clockSeconds } from '../support/shown.ts';
 import { SocketClient } from '../support/socket-client.ts';
 import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -29,6 +33,12 @@ export interface SocketsFigures {
   readonly retried: number;
   /** Messages that arrived, over all sockets. */
   readonly delivered: number;
+  /** Changes that were acknowledged, by kind. */
+  readonly changes: Readonly<Record<string, number>>;
+  /** What the last state of was compared with Postgres, over all sockets. */
+  readonly compared: Readonly<Record<string, number>>;
+  /** Events that were left out on the way to a node. */
+  readonly losses: Readonly<Record<string, number>>;
   /** Times that a socket came back. */
   readonly reconnected: number;
   /** Messages that came once more on a later socket; clients tell them by their numbers. */
@@ -42,22 +52,33 @@ export interface SocketsFigures {
 }
 
 /**
- * Two nodes, each behind a link of its own to Redis that is cut, delayed, hung and put out of order, sockets
- * that are reset, nodes that go and come back: every socket ends with what Postgres has in each of its
- * conversations, each message once and in order, over however many connections.
+ * Two nodes, each behind a link of its own to Redis that is cut, delayed, hung, put out of order and loses frames,
+ * sockets that are reset, nodes that go and come back: every client ends with what Postgres has in each of its
+ * conversations, each message once and in order, over however many connections; so it has edits, deletions,
+ * notifications and conversations that changed since it was live first.
  */
 export async function sockets(t: Teardown, options: SocketsOptions): Promise<SocketsFigures> {
   const startedAt = performance.now();
   const ground = await Ground.start(t, options);
   const clients = ground.connect(t);
-  await ground.untilAll(clients, ({ connections }) => connections > 0, 'every socket to be ready');
+  await ground.untilAll(clients, ({ hasCursor }) => hasCursor, 'every socket to be live');
+  const sinceSeconds = await clockSeconds(ground.databaseUrl);
 
   const sending = ground.send();
   const breaking = ground.breakThings(clients);
   const restarting = options.restarts ? ground.restartNodes() : undefined;
   await Promise.all([sending, breaking, restarting]);
-  heal(ground.links);
+  await ground.end();
 
+  const readers = clients.map((client, index) => ({
+    name: `socket ${index}`,
+    shown: () => client.shown,
+    conversationIds: new Set(client.history.keys()),
+    ...(ground.hasNotifications(index) && { actorId: ground.adaId }),
+    sinceSeconds,
+  }));
+  const { compared, problems: differing } = await checkShown(ground.databaseUrl, readers);
+  // What a node left in the outbox may have been sent until now.
   const stored = await ground.stored();
   const problems: string[] = [];
   await ground
@@ -71,29 +92,42 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
       problems.push(...wrong.map((problem) => `socket ${index}, ${id}: ${problem}`));
     }
   }
+  const acknowledged = [...ground.acknowledged, ...ground.quiet.acknowledged];
   const ids = new Set([...stored.values()].flat().map(({ id }) => id));
-  const lost = ground.acknowledged.filter((id) => !ids.has(id));
+  const lost = acknowledged.filter((id) => !ids.has(id));
   if (lost.length > 0) problems.push(`acknowledged and lost: ${lost.length}`);
-  if (ids.size !== ground.acknowledged.length) {
-    problems.push(`${ground.acknowledged.length} acknowledged, ${ids.size} in Postgres`);
+  // Each rename has a message of the system.
+  const { rename = 0 } = ground.changes;
+  if (ids.size !== acknowledged.length + rename) {
+    problems.push(`${acknowledged.length} acknowledged and ${rename} renames, ${ids.size} in Postgres`);
   }
   const histories = clients.flatMap(({ history }) => [...history.values()]);
   return {
     seed: options.seed,
-    acknowledged: ground.acknowledged.length,
+    acknowledged: acknowledged.length,
     retried: ground.retried,
     delivered: histories.reduce((sum, { length }) => sum + length, 0),
+    changes: ground.changes,
+    compared,
+    losses: ground.losses.byEvent,
     reconnected: clients.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),
     again: clients.reduce((sum, { again }) => sum + again, 0),
     overtaken: ground.links.reduce((sum, { counts }) => sum + counts.held, 0),
     faults: ground.faults,
     seconds: Math.round((performance.now() - startedAt) / 1_000),
-    problems: problems.slice(0, 50),
+    problems: [...problems, ...differing, ...ground.losses.problems()].slice(0, 50),
   };
 }
 
 /** Of each socket; drawn by chance. */
 const SUBSCRIPTIONS = 5;
+const QUIET_CONVERSATIONS = 3;
+/** Of so many messages one is edited and another one deleted, each as soon as it is acknowledged. */
+const CHANGED_OF = 20;
+/** Once in so many messages a conversation is renamed: seldom, so that no later title hides that one was missed. */
+const RENAMED_OF = 200;
+/** Clients take a cursor from each. */
+const HEARTBEAT_MS = 5_000;
 const SENDERS = 16;
 const DRAIN_MS = 1_000;
 /** No fault lasts that long. */
@@ -105,12 +139,15 @@ class Ground {
   /** Ids of messages that were answered 201. */
   readonly acknowledged: string[] = [];
   retried = 0;
+  readonly databaseUrl: string;
+  readonly losses = new Losses();
   readonly #options: SocketsOptions;
   readonly #random: Random;
   readonly #nodes: TestNode[];
   readonly #restart: (index: number) => Promise<TestNode>;
-  readonly #databaseUrl: string;
-  #conversationIds: string[] = [];
+  readonly #conversationIds: string[] = [];
+  readonly #changed: Record<string, number> = {};
+  #quiet: QuietWrites | undefined;
   /** Everything is acknowledged, or something never will be. */
   #isSent = false;
 
@@ -123,13 +160,17 @@ class Ground {
       startNode(t, {
         databaseUrl,
         redisUrl: `redis://127.0.0.1:${links[index]!.port}`,
-        env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: '10000', PARLEY_DRAIN_MS: String(DRAIN_MS) },
+        env: {
+          PARLEY_SOCKET_SOCKETS_PER_ACTOR: '10000',
+          PARLEY_SOCKET_HEARTBEAT_MS: String(HEARTBEAT_MS),
+          PARLEY_DRAIN_MS: String(DRAIN_MS),
+        },
         ...(nodes[index] && { dataDir: nodes[index].dataDir }),
       });
     nodes.push(...(await Promise.all([start(0), start(1)])));
     disorder(links);
     const ground = new Ground(options, { links, nodes, start, databaseUrl });
-    await ground.#createConversations();
+    await ground.#createConversations(t);
     return ground;
   }
 
@@ -147,20 +188,41 @@ class Ground {
     this.links = parts.links;
     this.#nodes = parts.nodes;
     this.#restart = parts.start;
-    this.#databaseUrl = parts.databaseUrl;
+    this.databaseUrl = parts.databaseUrl;
   }
 
-  /** Half of the sockets are a person's, half a key's; both see everything, and neither has notifications of it. */
+  get quiet(): QuietWrites {
+    return this.#quiet!;
+  }
+
+  get adaId(): string {
+    return this.#nodes[0]!.demo.users.ada.id;
+  }
+
+  /** Acknowledged, by kind. */
+  get changes(): Readonly<Record<string, number>> {
+    const sum = { ...this.quiet.made };
+    for (const [kind, count] of Object.entries(this.#changed)) sum[kind] = (sum[kind] ?? 0) + count;
+    return sum;
+  }
+
+  /** Half of the sockets are ada's, half a key's. */
+  hasNotifications(index: number): boolean {
+    return index % 2 === 0;
+  }
+
+  /** All see everything; ada has notifications of what is quiet, for the rest she sends herself. */
   connect(t: Teardown): SocketClient[] {
     return Array.from({ length: this.#options.sockets }, (_, index) => {
       const random = new Random(this.#options.seed * 1_000 + index);
       const chosen = Array.from({ length: SUBSCRIPTIONS }, () => random.pick(this.#conversationIds));
       const client = new SocketClient({
-        conversationIds: [...new Set(chosen)],
+        conversationIds: [...new Set([...chosen, random.pick(this.quiet.conversationIds)])],
         random,
         address: () => {
           const node = random.pick(this.#nodes);
-          const token = index % 2 === 0 ? node.demo.users.ada.access_token : node.demo.api_key;
+          const { users, api_key } = node.demo;
+          const token = this.hasNotifications(index) ? users.ada.access_token : api_key;
           const { 'Content-Type': _, ...headers } = node.headers(token);
           return { url: `${node.baseUrl.replace('http', 'ws')}/v1/realtime`, headers };
         },
@@ -179,7 +241,9 @@ class Ground {
       for (let n = next++; n < messages; n = next++) {
         const inMs = startedAt + (n * seconds * 1_000) / messages - performance.now();
         if (inMs > 0) await pause(inMs);
-        await this.#sendOne(`sockets-${n}`, this.#random.pick(this.#conversationIds));
+        const conversationId = this.#random.pick(this.#conversationIds);
+        const messageId = await this.#sendOne(`sockets-${n}`, conversationId);
+        await this.#changeSome(n, conversationId, messageId);
       }
     };
     await Promise.all(Array.from({ length: SENDERS }, work)).finally(() => {
@@ -191,7 +255,7 @@ class Ground {
   async breakThings(clients: readonly SocketClient[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
     const faults: Readonly<Record<string, () => Promise<void> | void>> = {
-      ...linkFaults(this.links, random),
+      ...linkFaults(this.links, random, this.losses),
       'sockets reset': () => {
         for (let n = 0; n < Math.ceil(clients.length / 10); n++) random.pick(clients).reset();
       },
@@ -209,9 +273,16 @@ class Ground {
     await Promise.all([this.#replace(0, 'SIGTERM', 1 / 3), this.#replace(1, 'SIGKILL', 2 / 3)]);
   }
 
+  /** Ends the faults and the changes. The last of each kind of change are lost, and nothing behind them shows that. */
+  async end(): Promise<void> {
+    heal(this.links);
+    await this.losses.during(this.links, 1, 0, () => this.quiet.pass());
+    await this.losses.during(this.links, 1, 0, () => this.quiet.stop());
+  }
+
   /** By conversation, in order. */
   stored(): Promise<Map<string, Received[]>> {
-    return storedMessages(this.#databaseUrl, this.#conversationIds);
+    return storedMessages(this.databaseUrl, [...this.#conversationIds, ...this.quiet.conversationIds]);
   }
 
   /** Rejects when some of them do not get there. */
@@ -244,26 +315,35 @@ class Ground {
     });
   }
 
-  async #createConversations(): Promise<void> {
-    const [node] = this.#nodes;
-    const { users } = node!.demo;
-    const { conversations } = this.#options;
-    const created = await Promise.all(
-      Array.from({ length: conversations }, (_, n) =>
-        node!.call('POST', '/v1/messaging/conversations', {
-          type: 'group',
-          title: `Pier ${n}`,
-          participants: [
-            { type: 'user', actor_id: users.ada.id },
-            { type: 'user', actor_id: users.grace.id },
-          ],
-        }),
-      ),
-    );
-    this.#conversationIds = created.map(({ body }) => String(body.id));
+  async #createConversations(t: Teardown): Promise<void> {
+    for (let n = 0; n < this.#options.conversations; n++) {
+      this.#conversationIds.push(await createGroup(this.#nodes[0]!, `Pier ${n}`, ['ada', 'grace']));
+    }
+    this.#quiet = await QuietWrites.start(t, {
+      nodes: () => this.#nodes,
+      random: new Random(this.#options.seed + 1),
+      conversations: QUIET_CONVERSATIONS,
+    });
   }
 
-  async #sendOne(clientMessageId: string, conversationId: string): Promise<void> {
+  /** Changes some of the messages that are sent, and of their conversations. */
+  async #changeSome(n: number, conversationId: string, messageId: string): Promise<void> {
+    const message = `/v1/messaging/messages/${messageId}`;
+    if (n % CHANGED_OF === 0) await this.#change('edit', 'PATCH', message, { body: `edited ${n}` });
+    if (n % CHANGED_OF === CHANGED_OF / 2) await this.#change('delete', 'DELETE', message);
+    if (n % RENAMED_OF === 1) {
+      const conversation = `/v1/messaging/conversations/${conversationId}`;
+      await this.#change('rename', 'PATCH', conversation, { title: `Pier after ${n}` });
+    }
+  }
+
+  async #change(kind: string, method: string, path: string, body?: object): Promise<void> {
+    const token = this.#nodes[0]!.demo.users.ada.access_token;
+    await answered(() => this.#random.pick(this.#nodes), { method, path, body, token });
+    this.#changed[kind] = (this.#changed[kind] ?? 0) + 1;
+  }
+
+  async #sendOne(clientMessageId: string, conversationId: string): Promise<string> {
     let last = 'no answer';
     for (const startedAt = performance.now(); performance.now() - startedAt < SEND_MS; ) {
       const node = this.#random.pick(this.#nodes);
@@ -276,8 +356,9 @@ class Ground {
         });
       if (answer) last = `${answer.status} ${JSON.stringify(answer.body)}`;
       if (answer?.status === 201) {
-        this.acknowledged.push(String(answer.body.id));
-        return;
+        const id = String(answer.body.id);
+        this.acknowledged.push(id);
+        return id;
       }
       this.retried += 1;
       await pause(50 + this.#random.below(100));

@@ -6,10 +6,13 @@ t.test('a short run of the campaign of sockets', async (t) => {
   const options = { sockets: 20, conversations: 8, messages: 240, seconds: 3, restarts: true };
   const figures = await sockets(t, { seed: 7, ...options });
   t.same(figures.problems, [], JSON.stringify(figures));
-  t.equal(figures.acknowledged, 240);
+  t.equal(figures.acknowledged, 240 + (figures.changes.send ?? 0));
+  for (const kind of KINDS) t.ok(figures.compared[kind], `${kind} was compared`);
   t.ok(figures.reconnected >= 20, 'both nodes went: everybody had to come back');
   t.ok(figures.overtaken > 0, 'frames came out of order');
 });
+
+const KINDS = ['edit', 'deletion', 'notification.created', 'notification.updated', 'conversation.updated'];
 
 t.test('the checker of histories finds what is wrong', async (t) => {
   const stored = history([1, 'a'], [2, 'b'], [4, 'd'], [5, 'e']);

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { answered } from './answered.ts';
 import { deliveryProblems } from './check-delivery.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startLinks } from './link-faults.ts';
@@ -60,16 +61,19 @@ export async function onFreshGroup(cluster: Cluster): Promise<Cluster> {
   return { ...cluster, conversationId: await createGroup(cluster.nodes[0], 'Another group') };
 }
 
-/** Of the three people of the demo account; answers its id. */
-export async function createGroup(node: TestNode, title: string): Promise<string> {
-  const { ada, grace, vera } = node.demo.users;
-  const { status, body } = await node.call('POST', '/v1/messaging/conversations', {
-    type: 'group',
-    title,
-    participants: [ada, grace, vera].map(({ id }) => ({ type: 'user', actor_id: id })),
+/** Of people of the demo account, all three by default; answers its id. Tried again while the node is not ready for it. */
+export async function createGroup(
+  node: TestNode,
+  title: string,
+  people: readonly (keyof TestNode['demo']['users'])[] = ['ada', 'grace', 'vera'],
+): Promise<string> {
+  const participants = people.map((name) => ({ type: 'user', actor_id: node.demo.users[name].id }));
+  const { id } = await answered(() => node, {
+    method: 'POST',
+    path: '/v1/messaging/conversations',
+    body: { type: 'group', title, participants },
   });
-  if (status !== 201) throw new Error(`no group: ${JSON.stringify(body)}`);
-  return String(body.id);
+  return String(id);
 }
 
 /** What became of one send. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { answered } from './answered.ts';
 import { createGroup } from './cluster.ts';
 import type { TestNode } from './node.ts';
 import type { Random } from './random.ts';
@@ -19,6 +20,8 @@ export interface QuietWritesOptions {
  */
 export class QuietWrites {
   readonly conversationIds: readonly string[];
+  /** Ids of messages that were answered 201. */
+  readonly acknowledged: string[] = [];
   /** Acknowledged, by kind. */
   readonly made: Record<string, number> = {};
   readonly #options: QuietWritesOptions;
@@ -98,6 +101,7 @@ export class QuietWrites {
       body: `quiet ${n}`,
       client_message_id: `quiet-${conversationId}-${n}`,
     });
+    this.acknowledged.push(String(sent.id));
     this.#messages.push(String(sent.id));
   }
 
@@ -118,24 +122,13 @@ export class QuietWrites {
     body?: object,
     token = this.#token('grace'),
   ): Promise<Record<string, unknown>> {
-    let failures = 0;
-    const answer = await until(
-      async () => {
-        const nodes = this.#options.nodes();
-        const node = nodes[(this.#rounds + failures) % nodes.length]!;
-        const answer = await node.call(method, path, body, token).catch(() => undefined);
-        const isTransient = answer === undefined || answer.status >= 500 || answer.status === 429;
-        if (isTransient) failures += 1;
-        return isTransient ? undefined : answer;
-      },
-      { what: `an answer to ${method} ${path}` },
-    );
-    // A change that was made without an answer may be refused when it is made again.
-    if (answer.status >= 400 && failures === 0) {
-      throw new Error(`${method} ${path} is answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-    }
+    const nodeOf = (failures: number) => {
+      const nodes = this.#options.nodes();
+      return nodes[(this.#rounds + failures) % nodes.length]!;
+    };
+    const answer = await answered(nodeOf, { method, path, body, token });
     this.made[kind] = (this.made[kind] ?? 0) + 1;
-    return answer.body;
+    return answer;
   }
 
   #token(name: 'ada' | 'grace'): string {

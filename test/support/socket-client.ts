@@ -2,6 +2,7 @@ import WebSocket from 'ws';
 import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import type { Received } from './check-delivery.ts';
 import type { Random } from './random.ts';
+import { Shown } from './shown.ts';
 
 export interface SocketClientOptions {
   /** Asked at every connection: where to, and with which headers. */
@@ -18,20 +19,23 @@ interface Frame {
   readonly t?: number;
   readonly conversation_id?: string;
   readonly sequence?: number;
+  readonly cursor?: string;
   readonly reconnect_in_ms?: number;
   readonly error?: { readonly code: string };
-  readonly data?: { readonly id?: string };
+  readonly data?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A client as simple as one can be that still gets everything: it comes back whenever its socket ends, on
- * whichever node, and subscribes after the last number that it has. A message that comes twice on one socket
- * stands in its history twice; one that comes again on a later socket, from a node that is behind the one that it
- * left, is only counted.
+ * A client as simple as one can be that still gets everything: it comes back whenever its socket ends, on whichever
+ * node. It subscribes after the last number that it has until it was live once; from then on it resumes from the last
+ * cursor that it got while nothing was under way. A message that comes twice on one socket stands in its history twice;
+ * one that comes again on a later socket, from a node that is behind the one that it left, is only counted.
  */
 export class SocketClient {
   /** What came, by conversation, in the order in which it came. */
   readonly history: ReadonlyMap<string, Received[]>;
+  /** What the events of all its sockets add up to. */
+  readonly shown = new Shown();
   /** What no server should say. */
   readonly problems: string[] = [];
   connections = 0;
@@ -41,6 +45,12 @@ export class SocketClient {
   #socket: WebSocket | undefined;
   /** By conversation: the last number that this socket brought. */
   readonly #brought = new Map<string, number>();
+  /** What this socket has not answered yet: ids of conversations, or RESUME. Empty: the client is live. */
+  readonly #unsettled = new Set<string>();
+  /** Where it resumes from; undefined: it was never live. */
+  #cursor: string | undefined;
+  /** Of `ready`, from before the subscriptions. */
+  #nextCursor = '';
   #stopped = false;
 
   constructor(options: SocketClientOptions) {
@@ -52,6 +62,11 @@ export class SocketClient {
   /** How the last of a conversation is numbered; 0: none. */
   last(conversationId: string): number {
     return this.history.get(conversationId)?.at(-1)?.sequence ?? 0;
+  }
+
+  /** It was live once: it owes everything that changes from then on. */
+  get hasCursor(): boolean {
+    return this.#cursor !== undefined;
   }
 
   /** Ends the socket without a word. The client comes back. */
@@ -80,14 +95,25 @@ export class SocketClient {
     switch (frame.type) {
       case 'ready':
         this.connections += 1;
-        this.#brought.clear();
-        for (const id of this.history.keys()) this.#subscribe(socket, id);
+        this.#begin(socket, frame);
         break;
       case 'ping':
         say(socket, { type: 'pong', t: frame.t });
+        // While a resume is under way, nothing newer than where it began is safe.
+        if (this.#unsettled.size === 0) this.#cursor = frame.cursor;
         break;
       case 'event':
         if (frame.event === 'message.created') this.#keep(frame);
+        this.shown.receive(frame);
+        break;
+      case 'caught_up':
+        if (this.#unsettled.delete(frame.conversation_id ?? '') && this.#unsettled.size === 0) {
+          this.#cursor = this.#nextCursor;
+        }
+        break;
+      case 'resumed':
+        this.#unsettled.delete(RESUME);
+        this.#cursor = frame.cursor;
         break;
       case 'reply':
         if (frame.ok === false) this.#refused(socket, frame);
@@ -101,8 +127,22 @@ export class SocketClient {
     }
   }
 
-  #subscribe(socket: WebSocket, id: string): void {
-    say(socket, { type: 'subscribe', id, conversation_id: id, after_sequence: this.last(id) });
+  #begin(socket: WebSocket, { cursor = '' }: Frame): void {
+    this.#brought.clear();
+    this.#unsettled.clear();
+    this.#nextCursor = cursor;
+    for (const id of this.#cursor === undefined ? this.history.keys() : [RESUME]) {
+      this.#unsettled.add(id);
+      this.#ask(socket, id);
+    }
+  }
+
+  /** The request's id is the conversation's, or RESUME. */
+  #ask(socket: WebSocket, id: string): void {
+    if (id === RESUME) {
+      const conversations = Object.fromEntries([...this.history.keys()].map((id) => [id, this.last(id)]));
+      say(socket, { type: 'resume', id, cursor: this.#cursor, conversations });
+    } else say(socket, { type: 'subscribe', id, conversation_id: id, after_sequence: this.last(id) });
   }
 
   #keep({ conversation_id: conversationId = '', sequence = 0, data }: Frame): void {
@@ -111,17 +151,18 @@ export class SocketClient {
       this.problems.push(`a message of ${conversationId}, which was not asked for`);
       return;
     }
+    const id = String(data?.id);
     const isNext = sequence > (this.#brought.get(conversationId) ?? 0);
     this.#brought.set(conversationId, sequence);
-    if (isNext && history.some((known) => known.sequence === sequence && known.id === data?.id))
+    if (isNext && history.some((known) => known.sequence === sequence && known.id === id)) {
       this.again += 1;
-    else history.push({ sequence, id: data?.id ?? '' });
+    } else history.push({ sequence, id });
   }
 
-  /** A node whose link or database is in doubt takes no subscription; the request's id is the conversation's. */
+  /** A node whose link or database is in doubt takes no subscription. */
   #refused(socket: WebSocket, { id = '', error }: Frame): void {
     if (!TRANSIENT.has(error?.code ?? '')) this.problems.push(`${id} is refused: ${error?.code}`);
-    else setTimeout(() => socket === this.#socket && this.#subscribe(socket, id), this.#jitterMs()).unref();
+    else setTimeout(() => socket === this.#socket && this.#ask(socket, id), this.#jitterMs()).unref();
   }
 
   #comeBack(socket: WebSocket, code: number, reason: string): void {
@@ -140,6 +181,9 @@ export class SocketClient {
 
 /** Longer than a node that is busy takes, shorter than one that is gone is waited for. */
 const HANDSHAKE_MS = 60_000;
+
+/** Id of the request that resumes all conversations. */
+const RESUME = 'resume';
 
 const TRANSIENT = new Set(['service_unavailable', 'rate_limit_exceeded']);
 
