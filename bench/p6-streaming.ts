@@ -71,7 +71,7 @@ async function run({ disposer, full, say }: Session): Promise<Findings> {
 const REPLIES = 200;
 const READERS = 10;
 const TOKENS_A_SECOND = 100;
-/** In which text gathers (realtime.md section 3). */
+/** In which text gathers (docs/realtime.md#streamed-replies). */
 const WINDOW_MS = 40;
 const MAX_ADDED_MS = 16;
 const PATIENCE_MS = 120_000;

@@ -1,4 +1,4 @@
-/** `npm run bench [-- full] [<name> …]`: runs works of performance.md, prints one table, keeps every block. */
+/** `npm run bench [-- full] [<name> …]`: runs works (bench/README.md), prints one table, keeps every block. */
 
 import { inspect } from 'node:util';
 import { Disposer } from '../src/lifecycle.ts';

@@ -1,5 +1,5 @@
 /**
- * The environment, read once (design.md section 3). The only file that may mention process.env: everything
+ * The environment, read once (docs/operations.md). The only file that may mention process.env: everything
  * else is handed the frozen result. Every variable is optional; one that is set to nothing counts as unset.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The demo account (design.md section 3): what a newcomer tries Parley with and what black-box checks start
+ * The demo account (README.md): what a newcomer tries Parley with and what black-box checks start
  * from. Its rows are made once in a database, whatever number of nodes start on it; `demo.json` is written at
  * every start of a node, with access tokens of that day.
  */

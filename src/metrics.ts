@@ -255,7 +255,7 @@ export function createMetrics() {
   };
 }
 
-/** Round what performance.md asks for: single milliseconds, up to the deadline of a request. */
+/** Single milliseconds at the low end, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 /** Of a model that answers in one word, up to one that thinks for minutes. */
 const TURN_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];

@@ -1,4 +1,4 @@
-/** Design.md section 4 as a test: who may import whom, what may be used where, and what stands nowhere. */
+/** The rules of docs/architecture.md#layers: which folder imports which, what may be used where, and what is forbidden. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve } from 'node:path/posix';
@@ -64,7 +64,7 @@ const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
 /** Past this a file is probably two nouns. At 400 the rule split files that were one: `session.ts`, `app.ts`, `config.ts`. */
 const MAX_LINES = 500;
 
-t.test('the checkout keeps to design.md section 4', async (t) => {
+t.test('the checkout keeps to its layers and rules', async (t) => {
   const files = readTree(resolve(import.meta.dirname, '..'), [
     'src',
     'bench',

@@ -34,12 +34,48 @@ t.test('every citation of a document in the code resolves', async (t) => {
   );
 });
 
+t.test('no comment cites a document that is not in the repository', async (t) => {
+  const files = globSync('{src,test,bench,examples,migrations}/**/*.{ts,js,css,md}', {
+    cwd: ROOT,
+    exclude: [
+      'test/docs.test.ts',
+      // Their texts are kept in the database as checksums, so that they cannot be changed.
+      'migrations/000[1-8]_*.ts',
+      'src/{gateway,engine}/**',
+    ],
+  });
+  t.ok(files.length > 100);
+  t.strictSame(
+    files.flatMap((path) =>
+      strayCitations(readFileSync(join(ROOT, path), 'utf8')).map((cited) => `${path}: ${cited}`),
+    ),
+    [],
+  );
+});
+
+t.test('a citation of a document that is not in the repository is found', async (t) => {
+  t.strictSame(
+    strayCitations('so (design.md section 7, pages), as docs/realtime.md#events says; see realtime.md.'),
+    ['design.md section 7', 'realtime.md'],
+  );
+  t.strictSame(strayCitations('(Specification, Errors: Envelope)'), ['Specification, Errors']);
+  t.strictSame(strayCitations('in the order of the specification'), ['the specification']);
+});
+
 t.test('a link that leads nowhere is found', async (t) => {
   t.strictSame(
     broken('README.md', ['docs/none.md', 'docs/realtime.md#no-such-heading', 'docs/realtime.md#events']),
     ['README.md: docs/none.md', 'README.md: docs/realtime.md#no-such-heading'],
   );
 });
+
+/** Citations by the name of a file that is not in docs/, or of "the specification", which nothing here is. */
+function strayCitations(text: string): string[] {
+  const byName =
+    /(?<![\w/-])(?:design|realtime|performance|libraries|specification)\.md(?: sections? [\d.]+)?/gi;
+  const inWords = /\bspecification, \w+|\bthe specification\b/gi;
+  return [...text.matchAll(byName), ...text.matchAll(inWords)].map(([cited]) => cited);
+}
 
 /** Targets of Markdown links and images that are not URLs, outside of code. */
 function linksOf(text: string): string[] {

@@ -1,7 +1,7 @@
 import type { Disposer } from '../../src/lifecycle.ts';
 import type { Comparison, Spread } from './pairs.ts';
 
-/** One of the works of performance.md (P1 … P12). */
+/** One of the works of bench/README.md (P1 … P12). */
 export interface Work {
   /** As on the command line and in the results: `p2`. */
   readonly name: string;

@@ -5,7 +5,7 @@ import { customAlphabet } from 'nanoid';
 /** What every API key begins with; no access token does. */
 export const API_KEY_PREFIX = 'parley_';
 
-/** `key` is shown once; `hash` and `redacted` are what is stored (design.md section 7, keys). */
+/** `key` is shown once; `hash` and `redacted` are what is stored (docs/contract.md#api-keys). */
 export interface NewApiKey {
   /** `parley_`, 32 random characters, 6 of checksum. */
   readonly key: string;

@@ -32,8 +32,8 @@ export interface Identity {
 }
 
 /**
- * From a credential to who makes the request (specification, Authentication 1 and 4; design.md
- * sections 6 and 7). What is read is kept by the text of the credential itself, so that a request
+ * From a credential to the principal of a request (docs/contract.md#authentication,
+ * docs/architecture.md#rights-that-end). What is read is kept by the text of the credential itself, so that a request
  * that is known costs one look-up in memory, no hash and no `await`. A right that changes
  * (`rights.announce` with the id of the key, actor, role or account) counts at once on every node.
  */

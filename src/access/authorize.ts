@@ -3,8 +3,8 @@ import { ADMIN_PERMISSIONS, type AdminPermission, type Permission } from '../pro
 import type { Principal } from './principal.ts';
 
 /**
- * What a known caller may do (specification, Authentication 2–5). In the order of the checks of
- * design.md section 7: account, subscription, permission.
+ * What a known caller may do. The checks stand in the order of docs/contract.md#order-of-checks: account,
+ * subscription, permission.
  */
 
 /** `header` is the value of Service-Account, or of the field `param` in a frame. An account that is not the caller's answers like one that does not exist. */
@@ -41,7 +41,7 @@ export function requirePermission(
   throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
 }
 
-/** What admins alone hold counts for nobody else, whatever stands in a role (specification, Authentication 5). */
+/** What admins alone hold counts for nobody else, whatever stands in a role (docs/contract.md#permissions). */
 export function hasPermission(
   { admin, permissions }: Principal,
   permission: Permission | AdminPermission,

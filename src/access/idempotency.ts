@@ -33,8 +33,8 @@ export interface CompleteOptions {
 }
 
 /**
- * Requests that are carried out once however often they are sent (specification, Endpoints and Errors;
- * design.md section 7, idempotency). Whoever claims a key has 30 s; the answer is kept for 24 h.
+ * Requests that are carried out once however often they are sent (docs/contract.md#idempotency).
+ * A claim lasts 30 s; the answer is kept for 24 h.
  */
 export class Idempotency {
   readonly #database: Database;

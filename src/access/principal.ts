@@ -11,7 +11,7 @@ export interface Principal {
   readonly subscribed: boolean;
   /** As the resources show it. `actor.id` is the author of what it sends. */
   readonly actor: Actor;
-  /** An external customer: no role, sees its own cases alone (design.md section 7, customers). */
+  /** An external customer: no role, sees its own cases alone (docs/contract.md#customers). */
   readonly customer: boolean;
   /** Behind an `admin` role: holds every permission. */
   readonly admin: boolean;
@@ -30,7 +30,7 @@ export interface Credential {
   readonly expiresAtMs: number | null;
 }
 
-/** Whether the caller reads and sends in every conversation of its account (design.md section 7). */
+/** Whether the caller reads and sends in every conversation of its account (docs/contract.md#reading-and-sending). */
 export function seesWholeAccount(principal: Principal): boolean {
   return principal.admin || principal.actor.type === 'api_key';
 }

@@ -17,7 +17,7 @@ export interface RevocableCacheOptions<Value> {
 }
 
 /**
- * What was read of a right, for as long as it may be used (design.md section 6, revocation): until one
+ * What was read of a right, for as long as it may be used (docs/architecture.md#rights-that-end): until one
  * of its subjects changes, and never longer than `rights.maxAgeMs`. `rights` listens before anything
  * is read, and a change that arrives during a read makes the read happen again before it is used.
  *

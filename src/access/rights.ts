@@ -10,7 +10,7 @@ export const EVERYTHING = '*';
 export type RightsListener = (subject: string) => void;
 
 /**
- * The one place that says "a right changed" (design.md section 6, revocation). Every node listens to
+ * The one place that says "a right changed" (docs/architecture.md#rights-that-end). Every node listens to
  * one engine channel from its start on, so whoever reads a right through here has been listening
  * before it read. Who changes a right announces it after the commit.
  */

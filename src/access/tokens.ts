@@ -30,7 +30,7 @@ export interface VerifiedToken extends TokenSubject {
 }
 
 /**
- * Access tokens: signed JWTs that any node verifies without a look-up (design.md section 7, tokens).
+ * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens).
  * Whether their actor may still act is authenticate.ts's question.
  */
 export class Tokens {

@@ -12,7 +12,7 @@ import { createRole, type RoleRow } from './roles.ts';
 
 export type AccountRow = Selectable<Schema['accounts']>;
 
-/** The persona behind every customer-visible reply (design.md section 7, audience `customer`). */
+/** The persona behind every customer-visible reply (docs/contract.md#groups). */
 export const CUSTOMER_SERVICE = 'Customer Service';
 
 export interface NewAccount {

@@ -6,7 +6,7 @@ import type { Entity } from '../protocol/resources/actor.ts';
 import { defineAccountList } from './account-list.ts';
 import { namedActors } from './named-actors.ts';
 
-/** What points to an app resource: by the kind of thing and its id (specification, entity). */
+/** What points to an app resource: by the kind of thing and its id (docs/contract.md#entities). */
 export interface EntityRef {
   readonly type: Entity['type'];
   readonly id: string;

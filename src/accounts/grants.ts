@@ -9,7 +9,7 @@ export interface Grant {
 }
 
 /**
- * Nobody hands out more than they hold (design.md section 7, agents' limits): asked where a role is made, and where
+ * Nobody hands out more than they hold (docs/contract.md#limits-of-agents): asked where a role is made, and where
  * one is given to a user, a key or an agent. Throws ApiError `insufficient_permissions`.
  */
 export function requireGrant(principal: Principal, { type, permissions }: Grant): void {

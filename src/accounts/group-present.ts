@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Actor, MessagingGroup } from '../protocol/resources/actor.ts';
 
-/** Specification, messaging_group. `members` is null where they were not asked for. */
+/** `members` is null unless the caller asked for them (docs/contract.md#groups). */
 export function presentGroup(
   row: Selectable<Schema['messaging_groups']>,
   members: Actor[] | null,

@@ -19,7 +19,7 @@ import {
 } from './keys.ts';
 import { findRoleById, readRoles } from './roles.ts';
 
-/** Of admin roles alone, whatever other roles hold (specification, Authentication 5). */
+/** Of admin roles alone, whatever other roles hold (docs/contract.md#permissions). */
 export function apiKeyRoutes(database: Database): Route[] {
   return [
     defineRoute({

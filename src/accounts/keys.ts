@@ -78,7 +78,7 @@ export async function rotateApiKey(
 }
 
 /**
- * At once and for good (specification, Authentication 4); revoking twice is revoking once. Without an
+ * At once and for good (docs/contract.md#api-keys); revoking twice is revoking once. Without an
  * account: whatever account it is of, for the operator. Throws `resource_not_found` (param id).
  */
 export async function revokeApiKey(

@@ -3,7 +3,7 @@ import type { Schema } from '../db/schema.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../protocol/permissions.ts';
 import type { Role } from '../protocol/resources/role.ts';
 
-/** Specification, role. An admin role shows every permission there is: it holds them whatever stands in its row. */
+/** An admin role shows every permission, because it holds them all whatever its row says (docs/contract.md#roles). */
 export function presentRole(
   row: Selectable<Schema['roles']>,
   { permissions }: { readonly permissions: boolean },

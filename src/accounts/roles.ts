@@ -13,7 +13,7 @@ export type RoleRow = Selectable<Schema['roles']>;
 export interface NewRole {
   readonly accountId: string;
   readonly name: string;
-  /** Roles made through the API are always `user` (specification, role). */
+  /** Roles made through the API are always `user` (docs/contract.md#roles). */
   readonly type?: RoleType;
   readonly permissions: readonly Permission[];
 }

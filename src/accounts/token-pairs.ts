@@ -11,7 +11,7 @@ import { enqueueRightsChanged } from './rights-changed.ts';
 
 /**
  * An access token of 15 minutes with the refresh token that gets the next one, the first of a family of its own
- * (design.md section 7, tokens). Only the refresh token's hash is stored.
+ * (docs/contract.md#tokens). Only the refresh token's hash is stored.
  */
 export function issueTokenPair(tx: Kysely<Schema>, tokens: Issuer, subject: TokenSubject): Promise<Token> {
   return issue(tx, tokens, subject, nanoid());

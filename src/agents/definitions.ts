@@ -23,7 +23,7 @@ import { checkEndpointTools, readTools } from './tools/rules.ts';
 import { readTrigger } from './triggers/rules.ts';
 
 /**
- * What a body of Create Agent asks for, by the rules that need no database (specification, endpoint 4).
+ * What a body of Create Agent asks for, by the rules that need no database (docs/contract.md#creating-an-agent).
  * Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
  */
 export function readNewAgent(
@@ -132,15 +132,15 @@ async function requireRole(
 }
 
 /**
- * Which of its calls wait for a person's approval is not for it to say (design.md section 7, agents'
- * limits).
+ * An agent cannot change which of its own calls wait for a person's approval
+ * (docs/contract.md#limits-of-agents).
  */
 function refuseSelf({ actor }: Principal, row: AgentRow): void {
   if (actor.id !== row.actor_id) return;
   throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');
 }
 
-/** Specification, agent_definition `definition_type`. */
+/** `definition_type` (docs/contract.md#agents). */
 function requireEditable({ definition_type }: AgentRow): void {
   if (definition_type !== 'system') return;
   throw new ApiError('resource_conflict', 'What the service provides can be neither edited nor deleted.');

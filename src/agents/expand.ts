@@ -12,7 +12,7 @@ import type { ToolCatalogue } from './tools/catalogue.ts';
 /**
  * Each row's resource with what was asked for: one query for the roles, none where they were not. `tools`
  * are part of `config`, so asking for them shows it. Without a catalogue as Create Agent shows it
- * (specification, endpoint 4): `trigger_config` and each entry's `tool` null.
+ * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` null.
  */
 export async function expandAgents(
   database: Queries,

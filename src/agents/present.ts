@@ -9,7 +9,7 @@ import type { AvailableTool } from '../protocol/resources/available-tool.ts';
 import type { Role } from '../protocol/resources/role.ts';
 import type { AgentRow } from './store.ts';
 
-/** A definition (specification, agent_definition) with what was asked for of it. */
+/** A definition (docs/contract.md#agents) with what was asked for of it. */
 export function presentAgent(
   row: AgentRow,
   expansions: { readonly role: Role | null; readonly config: AgentDefinitionConfig | null },
@@ -33,7 +33,7 @@ export function presentAgent(
   };
 }
 
-/** Specification, agent_definition_config. */
+/** The configuration of an agent (docs/contract.md#agents). */
 export function presentConfig(
   row: AgentRow,
   expansions: {
@@ -63,7 +63,7 @@ export function presentTrigger({ trigger_config: trigger }: AgentRow): TriggerCo
   };
 }
 
-/** Specification, agent_definition_tool. */
+/** A tool that is attached to an agent (docs/contract.md#tools). */
 export function presentTool(attached: AttachedTool, tool: AvailableTool | null): AgentDefinitionTool {
   return {
     id: attached.id,

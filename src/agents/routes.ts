@@ -26,7 +26,7 @@ export interface AgentRoutesOptions {
   readonly catalogue: ToolCatalogue;
 }
 
-/** Agents as they are defined (specification, endpoint 4; design.md section 8). */
+/** Agents as they are defined (docs/contract.md#agents). */
 export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[] {
   const show = async (db: Queries, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;

@@ -18,7 +18,7 @@ export interface ClaimedFile {
 }
 
 /**
- * The files among a message's attachments, by their position in it (specification, Attachment object). What
+ * The files among a message's attachments, by their position in it (docs/contract.md#attachments). What
  * the message says of a file is either its name, which may be a new one, or what is known of it already.
  * Rejects with ApiError: `resource_not_found` for a key that the account was not given within a day (customers are
  * given none), `resource_conflict` where the bytes have not come, `validation_failed` where the message contradicts

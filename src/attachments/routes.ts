@@ -5,7 +5,7 @@ import { UploadRequest, UploadUrl } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 
-/** Attachments over REST (design.md section 8). */
+/** Attachments over REST (docs/contract.md#attachments). */
 export function attachmentRoutes(database: Database, store: ObjectStore): readonly Route[] {
   return [
     defineRoute({

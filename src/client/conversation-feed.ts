@@ -47,8 +47,8 @@ export interface FeedHost {
 }
 
 /**
- * One conversation of a client: puts what comes, over whichever connection, in order and once (realtime.md
- * section 4). Invariants: `position` never goes back; what `onMessage` had are the messages up to it,
+ * One conversation of a client: delivers what arrives, over whichever connection, in order and once
+ * (docs/realtime.md#catching-up). Invariants: `position` never goes back; what `onMessage` had are the messages up to it,
  * none twice. Every connection sends the conversation's messages in order from `position` or before, so
  * none is left out either.
  */

@@ -1,6 +1,6 @@
 /**
  * Which version of a thing was passed on last, so that a change that comes again, or late, is told from
- * news (realtime.md section 4). Keeps the latest two thousand things, for a socket may live for months: after a
+ * news (docs/realtime.md#catching-up). Keeps the latest two thousand things, for a socket may live for months: after a
  * break at most a thousand messages and a thousand changes come (else the server sends `resync`). Versions are
  * the server's times: text that sorts.
  */

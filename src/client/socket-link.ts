@@ -34,7 +34,7 @@ export interface LinkListener {
 }
 
 /**
- * Keeps a client connected: tries again as the close code says (realtime.md section 5), moves to another
+ * Keeps a client connected: tries again as the close code says (docs/realtime.md#close-codes), moves to another
  * connection before the one it has is taken away, and keeps the credential fresh.
  */
 export class SocketLink {

@@ -3,7 +3,7 @@ import { ApiError, notFound } from '../protocol/errors.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
-/** Who reads a conversation (design.md section 7, "who reads and sends"). */
+/** Who reads a conversation (docs/contract.md#reading-and-sending). */
 export function mayRead(principal: Principal, facts: ConversationFacts): boolean {
   if (facts.accountId !== principal.accountId) return false;
   return seesWholeAccount(principal) || facts.members.has(principal.actor.id);
@@ -33,7 +33,7 @@ export function requireSender(principal: Principal, facts: ConversationFacts): v
 /** The caller's own row in a conversation, as far as its rights go; undefined: it is no participant. */
 type OwnRole = { readonly role: Participant['role'] } | undefined;
 
-/** Viewers read only (specification, conversation_participant). */
+/** Viewers read only (docs/contract.md#reading-and-sending). */
 export function requireWriter(own: OwnRole): void {
   if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot change it.');
 }

@@ -15,7 +15,7 @@ export interface Audited {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Keeps what was done in the transaction that did it (design.md section 8, audit). */
+/** Keeps what was done in the transaction that did it (docs/contract.md#audit). */
 export async function audit(tx: Kysely<Schema>, { accountId, details = {}, ...of }: Audited): Promise<void> {
   await tx
     .insertInto('audit_events')

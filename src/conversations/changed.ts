@@ -15,7 +15,7 @@ export interface Change {
   readonly stream: string;
   /** Whose act it is, of a conversation: what that starts is told apart by it (agents/triggers/). Null or absent: nobody's. */
   readonly by?: string | null;
-  /** A text was written to its end: the attempt that did, from 1. The event seals it (realtime.md section 3). */
+  /** A text was written to its end: the attempt that did, from 1. The event seals it (docs/realtime.md#streamed-replies). */
   readonly attempt?: number;
 }
 

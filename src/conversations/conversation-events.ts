@@ -4,7 +4,7 @@ import type { Change } from './changed.ts';
 import { conversationRows, expandConversations } from './expand.ts';
 import { presentParticipants, type ShownParticipant } from './participant-present.ts';
 
-/** `conversation.updated`, for team subscribers: what is each reader's own is left out (realtime.md section 3). */
+/** `conversation.updated`, for team subscribers: what is each reader's own is left out (docs/realtime.md#events). */
 export async function conversationEvents(
   database: Queries,
   changes: readonly Pick<Change, 'id'>[],

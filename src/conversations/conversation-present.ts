@@ -21,7 +21,7 @@ export interface ConversationExpansions {
   readonly lastMessage?: ChatMessage | null;
 }
 
-/** A row as the team sees it (specification, conversation). */
+/** A row as the team sees it (docs/contract.md#conversations). */
 export function presentConversation(
   row: ConversationRow,
   own: OwnView,
@@ -49,7 +49,7 @@ export function presentConversation(
   };
 }
 
-/** The same as a customer sees it (design.md section 7, customers): how the team works on it is not told. */
+/** The same as a customer sees it (docs/contract.md#customers): how the team works on it is not told. */
 export function conversationForCustomer(conversation: Conversation): Conversation {
   return {
     ...conversation,

@@ -9,7 +9,7 @@ import { lockConversationAsMember } from './locked-conversation.ts';
 import { findMember } from './participants.ts';
 
 /**
- * Whom a customer's token is for (design.md section 8, customer-token), and that it was asked for is kept. Throws
+ * Whom a customer's token is for (docs/contract.md#tokens), and that it was asked for is kept. Throws
  * `resource_not_found` (param participant_id) for any participant that is no customer.
  */
 export async function requireCustomer(

@@ -35,7 +35,7 @@ export interface Member {
   readonly actor: Actor;
 }
 
-/** What an agent reacts to in the conversation (specification, conversation_participant). */
+/** What an agent reacts to in the conversation (docs/contract.md#participants). */
 export interface AgentMember {
   readonly actorId: string;
   /** The agent's own id, `agt_…`; null: the agent was deleted. */

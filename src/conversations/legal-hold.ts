@@ -3,7 +3,7 @@ import type { Schema } from '../db/schema.ts';
 
 /**
  * Whether the conversation is under legal hold, which stays so until the transaction ends: what deletes,
- * edits or purges its messages asks here first (design.md section 7, legal hold). Throws where there is no such
+ * edits or purges its messages asks here first (docs/contract.md#legal-hold). Throws where there is no such
  * conversation.
  */
 export async function lockAgainstHold(tx: Transaction<Schema>, conversationId: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import { ApiError } from '../protocol/errors.ts';
 import { conversationColumns } from './expand.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 
-/** What the list can be narrowed to (design.md section 8); without `status`: all but what the caller has hidden. */
+/** What the list can be narrowed to (docs/contract.md#conversations); without `status`: all but what the caller has hidden. */
 export interface ConversationFilters {
   readonly status?: string | undefined;
   readonly type?: string | undefined;

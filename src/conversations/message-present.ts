@@ -27,7 +27,7 @@ export interface MessageViewer {
 const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
 const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
 
-/** A row as this reader sees it (specification, chat_message). */
+/** A row as this reader sees it (docs/contract.md#messages). */
 export function presentMessage(
   row: MessageRow,
   viewer: MessageViewer,
@@ -119,7 +119,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   };
 }
 
-/** `message.created` or `message.updated` of a sent message, for both audiences (realtime.md section 3). */
+/** `message.created` or `message.updated` of a sent message, for both audiences (docs/realtime.md#events). */
 export function messageEvent(
   event: 'message.created' | 'message.updated',
   { row, sender, attachments }: MessageWithParts,

@@ -81,7 +81,7 @@ export interface MarkedRead {
 }
 
 /**
- * Moves the caller's read position forward, never back (design.md section 7, unread): up to the highest number
+ * Moves the caller's read position forward, never back (docs/contract.md#own-state): up to the highest number
  * that it may see. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
  */
 export async function markRead(
@@ -104,7 +104,7 @@ export async function markRead(
   return { conversation, movedAt: moved?.at };
 }
 
-/** Ephemeral: who misses it sees the position move with the next one (realtime.md section 3). */
+/** Ephemeral: who misses it sees the position move with the next one (docs/realtime.md#events). */
 export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
   publish(engine, {
     event: 'read',

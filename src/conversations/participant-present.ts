@@ -17,7 +17,7 @@ export type ShownParticipant = Pick<
   | 'agent_trigger_keywords'
 >;
 
-/** A row as readers see it (specification, conversation_participant); the specified endpoints leave `actor` null. */
+/** A row as readers see it (docs/contract.md#participants); the specified endpoints leave `actor` null. */
 export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
   return {
     id: row.id,

@@ -17,7 +17,7 @@ import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 import { writeSystemEvent } from './system-event.ts';
 
 /**
- * Add Participant (design.md section 8). Who was a member before comes back as the same participant. Throws
+ * Add Participant (docs/contract.md#participants). Who was a member before comes back as the same participant. Throws
  * ApiError, `resource_exists` (param actor_id) for who is one now.
  */
 export async function joinConversation(

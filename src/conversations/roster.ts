@@ -67,7 +67,7 @@ export async function readGroupRoster(tx: Transaction<Schema>, groupId: string):
 }
 
 /**
- * What an agent reacts to (specification, conversation_participant): keywords belong to the policies `keyword`,
+ * What an agent reacts to (docs/contract.md#participants): keywords belong to the policies `keyword`,
  * which cannot be without, and `mention`. Throws `missing_field` or `validation_failed`.
  */
 export function checkTrigger(

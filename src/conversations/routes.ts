@@ -169,7 +169,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
         inTransaction(database, call, async (tx) => {
           const { principal, params, query, body } = call;
           const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
-          // The topic is there whenever there is one, and participants' actors never are (specification, endpoint 2).
+          // The topic is there whenever there is one, and participants' actors never are (docs/contract.md#expansion).
           const include = ['topic', ...(query['include[]'] ?? [])] as const;
           const shown = await expandConversations(queriesOf(tx), principal, [row], include);
           return shown.get(row.id)!;

@@ -19,7 +19,7 @@ export const RUN_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof Schema['agent_runs'])[];
 
-/** A run (specification, agent_run), with its lists where the run endpoints were asked for them. */
+/** A run (docs/contract.md#runs), with its lists where the run endpoints were asked for them. */
 export function presentRun(
   row: ShownRun,
   lists: { readonly actions?: AgentRunAction[] | null; readonly steps?: AgentRunStep[] | null } = {},

@@ -5,7 +5,7 @@ import { enqueueChanged } from './changed.ts';
 import { addParticipant, type ConversationRow, createUnlessThere } from './insert-conversation.ts';
 
 /**
- * The account's one `system` conversation, for its automated alerts (design.md section 7, system events), made at
+ * The account's one `system` conversation, for its automated alerts (docs/contract.md#system-messages), made at
  * first use. The account's admins are in it, those that became one since the last time too; who has left stays away.
  */
 export async function systemConversation(

@@ -22,7 +22,7 @@ import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
 
 /**
- * Update Conversation (design.md section 8): sets what the body names and differs, audited and told. What
+ * Update Conversation (docs/contract.md#updating-a-conversation): sets what the body names and differs, audited and told. What
  * is so already changes nothing. Throws ApiError.
  */
 export async function updateConversation(
@@ -43,7 +43,7 @@ export async function updateConversation(
 }
 
 /**
- * Set Legal Hold (specification, endpoint 2): told and audited when it changes. Whoever reads the
+ * Set Legal Hold (docs/contract.md#legal-hold): told and audited when it changes. Whoever reads the
  * conversation on the team may, but its viewers.
  */
 export async function setLegalHold(

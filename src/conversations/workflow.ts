@@ -9,7 +9,7 @@ import type { ConversationRow } from './insert-conversation.ts';
 import { writeSystemEvent } from './system-event.ts';
 
 /**
- * Moves a case to another lane (design.md section 7, workflow), with its event, its audit and, where it is
+ * Moves a case to another lane (docs/contract.md#workflow), with its event, its audit and, where it is
  * resolved or reopened, what the timeline says of it. The caller has locked the row with FOR UPDATE; the lanes
  * are read again, so that one move after another needs nothing but the row. `by` is who caused it. For
  * `drafts_decided` the decided draft is written before. A conversation that is no case has no lanes: nothing

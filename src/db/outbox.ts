@@ -10,7 +10,7 @@ export interface OutboxRow {
   readonly attempts: number;
 }
 
-/** How long a row is its writer's alone; then a sweep of any node takes it over (design.md section 5). */
+/** How long a row is its writer's alone; then a sweep of any node takes it over (docs/architecture.md#the-write-path). */
 export const TAKEOVER_MS = 2_000;
 
 /** How long a sweep has for what it took, before another one may. */

@@ -38,7 +38,7 @@ export class ErrorMapper {
     return new ApiError('internal_error', 'Something went wrong on our side.', { cause: thrown });
   }
 
-  /** The JSON of the error envelope (specification, Errors). */
+  /** The JSON of the error envelope (docs/contract.md#errors). */
   toBody(error: ApiError): string {
     return JSON.stringify({ error: toErrorObject(error, this.#docsUrl, this.#requestLogUrl) });
   }

@@ -8,7 +8,7 @@ import { isCleanText } from '../protocol/validation.ts';
 import { badCursor, type CursorSeal } from './cursor-seal.ts';
 
 /**
- * Keyset pages (design.md section 7, pages): a cursor is the key of the row at a page's edge, so rows
+ * Keyset pages (docs/contract.md#lists): a cursor is the key of the row at a page's edge, so rows
  * that come or go elsewhere neither repeat nor hide others. A list names its key once:
  *
  *     const LIST = defineList('notifications', ['time', 'text']);
@@ -84,7 +84,7 @@ export function readPage(
 }
 
 /**
- * The list envelope (specification, List envelope) of the rows that a store fetched for `page`. `url`: path
+ * The list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`. `url`: path
  * and query of this request as sent; the other pages' URLs keep its filters.
  */
 export function toList<Row, Item>(
@@ -186,7 +186,7 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 const PAGE_PARAMETERS = {
   cursor: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_LIMIT.most, default: PAGE_LIMIT.default })),
-  /** Known only to tell two mistakes apart (specification, Limits); documents leave it out. */
+  /** Known only to tell two mistakes apart (docs/contract.md#lists); documents leave it out. */
   page: Type.Optional(Type.String({ deprecated: true })),
 };
 const SearchText = Type.Optional(Type.String({ maxLength: 256 }));

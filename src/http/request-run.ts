@@ -46,7 +46,7 @@ export interface Limiter {
 
 /**
  * The life of one request, a step a method, each ending with the call of the next, in the order of
- * design.md section 7: address limit → route → method → version → credential → account → subscription
+ * docs/contract.md#order-of-checks: address limit → route → method → version → credential → account → subscription
  * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version
  * to the query. A step waits only where it has to: of a caller who is known, nothing does before the handler.
  */
@@ -308,7 +308,7 @@ export class RequestRun implements BodyReceiver {
   }
 }
 
-/** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (specification, Versioning 1). */
+/** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (docs/contract.md#versions). */
 export function requireVersion(
   text: string | undefined,
   since: Version,

@@ -35,10 +35,10 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   readonly open?: boolean;
   /** It answers also while the account's subscription is not active, so that a caller can find out why others refuse. */
   readonly unsubscribed?: boolean;
-  /** Customers may call it (design.md section 7, customers); everybody else's default is that they may not. */
+  /** Customers may call it (docs/contract.md#customers); everybody else's default is that they may not. */
   readonly customers?: boolean;
   /**
-   * False: closed to agents, and no endpoint tool (design.md section 7, agents' limits): what decides about
+   * False: closed to agents, and no endpoint tool (docs/contract.md#limits-of-agents): what decides about
    * people's approval, credentials and rights.
    */
   readonly agents?: boolean;

@@ -26,7 +26,7 @@ export interface NewDraft {
 }
 
 /**
- * A customer reply that waits for a person's approval (specification, Send Message mode draft). The caller has
+ * A customer reply that waits for a person's approval (docs/contract.md#drafts). The caller has
  * locked the conversation; `by` is who proposes it.
  */
 export async function openDraft(
@@ -44,7 +44,7 @@ export async function openDraft(
 }
 
 /**
- * Discards an open draft (specification, endpoint 3). Throws ApiError `resource_conflict` where it is none, or is
+ * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` where it is none, or is
  * still being written.
  */
 export async function rejectDraft(
@@ -63,7 +63,7 @@ export async function rejectDraft(
 
 /**
  * Sends an open draft, once whoever approves it at the same moment, and answers the sent message. What the
- * approver says to have seen (`if_version`, `if_last_sequence`) must still be so (design.md section 7, approve).
+ * approver says to have seen (`if_version`, `if_last_sequence`) must still be so (docs/contract.md#drafts).
  * Throws ApiError `resource_conflict`.
  */
 export async function approveDraft(

@@ -36,7 +36,7 @@ export interface EditRequest {
 
 /**
  * What is absent in the body stays, "" and [] clear; an edit that changes nothing leaves no trace. While the
- * conversation is held, what was there before is kept (design.md section 7, legal hold). Throws ApiError.
+ * conversation is held, what was there before is kept (docs/contract.md#legal-hold). Throws ApiError.
  */
 export async function editMessage(
   tx: Transaction<Schema>,

@@ -9,7 +9,7 @@ import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import { notMail } from './send-rules.ts';
 
 /**
- * Whether the caller may edit this message so (design.md section 7: edit in the wrong state): authors what they
+ * Whether the caller may edit this message so (docs/contract.md#editing-and-deleting): authors what they
  * have sent or scheduled, an open draft whoever may send here. Throws ApiError `insufficient_permissions`,
  * `resource_gone`, `resource_conflict`, or what the fields refuse.
  */
@@ -35,7 +35,7 @@ export function checkEdit(
   checkFields(facts, row, body);
 }
 
-/** What customers read a person has approved, unless the agent's role is trusted with it, as with Send Message (design.md section 8). */
+/** What customers read a person has approved, unless the agent's role is trusted with it, as with Send Message (docs/contract.md#sending-a-message). */
 function requireApprovedEditor(principal: Principal, { visibility, status }: MessageRow): void {
   if (principal.actor.type !== 'agent' || visibility !== 'external' || status === 'draft') return;
   if (hasPermission(principal, 'messaging:send_external')) return;

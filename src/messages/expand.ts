@@ -10,7 +10,7 @@ import type { Conversation } from '../protocol/resources/conversation.ts';
 import { READ_BY_ID } from './insert-messages.ts';
 
 /**
- * Each row's resource with whatever `include[]` of the companions named (design.md section 8): what
+ * Each row's resource with whatever `include[]` of the companions named (docs/contract.md#expansion): what
  * expandMessages knows, and the sub-objects that hold messages themselves, one query a kind. Within them
  * nothing is expanded further.
  */

@@ -18,7 +18,7 @@ export async function followExternal(
   await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
 }
 
-/** Archived conversations take no messages (design.md section 7): ApiError `resource_conflict`. */
+/** Archived conversations take no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`. */
 export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
   if (status === 'archived') throw new ApiError('resource_conflict', 'The conversation is archived.');
 }

@@ -53,8 +53,8 @@ const MAX_NUMBERINGS = 6;
 /**
  * The write path's slower lane, for messages that must see and change their conversation's state in one
  * step: what customers write and are answered, drafts that are approved, schedules that are due. One
- * transaction a message, which holds the conversation's row before it takes a number (design.md section 7,
- * approve), so nothing of this kind comes between what `decide` saw and the number.
+ * transaction a message, which holds the conversation's row before it takes a number (docs/contract.md#drafts),
+ * so nothing of this kind comes between what `decide` saw and the number.
  */
 export class LockedWrites {
   readonly #options: LockedWritesOptions;

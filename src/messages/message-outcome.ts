@@ -39,7 +39,7 @@ export async function conclude(
   return concluded;
 }
 
-/** What became of a message (design.md section 8): of a plain one, that it was sent. */
+/** What became of a message (docs/contract.md#outcomes): of a plain one, that it was sent. */
 export function outcomeOf({ id, status, created_at, outcome }: MessageRow): MessageOutcome {
   const sent = { result: 'sent', reason: null, at: created_at } as const;
   const known = outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });

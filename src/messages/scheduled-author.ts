@@ -10,10 +10,10 @@ import type { Participant } from '../protocol/resources/participant.ts';
 import { requireActive } from './external-message.ts';
 
 /**
- * What is asked of whoever sends a message, asked again when a scheduled one is due (design.md section 7,
- * scheduled_at): nobody is there with a credential, so Postgres says how its author stands now. Throws what
- * the send would be refused with. `conversation` is locked. Whom the message mentions or answers may have gone
- * meanwhile: that stops nobody.
+ * Repeats the checks of a send when a scheduled message is due (docs/contract.md#scheduled-messages). There is no
+ * credential at that time, so Postgres says what its author may do now. Throws the error that the send would be
+ * refused with. `conversation` is locked. Participants whom the message mentions or answers may have left meanwhile:
+ * that does not stop it.
  */
 export async function requireAuthor(
   tx: Transaction<Schema>,

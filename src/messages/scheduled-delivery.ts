@@ -31,7 +31,7 @@ export interface ScheduledDeliveryOptions {
   readonly backoffMs?: (attempts: number) => number;
 }
 
-/** Refusals that end a message (design.md section 7, scheduled_at). */
+/** Refusals that end a message (docs/contract.md#scheduled-messages). */
 const MAX_ATTEMPTS = 5;
 
 /** What is away is asked for again after this long, however often: that is no refusal. */
@@ -42,7 +42,7 @@ const LOST_AFTER_MS = 3_000;
 const MAX_LOST = 100;
 
 /**
- * Delivers scheduled messages when they are due (design.md section 5 and section 7, scheduled_at). That each
+ * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). That each
  * is sent once, whatever the queue does and however many nodes try, comes from the row: under the
  * conversation's lock only what is still scheduled, and due, enters the timeline. The queue's jobs are
  * no more than reminders, and may be lost, late or double.

@@ -31,7 +31,7 @@ export interface NotSent {
  * Queues a message that was checked like any other for `scheduledAt` (RFC 3339); it gets its number when it is
  * delivered. Where its author has one of the same client_message_id already, that one is the answer. Throws
  * ApiError `validation_failed` for a time that is not within the year to come, by Postgres' clock
- * (design.md section 7, scheduled_at).
+ * (docs/contract.md#scheduled-messages).
  */
 export async function scheduleMessage(
   tx: Transaction<Schema>,
@@ -104,7 +104,7 @@ export function addDelivery(
   return addJob(tx, SEND_SCHEDULED, job, { key: id, ...(runAt !== undefined && { runAt }) });
 }
 
-/** `scheduled.updated` (realtime.md section 3). */
+/** `scheduled.updated` (docs/realtime.md#events). */
 export function enqueueScheduleUpdated(
   tx: Transaction<Schema>,
   { id, conversation_id: stream }: Pick<MessageRow, 'id' | 'conversation_id'>,

@@ -8,9 +8,9 @@ import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
- * What one field of Send Message demands of another (specification, endpoint 1; codes decided in
- * design.md section 7): everything that the body and the conversation's facts decide without a look
- * into Postgres. Throws the first problem, in the order of the specification's table.
+ * What one field of Send Message demands of another (docs/contract.md#sending-a-message): everything that
+ * the body and the conversation's facts decide without a query. Throws the first problem, in the order of
+ * the fields in the published schema.
  */
 export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
   checkContent(body);
@@ -43,7 +43,7 @@ export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
   return mode === 'draft' || audience === 'customer';
 }
 
-/** What an agent writes to a customer is a draft for a person to approve, unless its role trusts it (design.md section 8). */
+/** What an agent writes to a customer is a draft for a person to approve, unless its role trusts it (docs/contract.md#sending-a-message). */
 export function requireApprovedSender(principal: Principal, body: SendMessageBody): void {
   if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
   if (hasPermission(principal, 'messaging:send_external')) return;
@@ -114,7 +114,7 @@ function checkLink(body: SendMessageBody): void {
 
 type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
-/** The fields of each kind (specification, Attachment object); those of the other kinds are refused. */
+/** The fields of each kind (docs/contract.md#attachments); those of the other kinds are refused. */
 const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
 const FIELDS_OF = {
   file: UPLOADED,

@@ -25,7 +25,7 @@ export interface SenderOptions {
   readonly lockedWrites: LockedWrites;
 }
 
-/** Send Message (specification, endpoint 1): from a validated body to the committed message's answer. */
+/** Send Message (docs/contract.md#sending-a-message): from a validated body to the committed message's answer. */
 export class Sender {
   readonly #options: SenderOptions;
 
@@ -111,7 +111,7 @@ export class Sender {
     );
   }
 
-  /** What the author has sent here under the same client_message_id; drafts have none (specification, endpoint 1). */
+  /** What the author has sent here under the same client_message_id; drafts have none (docs/contract.md#sending-a-message). */
   async #findOriginal(
     refusal: unknown,
     principal: Principal,

@@ -8,7 +8,7 @@ import { newId } from '../protocol/ids.ts';
 
 /**
  * Numbers further below a conversation's highest than this are settled by definition: the write path
- * refuses to fill them (design.md section 5).
+ * refuses to fill them (docs/architecture.md#the-write-path).
  */
 export const SETTLE_WINDOW = 1_000;
 

@@ -41,7 +41,7 @@ const MAX_NUMBERINGS = 6;
 const OVERLAP_FROM = 16;
 
 /**
- * The one way into a timeline (design.md section 5). What arrives while flushes are in flight forms the
+ * The one way into a timeline (docs/architecture.md#the-write-path). What arrives while flushes are in flight forms the
  * next one: a send on an idle node waits for nobody, a busy node writes hundreds of rows a statement.
  * A flush takes its numbers in one round trip to the counters and writes in one statement. The unique
  * keys in Postgres decide what became true: a number that is taken is replaced, a client id that is

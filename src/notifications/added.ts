@@ -10,7 +10,7 @@ import { insertNotifications } from './store.ts';
 /**
  * Tells somebody of having been added to a conversation (`chat.added`): the handler of conversations/added.ts,
  * which may be called again for the same row. Users alone are told, if they are in it still, have not
- * muted it and did not add themselves (design.md section 7, notifications). Rejects when some node could
+ * muted it and did not add themselves (docs/contract.md#notifications). Rejects when some node could
  * not be told.
  */
 export async function notifyAdded(database: Queries, engine: Engine, added: Added): Promise<void> {

@@ -33,8 +33,8 @@ export async function expandFeed(
 const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
 
 /**
- * What notifications link to, by `refKey`. A conversation is shown as an entity too (design.md section 7,
- * notifications), though nothing else may link to it as one: readEntities does not know it.
+ * What notifications link to, by `refKey`. A conversation is shown as an entity too (docs/contract.md#notifications),
+ * though nothing else may link to it as one: readEntities does not know it.
  */
 async function readResources(
   database: Queries,

@@ -9,7 +9,7 @@ export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id' | 'mes
 
 type Links = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
 
-/** What a feed can be narrowed to (specification, endpoint 5); without `status`: all but the dismissed. */
+/** What a feed can be narrowed to (docs/contract.md#notifications); without `status`: all but the dismissed. */
 export interface FeedFilters {
   readonly status?: string | undefined;
   readonly category?: string | undefined;

@@ -8,7 +8,7 @@ import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';
 
 /**
- * Tells its author that a scheduled message was not sent (design.md section 7, scheduled_at), as the system
+ * Tells its author that a scheduled message was not sent (docs/contract.md#scheduled-messages), as the system
  * does: `system.broadcast`. The handler of messages/scheduled.ts, which may be called again for the same row.
  * Rejects when some node could not be told.
  */

@@ -25,7 +25,7 @@ export interface NewNotification {
 }
 
 /**
- * Who is told of a message, and how (design.md section 7, notifications): every member that is a user
+ * Who is told of a message, and how (docs/contract.md#notifications): every member that is a user
  * but its author; a mention makes `chat.mention` and pierces the mute. Agents and customers have none, and
  * what the timeline says of itself (`system_event`) is told to nobody.
  */
@@ -67,7 +67,7 @@ function notification(
   };
 }
 
-/** An alert is named by who raised it (specification, notification). */
+/** An alert is named by who raised it (docs/contract.md#notifications). */
 function categoryOf(row: MessageRow, sender: Actor | null): NewNotification['category'] {
   if (row.kind !== 'alert') return 'chat.message';
   return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
@@ -81,7 +81,7 @@ function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: 
   return isMention ? `${name} mentioned you${where}` : `${name}${where}`;
 }
 
-/** Agents and keys count as the system (design.md section 7). */
+/** Agents and keys count as the system (docs/contract.md#notifications). */
 export function senderType(sender: Pick<Actor, 'type'> | null): NewNotification['sender_type'] {
   return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
 }

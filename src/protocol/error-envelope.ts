@@ -20,7 +20,7 @@ describe(Quota, {
   reset_at: 'When the count starts again. Null if it does not.',
 });
 
-/** The value of `error` (specification, Errors: Envelope); errors.ts makes it. */
+/** The value of `error` (docs/contract.md#errors); errors.ts makes it. */
 export const ErrorDetail = Type.Object(
   {
     code: OneOf(ERROR_CODES),

@@ -12,7 +12,7 @@ export interface ErrorAdvice {
   readonly param: string | null;
 }
 
-/** Specification, Errors: conditions and handling rules, in words for people. */
+/** Conditions and handling rules of the errors, in words for people (docs/contract.md#errors). */
 export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
   expired_token: {
     when: 'The access or refresh token has expired.',

@@ -1,5 +1,5 @@
 /**
- * The error table (specification, Errors; statuses decided in design.md section 7): every condition
+ * The error table (docs/contract.md#errors): every condition
  * that a caller can meet, over REST or a socket. A plain table, so that the SDK can carry it.
  */
 export const ERRORS = {
@@ -79,7 +79,7 @@ interface ErrorEntry {
 /** A condition of the table; on the wire most are their own code. */
 export type ErrorCondition = keyof typeof ERRORS;
 
-/** Present with `limit_exceeded` only (specification, Limits). */
+/** Present with `limit_exceeded` only (docs/contract.md#errors). */
 export interface Quota {
   readonly limit: number;
   readonly used: number;

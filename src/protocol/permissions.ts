@@ -1,4 +1,4 @@
-/** Every permission that a role can be given, `{permission}:{action}` (specification, Authentication; design.md section 8). */
+/** Every permission that a role can be given, `{permission}:{action}` (docs/contract.md#permissions). */
 export const PERMISSIONS = [
   'messaging:read',
   'messaging:create',
@@ -21,7 +21,7 @@ export const PERMISSIONS = [
 
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What admin roles alone hold, whatever other roles are given (specification, Authentication 5). */
+/** What admin roles alone hold, whatever other roles are given (docs/contract.md#permissions). */
 export const ADMIN_PERMISSIONS = ['api_keys:read', 'api_keys:create', 'api_keys:update'] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

@@ -33,7 +33,7 @@ export const Name = Label(200);
 /** The id of something in a body or query. To callers ids are opaque. */
 export const Id = Type.String({ maxLength: 64 });
 
-/** The query parameter `include[]`: the sub-objects to expand (specification, Endpoints). */
+/** The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). */
 export function Include<const V extends readonly string[]>(values: V) {
   return Type.Optional(Type.Array(OneOf(values), { maxItems: 2 * values.length }));
 }

@@ -1,6 +1,6 @@
 /**
  * What an agent of trigger type `event` can be started by (`config.trigger_config.event_filters`;
- * specification, Events). A plain table: what is not in it nothing ever sends.
+ * docs/contract.md#triggers). A plain table: an event that is not in it is never sent.
  */
 export const TRIGGER_EVENTS = [
   'message.created',

@@ -7,7 +7,7 @@ import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { SINCE } from './since.ts';
 import { nameMeant } from './synonyms.ts';
 
-/** Returns the value with the schema's type, or throws the one ApiError that design.md section 7 asks for. */
+/** Returns the value with the schema's type, or throws the ApiError for the first problem (docs/contract.md#values-and-their-errors). */
 export type Validator<T> = (value: unknown) => T;
 
 /**

@@ -1,4 +1,4 @@
-/** Supported values of Service-Version, oldest first (specification, Versioning; design.md section 7). */
+/** Supported values of Service-Version, oldest first (docs/contract.md#versions). */
 export const VERSIONS = ['1.0.harbor', '1.1.harbor', '1.2.harbor-preview.1'] as const;
 
 export type Version = (typeof VERSIONS)[number];

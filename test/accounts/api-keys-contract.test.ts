@@ -1,4 +1,4 @@
-/** API keys (design.md sections 7, keys, and 8, Access) over HTTP, on a whole server. */
+/** API keys (docs/contract.md#api-keys) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

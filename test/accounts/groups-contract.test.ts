@@ -1,4 +1,4 @@
-/** Groups and entities (design.md section 8, Messaging) over HTTP, on a whole server. */
+/** Groups and entities (docs/contract.md#groups) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

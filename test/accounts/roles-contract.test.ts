@@ -1,4 +1,4 @@
-/** The account, its roles and its users (design.md section 8, Access) over HTTP, on a whole server. */
+/** The account, its roles and its users (docs/contract.md#roles) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Tokens and their refresh (design.md sections 7, tokens, and 8, Access) over HTTP, on a whole server. */
+/** Tokens and their refresh (docs/contract.md#tokens) over HTTP, on a whole server. */
 
 import { hash, randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Agents after their creation (design.md section 8, Agents) over HTTP, on a whole server. */
+/** Agents after their creation (docs/contract.md#agents) over HTTP, on a whole server. */
 
 import t from 'tap';
 import { createRole, findRole } from '../../src/accounts/roles.ts';

@@ -1,4 +1,4 @@
-/** Create Agent (specification, endpoint 4) over HTTP, on a whole server. */
+/** Create Agent (docs/contract.md#creating-an-agent) over HTTP, on a whole server. */
 
 import { sql } from 'kysely';
 import t from 'tap';
@@ -17,7 +17,7 @@ const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const agentRole = await roleOf('agent');
 
-t.test('the resource: every field of the specification and no other', async (t) => {
+t.test('the resource: every field of the contract and no other', async (t) => {
   const body = agentBody({ slug: 'plain' });
   const shown = accepted(
     await app.call<AgentDefinition>('POST', AGENTS, { body, token: grace.access_token }),

@@ -1,4 +1,4 @@
-/** What runs write for people: pacing, ends, and drafts for customers (realtime.md section 3). */
+/** What runs write for people: pacing, ends, and drafts for customers (docs/realtime.md#streamed-replies). */
 
 import t from 'tap';
 import { claimReply } from '../../src/agents/replies/claim.ts';

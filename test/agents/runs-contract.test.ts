@@ -1,4 +1,4 @@
-/** Runs of agents (design.md section 8): started by hand, listed, read, cancelled, and what others hear of them. */
+/** Runs of agents (docs/contract.md#runs): started by hand, listed, read, cancelled, and what others hear of them. */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

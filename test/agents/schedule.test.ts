@@ -1,4 +1,4 @@
-/** Agents that a schedule starts, and the ledger of its occurrences (design.md section 8, agents that run). */
+/** Agents that a schedule starts, and the ledger of its occurrences (docs/contract.md#triggers). */
 
 import { sql } from 'kysely';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** List Tools (design.md section 8) over HTTP, on a whole server. */
+/** List Tools (docs/contract.md#tools) over HTTP, on a whole server. */
 
 import t from 'tap';
 import type { List } from '../../src/protocol/lists.ts';

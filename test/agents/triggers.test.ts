@@ -1,4 +1,4 @@
-/** What starts agents (design.md section 8, agents that run), on a whole server. */
+/** What starts agents (docs/contract.md#triggers), on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';

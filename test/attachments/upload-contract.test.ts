@@ -1,4 +1,4 @@
-/** Files of messages over HTTP, on a whole server: the URL, the upload, the message, the download (design.md section 8). */
+/** Files of messages over HTTP, on a whole server: the URL, the upload, the message, the download (docs/contract.md#attachments). */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -140,7 +140,7 @@ export async function gracefulRestart(
 /** Of each client, at most. */
 const SUBSCRIPTIONS = 2;
 const WINDOW_MS = 100;
-/** Realtime.md section 5. */
+/** The spread of `goaway` (docs/realtime.md#guarantees, 5). */
 const SPREAD_MS = 5_000;
 
 /** Both nodes as their callers see them. */

@@ -1,4 +1,4 @@
-/** Create Conversation (design.md section 8) over HTTP, on a whole server. */
+/** Create Conversation (docs/contract.md#creating-a-conversation) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

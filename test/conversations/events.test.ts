@@ -1,4 +1,4 @@
-/** What sockets get of conversations and participants (realtime.md section 3), on a whole server. */
+/** What sockets get of conversations and participants (docs/realtime.md#events), on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

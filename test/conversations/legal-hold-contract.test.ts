@@ -1,4 +1,4 @@
-/** Set Legal Hold (specification, endpoint 2; design.md section 7, legal hold) over HTTP, on a whole server. */
+/** Set Legal Hold (docs/contract.md#legal-hold) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** The participants of a conversation (design.md sections 7 and 8) over HTTP, on a whole server. */
+/** The participants of a conversation (docs/contract.md#participants) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

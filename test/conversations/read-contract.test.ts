@@ -1,4 +1,4 @@
-/** Get Conversation and List Conversations (design.md section 8) over HTTP, on a whole server. */
+/** Get Conversation and List Conversations (docs/contract.md#conversations) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Update Conversation and a conversation's audit (design.md sections 7 and 8) over HTTP, on a whole server. */
+/** Update Conversation and a conversation's audit (docs/contract.md#updating-a-conversation) over HTTP, on a whole server. */
 
 import t from 'tap';
 import { CUSTOMER_SERVICE } from '../../src/accounts/accounts.ts';

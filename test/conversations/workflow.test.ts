@@ -1,4 +1,4 @@
-/** The lanes of a case (design.md section 7, workflow), on real Postgres. */
+/** The lanes of a case (docs/contract.md#workflow), on real Postgres. */
 
 import t from 'tap';
 import { type ConversationRow, createConversation } from '../../src/conversations/insert-conversation.ts';

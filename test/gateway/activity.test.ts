@@ -1,4 +1,4 @@
-/** Realtime.md sections 2 and 3: typing, read positions and presence over sockets; section 5, guarantee 4. */
+/** Typing, read positions and presence over sockets (docs/realtime.md#events), and how they are shed (docs/realtime.md#guarantees, 4). */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';

@@ -1,5 +1,5 @@
 /**
- * Every event of src/protocol/socket/events.ts, for the team and for a customer of the same case (design.md section 6): a
+ * Every event of src/protocol/socket/events.ts, for the team and for a customer of the same case (docs/architecture.md#delivery): a
  * whole server makes them out of what is asked over REST and sockets; what no endpoint makes comes from another
  * node. An event that is not placed here fails the test.
  */

@@ -1,4 +1,4 @@
-/** Realtime.md section 5, guarantees 2 and 4: sockets that do not read. */
+/** Sockets that do not read (docs/realtime.md#guarantees, 2 and 4). */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';

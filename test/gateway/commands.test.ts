@@ -1,4 +1,4 @@
-/** Realtime.md section 2: requests and replies; section 6 of design.md: rights that end while a socket is open. */
+/** Requests and replies (docs/realtime.md#requests), and rights that end while a socket is open (docs/architecture.md#rights-that-end). */
 
 import t from 'tap';
 import { PERMISSIONS } from '../../src/protocol/permissions.ts';

@@ -1,4 +1,4 @@
-/** Realtime.md sections 4 and 5: what a cursor covers, which ones are taken, and the heads beside it in heartbeats. */
+/** What a cursor covers, which cursors are accepted, and the heads beside it in heartbeats (docs/realtime.md#catching-up). */
 
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';

@@ -1,4 +1,4 @@
-/** Realtime.md section 5: heartbeats, expiry, and how a node says goodbye. */
+/** Heartbeats, expiry, and `goaway` of a node that stops (docs/realtime.md#guarantees). */
 
 import t from 'tap';
 import { createApiKey } from '../../src/accounts/keys.ts';

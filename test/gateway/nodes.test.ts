@@ -1,4 +1,4 @@
-/** Two nodes over one Postgres and one Redis: rights that end (design.md section 6), and what passes by (realtime.md section 3). */
+/** Two nodes over one Postgres and one Redis: rights that end (docs/architecture.md#rights-that-end), and ephemeral events (docs/realtime.md#events). */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

@@ -1,4 +1,4 @@
-/** Realtime.md section 1: from a handshake to `ready`, and every way to fail. */
+/** From a handshake to `ready`, and every way to fail (docs/realtime.md#opening). */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

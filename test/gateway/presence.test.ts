@@ -1,4 +1,4 @@
-/** Realtime.md section 3, presence: nodes that tell each other over the engine alone. */
+/** Presence (docs/realtime.md#events), which nodes exchange over the engine alone. */
 
 import t from 'tap';
 import { FRAME_KINDS } from '../../src/engine/frame.ts';

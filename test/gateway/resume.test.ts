@@ -1,4 +1,4 @@
-/** Realtime.md section 4: resume. */
+/** The op `resume` (docs/realtime.md#catching-up). */
 
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';

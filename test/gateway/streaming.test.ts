@@ -1,4 +1,4 @@
-/** Texts while they are written, over two nodes (realtime.md section 3): whoever comes when, and misses what. */
+/** Texts while they are written, over two nodes (docs/realtime.md#streamed-replies): whoever comes when, and misses what. */
 
 import t from 'tap';
 import type { AgentReply } from '../../src/agents/replies/reply.ts';

@@ -1,4 +1,4 @@
-/** Realtime.md section 1: tickets, single use, bound to actor, account and the credential that asked for them. */
+/** Tickets: used once, bound to actor, account and the credential that asked for them (docs/realtime.md#opening). */
 
 import t from 'tap';
 import type { Principal } from '../../src/access/principal.ts';

@@ -1,5 +1,5 @@
 /**
- * Every endpoint against every way of not being allowed to use it (design.md section 7, order of checks), and
+ * Every endpoint against every way of not being allowed to use it (docs/contract.md#order-of-checks), and
  * every id of another account in every place of a path or body: answered byte for byte like an absent one.
  */
 

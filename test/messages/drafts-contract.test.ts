@@ -1,4 +1,4 @@
-/** Reply drafts over HTTP: proposing, rejecting and approving (specification, endpoints 1 and 3; design.md section 7). */
+/** Reply drafts over HTTP: proposing, rejecting and approving (docs/contract.md#drafts). */
 
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';

@@ -1,4 +1,4 @@
-/** What sockets are told of drafts, schedules, edits and deletions, and what customers are not (realtime.md section 3). */
+/** What sockets are told of drafts, schedules, edits and deletions, and what customers are not (docs/realtime.md#events). */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

@@ -1,4 +1,4 @@
-/** The messages of a conversation over HTTP, on a whole server (design.md section 8; specification, List envelope). */
+/** The messages of a conversation over HTTP, on a whole server (docs/contract.md#lists). */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** One message over HTTP: reading, editing, deleting, canceling, its outcome (design.md section 7 and 8). */
+/** One message over HTTP: reading, editing, deleting, canceling, its outcome (docs/contract.md#editing-and-deleting). */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

@@ -1,5 +1,5 @@
 /**
- * Send Message (specification, endpoint 1) as a client meets it: over HTTP, on a whole server. One long file
+ * Send Message (docs/contract.md#sending-a-message) as a client meets it: over HTTP, on a whole server. One long file
  * because its last test counts what all the others were allowed to send.
  */
 
@@ -35,7 +35,7 @@ const ADA = shownActor(ada.id, 'user', 'Ada Lovelace', ada.email);
 const GRACE = shownActor(grace.id, 'user', 'Grace Hopper', grace.email);
 const LINK = { kind: 'link', url: 'https://example.com/manual' };
 
-t.test('the resource: every field of the specification and no other', async (t) => {
+t.test('the resource: every field of the contract and no other', async (t) => {
   const first = await sent(group, { body: 'ahoy', client_message_id: 'exact-1' }, as(ada));
   const { id, sequence, created_at } = first;
   t.strictSame(first, {
@@ -895,7 +895,7 @@ function message({ status, text }: CallAnswer<unknown>): ChatMessage {
   return JSON.parse(text);
 }
 
-/** `<status> <code> <param>`, in an envelope as the specification has it. */
+/** `<status> <code> <param>`, in the error envelope. */
 async function refused(
   t: Test,
   answer: CallAnswer<Refusal>,
@@ -1099,7 +1099,7 @@ async function badCredentials(): Promise<[what: string, value: string | undefine
   ];
 }
 
-/** The specification's fields by their JSON types. */
+/** The fields of the contract by their JSON types. */
 const FIELDS = {
   body: 'string',
   mode: 'string',

@@ -1,4 +1,4 @@
-/** List Notifications (specification, endpoint 5) over HTTP, on a whole server. */
+/** List Notifications (docs/contract.md#notifications) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** See, read, dismiss, mark-all and the summary (design.md section 8) over HTTP, on a whole server. */
+/** See, read, dismiss, mark-all and the summary (docs/contract.md#notifications) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

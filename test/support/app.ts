@@ -29,7 +29,7 @@ export interface CallAnswer<Body> {
   readonly body: Body;
 }
 
-/** What every refusal answers (specification, Errors). */
+/** What every refusal answers (docs/contract.md#errors). */
 export interface Refusal {
   readonly error: ErrorObject;
 }

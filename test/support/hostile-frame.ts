@@ -14,7 +14,7 @@ export function survivableFrame(random: Random): Attack {
   return makeFrom(SURVIVABLE, random);
 }
 
-/** A frame that ends its socket, by RFC 6455 or by realtime.md. */
+/** A frame that ends its socket, by RFC 6455 or by docs/realtime.md#limits. */
 export function fatalFrame(random: Random): Attack {
   return makeFrom(FATAL, random);
 }

@@ -9,8 +9,7 @@ export interface Violation {
 }
 
 /**
- * For every rule of a body's schema a body that breaks this one alone (design.md section 7, "a value of the
- * right JSON type" and the rows around it).
+ * For every rule of a body's schema a body that breaks this one alone (docs/contract.md#values-and-their-errors).
  */
 export function* bodyViolations(schema: SchemaObject): Iterable<Violation> {
   const valid = bodyExampleOf(schema, () => undefined, '') as Json;

@@ -51,7 +51,7 @@ export interface ChainOptions {
 /** How often a turn goes through its chain. */
 const ROUNDS = 2;
 
-/** Models that stand in for each other, best first (specification, Create Agent: tiers). */
+/** Models that stand in for each other, best first (docs/contract.md#tiers). */
 export class ModelChain {
   readonly #models: readonly Model[];
   readonly #cooldowns: Cooldowns;

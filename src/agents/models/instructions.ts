@@ -11,7 +11,7 @@ export interface ConversationContext {
 
 /**
  * What stands in front of every turn of a run: the agent's own standing instructions, and the platform's guidance
- * (specification, Create Agent: `system_prompt`). The guidance comes last and says that it counts more; what really
+ * (docs/contract.md#tiers). The guidance comes last and says that it counts more; what really
  * binds the agent is its role.
  */
 export function instructionsFor(

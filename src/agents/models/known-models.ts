@@ -26,7 +26,7 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   'gpt-5.4': known(2.5, 15),
 };
 
-/** For each tier what each vendor has for it (specification, Create Agent: what tiers are for). */
+/** For each tier what each vendor has for it (docs/contract.md#tiers). */
 export const VENDOR_MODELS: Readonly<Record<Tier, { readonly anthropic: string; readonly openai: string }>> =
   {
     frontier: { anthropic: 'claude-fable-5-1', openai: 'gpt-6-astra' },

@@ -66,7 +66,7 @@ export function providersOf(options: TiersOptions): string[] {
   return [...new Set(choices.map(({ provider }) => provider))];
 }
 
-/** A tier left unset is chosen when the agent runs (design.md section 7). */
+/** A tier left unset is chosen when the agent runs (docs/contract.md#tiers). */
 export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
   return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
 }

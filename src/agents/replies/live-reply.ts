@@ -40,7 +40,7 @@ export interface ReplyCheckpoint {
 }
 
 /**
- * A reply that people read while it is written (realtime.md section 3). This node owns its text: it listens on the
+ * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns its text: it listens on the
  * conversation's channel, begins to tell once it has seen its message go out, answers who asks how far it is, and is
  * over when it sees the end go out.
  */

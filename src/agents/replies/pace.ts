@@ -14,7 +14,7 @@ const REAL_CLOCK: Clock = {
   },
 };
 
-/** How long text gathers before it is told (realtime.md section 3). */
+/** How long text gathers before it is told (docs/realtime.md#streamed-replies). */
 export const GATHER_MS = 40;
 
 /**

@@ -7,7 +7,7 @@ export type Piece =
   | { readonly kind: 'reset'; readonly attempt: number; readonly keep: number; readonly reason: string };
 
 /**
- * Tells readers of a text as it grows (realtime.md section 3): what comes after a silence at once, what follows
+ * Tells readers of a text as it grows (docs/realtime.md#streamed-replies): what comes after a silence at once, what follows
  * gathers, so that no two deltas are closer than the window. Invariant: the pieces told so far, put together, are the
  * first `told` units of `attempt`.
  */

@@ -82,8 +82,8 @@ export class Replies {
   }
 
   /**
-   * Sends the reply to a customer that a completed run has composed, if its agent may by itself (design.md section
-   * 8, `messaging:send_external`) and no person has written to the customer since; else it waits for approval.
+   * Sends the reply to a customer that a completed run has composed, if its role grants `messaging:send_external`
+   * (docs/contract.md#sending-a-message) and no person has written to the customer since; otherwise it waits for approval.
    * Never rejects: what fails waits too.
    */
   async deliver(run: Pick<RunRow, 'id' | 'conversation_id'>, principal: Principal): Promise<void> {

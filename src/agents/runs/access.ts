@@ -16,8 +16,8 @@ export interface RunSources {
 }
 
 /**
- * A run of the caller's account. What runs say in a conversation is for its readers alone (design.md section 7,
- * "who reads and sends"): to others such a run is not there. Throws ApiError `resource_not_found` (param id).
+ * A run of the caller's account. What a run says in a conversation is shown to its readers only (docs/contract.md#runs);
+ * other callers get the answer for a run that does not exist. Throws ApiError `resource_not_found` (param id).
  */
 export async function readableRun(
   { database, directory }: RunSources,

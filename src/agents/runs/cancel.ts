@@ -10,7 +10,7 @@ import { endRun } from './end-run.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**
- * Cancel Agent Run (design.md section 8): one that no node has in hand ends here, one that runs is asked to end and
+ * Cancel Agent Run (docs/contract.md#runs): one that no node has in hand ends here, one that runs is asked to end and
  * waited for; a cancelled one stays as it is. Returns the run as it stands after three seconds at most: its owner may
  * have died. Throws ApiError `resource_not_found` (param id), `insufficient_permissions`, or `resource_conflict` for a
  * run that has completed or failed, also where that happens while it is waited for.

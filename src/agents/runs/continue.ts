@@ -20,7 +20,7 @@ export interface ContinueSources extends Pick<RunSources, 'directory'> {
 type Decision = ContinueRunBody['decisions'][number];
 
 /**
- * Continue Agent Run (design.md section 8): decides calls that wait, each once and for the arguments that it shows;
+ * Continue Agent Run (docs/contract.md#tools): decides calls that wait, each once and for the arguments that it shows;
  * all of them or none. The run goes on when none waits any more. Nobody approves what they may not do themselves, by
  * their role or where it acts. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
  * `resource_conflict` (the run or a call waits for no decision), `insufficient_permissions` or `validation_failed`

@@ -5,7 +5,7 @@ import type { DomainEvent } from '../../engine/publish.ts';
 import { mayBeTold } from './access.ts';
 
 /**
- * `agent_run.updated`, on the feed of who triggered the run (realtime.md section 3): nothing expanded. Who has lost
+ * `agent_run.updated`, on the feed of who triggered the run (docs/realtime.md#events): nothing expanded. Who has lost
  * the conversation that it speaks in meanwhile is told nothing more.
  */
 export async function runEvents(

@@ -21,7 +21,7 @@ export interface EndedOptions {
 
 /**
  * What the end of a run has people told of: the user who triggered it by a notification (`agent.run_completed`), the
- * account of a failure by an alert (design.md section 7, system events). A handler of RUN_ENDED, which may be called
+ * account of a failure by an alert (docs/contract.md#system-messages). A handler of RUN_ENDED, which may be called
  * again for the same run: each is there once. Rejects when something is left to do.
  */
 export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {

@@ -5,7 +5,7 @@ import { lockDead } from './lease.ts';
 
 /**
  * Ends the runs that a node left behind when it died: with the text that was kept of what they were writing, so that
- * nothing is `streaming` for ever (realtime.md section 3). `alive`: what runs here, whatever its lease says: where
+ * nothing is `streaming` for ever (docs/realtime.md#streamed-replies). `alive`: what runs here, whatever its lease says: where
  * Postgres was away nobody could renew any.
  */
 export async function endDead(

@@ -20,7 +20,7 @@ export interface Trigger {
   readonly type: RunTrigger;
   /** What started it, unique to the agent: a message, an event, an occurrence. The same thing starts it once. */
   readonly key: string;
-  /** Any JSON value; for chats `{conversation_id, message_id}` (design.md section 8). */
+  /** Any JSON value; for chats `{conversation_id, message_id}` (docs/contract.md#runs). */
   readonly input: unknown;
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
@@ -67,7 +67,7 @@ export async function startRun(
   return row;
 }
 
-/** Has who triggered the run told of how it stands, once the transaction has committed (realtime.md section 3). */
+/** Has who triggered the run told of how it stands, once the transaction has committed (docs/realtime.md#events). */
 export async function enqueueRunUpdated(
   tx: Transaction<Schema>,
   { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,

@@ -19,7 +19,7 @@ export function checkInput(input: unknown): void {
 }
 
 /**
- * Trigger Agent Run (design.md section 8): by hand, whatever starts the agent otherwise. Throws ApiError
+ * Trigger Agent Run (docs/contract.md#triggers): by hand, whatever starts the agent otherwise. Throws ApiError
  * `resource_not_found` (param id) or `resource_conflict` (an inactive agent, a chain of agents that is too long).
  */
 export async function triggerRun(

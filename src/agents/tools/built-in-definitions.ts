@@ -17,7 +17,7 @@ export const TOOL_BYTES = { artifact: 1_048_576, fetched: 1_048_576 } as const;
 /** A name of lower-case labels, all those below one with `*.` before it. */
 const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 
-/** Every built-in tool (specification, Create Agent). */
+/** Every built-in tool (docs/contract.md#tools). */
 export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>> = {
   create_artifact: {
     name: 'Create artifact',

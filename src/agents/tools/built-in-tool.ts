@@ -9,7 +9,7 @@ export interface BuiltInCall extends Pick<RunTool, 'call'> {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** A tool as it is attached to an agent: a mutating one needs review, whatever is said (specification, agent_definition_tool). */
+/** A tool as it is attached to an agent: a mutating one needs review, whatever is said (docs/contract.md#tools). */
 export function builtInTool(
   { tool: slug, review_requirement }: AttachedTool,
   { parameters, call }: BuiltInCall,

@@ -31,7 +31,7 @@ export interface ToolFilters {
 
 /**
  * What agents can be given: the built-in tools, and one tool for each endpoint that is open to agents
- * (design.md sections 1 and 7, agents' limits) and shows no secret, which would stay in the run that called it,
+ * (docs/contract.md#limits-of-agents) and shows no secret, which would stay in the run that called it,
  * derived from the route table. That table is whole only when every slice has made its routes, this one's among
  * them: it is asked for at first use.
  */

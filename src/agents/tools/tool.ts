@@ -8,7 +8,7 @@ export interface RunTool {
   readonly slug: string;
   readonly category: AvailableTool['category'];
   readonly spec: ToolSpec;
-  /** Each call waits for a person (specification, endpoint_tool_review and review_requirement). */
+  /** Each call waits for a person (docs/contract.md#tools). */
   readonly needsReview: boolean;
   /**
    * Does it. `args` is what `parseArguments` accepted. Throws ToolRefusal with what the model is told; anything

@@ -1,7 +1,7 @@
 /**
- * Whether a text has one of the keywords as a word or words of their own, case ignored (specification,
- * conversation_participant). Scripts that do without spaces have no such boundaries: there it counts anywhere.
- * Called again with the same array it does not build its pattern again.
+ * Whether a text contains one of the keywords as whole words, case ignored (docs/contract.md#participants). Scripts
+ * that are written without spaces have no word boundaries: there a keyword counts anywhere.
+ * The pattern is built once for each array.
  */
 export function hasKeyword(text: string, keywords: readonly string[]): boolean {
   if (keywords.length === 0 || text === '') return false;

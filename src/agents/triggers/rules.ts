@@ -9,9 +9,9 @@ export type StoredTrigger =
   | { readonly event_filters: readonly TriggerEventName[] };
 
 /**
- * What the trigger type makes of `config.trigger_config` (specification, Create Agent; design.md section 7,
- * cron). Throws ApiError `missing_field`, `invalid_format` (a schedule that is none or that never comes, an
- * unknown timezone) or `validation_failed` (a field of another trigger type, an event named twice).
+ * Checks `config.trigger_config` by the trigger type (docs/contract.md#creating-an-agent). Throws ApiError
+ * `missing_field`, `invalid_format` (a schedule that is malformed or never comes due, an unknown timezone) or
+ * `validation_failed` (a field of another trigger type, an event named twice).
  */
 export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): StoredTrigger | null {
   const allowed: readonly string[] = FIELDS[type];

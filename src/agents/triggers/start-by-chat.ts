@@ -7,10 +7,9 @@ import { readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
 
 /**
- * Starts the agents of a conversation that one of its messages speaks to, once (specification,
- * conversation_participant). What another agent wrote speaks to those that it mentions alone, and no further than the
- * limit of runs in a row; what it wrote itself never does. A customer is a person like others, but triggers no runs
- * of its own: it may not see them.
+ * Starts the agents that a message of their conversation addresses, once (docs/contract.md#triggers). A message of an
+ * agent starts only the agents that it mentions, within the limit of runs in a row, and never its author. A customer
+ * starts agents as other people do, but is not recorded as the trigger: a customer cannot see runs.
  */
 export async function startChats(
   database: Database,

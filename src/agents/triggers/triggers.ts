@@ -16,9 +16,9 @@ export interface TriggersOptions {
 }
 
 /**
- * What starts agents: messages of their conversations, and events of their accounts (design.md section 8; schedules
- * have a loop of their own, schedule.ts). Each of these is called by what deals with the outbox, before the row goes,
- * and may be called again for the same thing: an agent is started by it once.
+ * Starts agents by messages of their conversations and by events of their accounts (docs/contract.md#triggers; schedules
+ * have a loop of their own, schedule.ts). The outbox worker calls these methods before it deletes a row, and may call them
+ * again for the same row: each starts an agent once.
  */
 export class Triggers {
   readonly #database: Database;

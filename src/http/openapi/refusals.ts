@@ -5,7 +5,7 @@ import type { Route } from '../route.ts';
 
 /**
  * Every condition that a route may answer, by what the pipeline checks for it and by what changes of its
- * kind can meet (design.md section 7). Not more is told of single rules than that: the same
+ * kind can meet (docs/contract.md#values-and-their-errors). Not more is told of single rules than that: the same
  * `resource_conflict` stands for each of them.
  */
 export function refusalsOf(route: Route): ErrorCondition[] {

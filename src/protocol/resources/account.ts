@@ -8,7 +8,7 @@ export type Plan = (typeof PLANS)[number];
 export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
 export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 
-/** What everything else belongs to (design.md section 8, Access). */
+/** What everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   id: Type.String(),
   object: Type.Literal('account'),

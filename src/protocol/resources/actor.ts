@@ -5,7 +5,7 @@ import { Since } from '../since.ts';
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
 
-/** Who does something (specification, actor). `role` is null wherever the specified endpoints show one. */
+/** Who does something (docs/contract.md#actors). `role` is null wherever the specified endpoints show one. */
 export const Actor = Type.Object({
   id: Type.String(),
   object: Type.Literal('actor'),
@@ -27,7 +27,7 @@ describe(Actor, {
 
 export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
 
-/** A pointer to an app resource (specification, entity). */
+/** A pointer to an app resource (docs/contract.md#entities). */
 export const Entity = Type.Object({
   id: Type.String(),
   object: Type.Literal('entity'),
@@ -44,7 +44,7 @@ describe(Entity, {
 });
 
 /**
- * A reusable roster, or a persona such as 'Customer Service' (specification, messaging_group). `members` is null
+ * A reusable roster, or a persona such as 'Customer Service' (docs/contract.md#groups). `members` is null
  * but where groups themselves are asked for with `include[]=members`.
  */
 export const MessagingGroup = Type.Object({
@@ -74,7 +74,7 @@ export interface ActorFields {
   readonly avatar_url: string | null;
 }
 
-/** Specification, actor: a handle is shown for users and keys only, a picture for users only. */
+/** A handle is shown for users and keys only, a picture for users only (docs/contract.md#actors). */
 export function presentActor(fields: ActorFields): Actor {
   const { id, type, name, handle, avatar_url } = fields;
   return {

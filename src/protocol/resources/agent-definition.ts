@@ -30,7 +30,7 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number];
 export type Tier = (typeof TIERS)[number];
 export type ReviewRequirement = (typeof REVIEW_REQUIREMENTS)[number];
 
-/** Sizes of an agent (design.md section 7). */
+/** Sizes of an agent (docs/contract.md#sizes). */
 export const AGENT_LIMITS = {
   slugCharacters: 64,
   descriptionCharacters: 2_000,
@@ -40,10 +40,10 @@ export const AGENT_LIMITS = {
   toolConfigCharacters: 10_000,
 } as const;
 
-/** Custom agents that an account may have, by its plan (design.md section 7, plan limits). */
+/** Custom agents that an account may have, by its plan (docs/contract.md#sizes). */
 export const MAX_AGENTS = { free: 5, pro: 100 } as const;
 
-/** Grants every endpoint tool; stands alone (specification, Create Agent). */
+/** Grants every endpoint tool; stands alone (docs/contract.md#tools). */
 export const EVERY_ENDPOINT_TOOL = '*';
 
 /** What `include[]` may name wherever agents are shown. */
@@ -64,7 +64,7 @@ describe(TriggerConfig, {
   event_filters: 'Events that start an `event` agent. Null for other trigger types.',
 });
 
-/** An attached built-in tool (specification, agent_definition_tool). Create Agent shows `tool` null. */
+/** An attached built-in tool (docs/contract.md#tools). Create Agent shows `tool` null. */
 export const AgentDefinitionTool = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_definition_tool'),
@@ -86,7 +86,7 @@ describe(AgentDefinitionTool, {
   sort_order: 'Display order; lower comes first.',
 });
 
-/** Specification, agent_definition_config. `tier` null: chosen from the trigger when it runs. */
+/** The configuration of an agent (docs/contract.md#agents). `tier` null: chosen from the trigger when the agent runs. */
 export const AgentDefinitionConfig = Type.Object({
   object: Type.Literal('agent_definition_config'),
   system_prompt: Nullable(Type.String()),
@@ -113,7 +113,7 @@ describe(AgentDefinitionConfig, {
   tools: 'The attached built-in tools. Null unless expanded.',
 });
 
-/** Specification, agent_definition. */
+/** The definition of an agent (docs/contract.md#agents). */
 export const AgentDefinition = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_definition'),
@@ -218,7 +218,7 @@ describe(AgentConfigInput, {
 });
 
 /**
- * Body of Create Agent (specification, endpoint 4). What the trigger type demands of `config.trigger_config`
+ * Body of Create Agent (docs/contract.md#creating-an-agent). What the trigger type demands of `config.trigger_config`
  * is checked by agents/triggers/rules.ts, the tools by agents/tools/rules.ts.
  */
 export const CreateAgentBody = Body({

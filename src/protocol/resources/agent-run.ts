@@ -25,7 +25,7 @@ export const RUN_LIMITS = {
   chain: 100,
 } as const;
 
-/** What `include[]` may name on the run endpoints (design.md section 8). */
+/** What `include[]` may name on the run endpoints (docs/contract.md#expansion). */
 export const RUN_INCLUDES = ['actions', 'steps'] as const;
 export type RunInclude = (typeof RUN_INCLUDES)[number];
 
@@ -113,7 +113,7 @@ describe(AgentRunAction, {
   completed_at: 'When the call ended. Null until then.',
 });
 
-/** One execution of an agent (specification, agent_run). Messages show the run that wrote them without its lists. */
+/** One execution of an agent (docs/contract.md#runs). Messages show the run that wrote them without its lists. */
 export const AgentRun = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_run'),
@@ -151,7 +151,7 @@ describe(AgentRun, {
   steps: 'The turns of the model, in their order. Null unless expanded.',
 });
 
-/** Body of Trigger Agent Run: any JSON value as input (design.md section 8). */
+/** Body of Trigger Agent Run: any JSON value as input (docs/contract.md#runs). */
 export const TriggerRunBody = Body({ input: Type.Optional(Type.Unknown()) });
 export type TriggerRunBody = Static<typeof TriggerRunBody>;
 

@@ -31,7 +31,7 @@ const TEXTS = {
   revoked_at: 'When the key was revoked, which is permanent. Null unless it was.',
 };
 
-/** A programmatic caller's credential (design.md sections 7, keys, and 8). The secret is not to be had again. */
+/** A programmatic caller's credential (docs/contract.md#api-keys). The secret is not to be had again. */
 export const ApiKey = Type.Object(FIELDS);
 export type ApiKey = Static<typeof ApiKey>;
 

@@ -5,7 +5,7 @@ import { Entity } from './actor.ts';
 export const ATTACHMENT_KINDS = ['file', 'image', 'link', 'resource'] as const;
 export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 
-/** Specification, message_attachment. */
+/** A file, link or resource of a message (docs/contract.md#attachments). */
 export const Attachment = Type.Object({
   id: Type.String(),
   object: Type.Literal('message_attachment'),

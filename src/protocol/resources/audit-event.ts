@@ -30,7 +30,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** Who did what to a conversation, and when (design.md section 8, audit). `details` is the action's own. */
+/** Who did what to a conversation, and when (docs/contract.md#audit). `details` is the action's own. */
 export const AuditEvent = Type.Object({
   id: Type.String(),
   object: Type.Literal('audit_event'),

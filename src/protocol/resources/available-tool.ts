@@ -7,12 +7,12 @@ import { describe, OneOf } from '../schema.ts';
  */
 export const TOOL_CATEGORIES = ['built_in', 'api_endpoint'] as const;
 
-/** The built-in tools by their slugs (specification, Create Agent). */
+/** The built-in tools by their slugs (docs/contract.md#tools). */
 export const BUILT_IN_TOOLS = ['create_artifact', 'read_doc', 'fetch_url'] as const;
 export type BuiltInTool = (typeof BUILT_IN_TOOLS)[number];
 
 /**
- * What an agent can be given (design.md section 8). `config_schema`: the JSON Schema of its configuration.
+ * What an agent can be given (docs/contract.md#tools). `config_schema`: the JSON Schema of its configuration.
  */
 export const AvailableTool = Type.Object({
   id: Type.String(),

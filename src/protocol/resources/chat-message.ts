@@ -24,7 +24,7 @@ export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export type Visibility = (typeof VISIBILITIES)[number];
 export type Channel = (typeof CHANNELS)[number];
 
-/** Sizes of a message (design.md section 7). */
+/** Sizes of a message (docs/contract.md#sizes). */
 export const MESSAGE_LIMITS = {
   bodyCharacters: 40_000,
   attachments: 20,
@@ -35,7 +35,7 @@ export const MESSAGE_LIMITS = {
   urlCharacters: 2_048,
 } as const;
 
-/** Specification, chat_message. Sub-objects are null unless the caller asked for them. */
+/** A message (docs/contract.md#messages). Sub-objects are null unless the caller asked for them. */
 export const ChatMessage = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat_message'),
@@ -108,10 +108,10 @@ describe(ChatMessage, {
   cc: 'Further email recipients of a customer reply. Null for every other message, and to customers.',
 });
 
-/** What `include[]` of Send Message may name (specification, endpoint 1). */
+/** What `include[]` of Send Message may name (docs/contract.md#expansion). */
 export const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource'] as const;
 
-/** What `include[]` of the companions that show messages may name (design.md section 8). */
+/** What `include[]` of the companions that show messages may name (docs/contract.md#expansion). */
 export const MESSAGE_INCLUDES = [
   'conversation',
   'sender',
@@ -153,7 +153,7 @@ demand(AttachmentInput, [
 ]);
 
 /**
- * Body of Send Message (specification, endpoint 1). What one field demands of another (body or
+ * Body of Send Message (docs/contract.md#sending-a-message). What one field demands of another (body or
  * attachment, client_message_id in mode send, paired link fields) is checked by messages/send-rules.ts.
  */
 export const SendMessageBody = Body({
@@ -211,7 +211,7 @@ demand(
 );
 
 /**
- * Body of Update Message (design.md section 8): what is absent stays, "" and [] clear. Which of these a
+ * Body of Update Message (docs/contract.md#editing-and-deleting): what is absent stays, "" and [] clear. Which of these a
  * message takes in its state is checked by messages/edit-rules.ts.
  */
 export const EditMessageBody = Body({
@@ -229,7 +229,7 @@ describe(EditMessageBody, {
   scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
 });
 
-/** Body of Approve Reply Draft (design.md section 7): what the approver has seen. */
+/** Body of Approve Reply Draft (docs/contract.md#drafts): what the approver has seen. */
 export const ApproveDraftBody = Body({
   if_version: Type.Optional(Timestamp),
   if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),

@@ -20,7 +20,7 @@ export type ConversationType = (typeof CONVERSATION_TYPES)[number];
 export type ConversationAudience = (typeof AUDIENCES)[number];
 export type WorkflowStatus = (typeof WORKFLOW_STATUSES)[number];
 
-/** Specification, conversation. `status` and `unread` are each reader's own. */
+/** A conversation (docs/contract.md#conversations). `status` and `unread` differ from reader to reader. */
 export const Conversation = Type.Object({
   id: Type.String(),
   object: Type.Literal('conversation'),
@@ -61,11 +61,11 @@ describe(Conversation, {
   last_message: 'The latest message that is not deleted. Null while there is none, and unless expanded.',
 });
 
-/** What `include[]` of the companions that show conversations may name (design.md section 8). */
+/** What `include[]` of the companions that show conversations may name (docs/contract.md#expansion). */
 export const CONVERSATION_INCLUDES = ['assignee', 'group', 'participants', 'topic', 'last_message'] as const;
 export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
 
-/** What `include[]` of Set Legal Hold may name (specification, endpoint 2). */
+/** What `include[]` of Set Legal Hold may name (docs/contract.md#expansion). */
 export const LEGAL_HOLD_INCLUDES = ['assignee', 'group', 'participants'] as const;
 
 const Topic = Body({ type: OneOf(ENTITY_TYPES), id: Id });
@@ -106,7 +106,7 @@ describe(GroupInput, {
   topic: 'The app resource that the conversation is about.',
 });
 
-/** Body of Create Conversation (design.md section 8). `system` conversations are the service's own. */
+/** Body of Create Conversation (docs/contract.md#creating-a-conversation). `system` conversations are the service's own. */
 export type CreateConversationBody = Static<typeof DirectMessageInput> | Static<typeof GroupInput>;
 export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
   type: 'object',
@@ -115,7 +115,7 @@ export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
   oneOf: [DirectMessageInput, GroupInput],
 });
 
-/** Body of Update Conversation (design.md section 8): what is absent stays, null clears. */
+/** Body of Update Conversation (docs/contract.md#updating-a-conversation): what is absent stays, null clears. */
 export const UpdateConversationBody = Body({
   title: Type.Optional(Nullable(Name)),
   workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
@@ -134,7 +134,7 @@ describe(UpdateConversationBody, {
   status: '`archived` closes the conversation to new messages for everybody, `active` opens it again.',
 });
 
-/** Body of Set Legal Hold (specification, endpoint 2). */
+/** Body of Set Legal Hold (docs/contract.md#legal-hold). */
 export const SetLegalHoldBody = Body({ legal_hold: OneOf(LEGAL_HOLDS) });
 describe(SetLegalHoldBody, {
   legal_hold:

@@ -5,7 +5,7 @@ import { MESSAGE_STATUSES } from './chat-message.ts';
 /** How a draft or a scheduled message can end. */
 export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
 
-/** What became of a message (design.md section 8); result, reason and at are null while that is open. */
+/** What became of a message (docs/contract.md#outcomes); result, reason and at are null while that is open. */
 export const MessageOutcome = Type.Object({
   object: Type.Literal('message_outcome'),
   message_id: Type.String(),

@@ -2,15 +2,15 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Actor, Entity } from './actor.ts';
 
-/** The set is open-ended (specification, notification); these are what chats make and what can be filtered by. */
+/** The set is open-ended (docs/contract.md#notifications); these are what chats make and what can be filtered by. */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
 export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
 export const PRIORITIES = ['low', 'normal', 'high'] as const;
 
-/** Characters of a message that its notification shows (design.md section 7). */
+/** Characters of a message that its notification shows (docs/contract.md#notifications). */
 export const PREVIEW_CHARACTERS = 140;
 
-/** Specification, notification. */
+/** An entry of a feed (docs/contract.md#notifications). */
 export const Notification = Type.Object({
   id: Type.String(),
   object: Type.Literal('notification'),
@@ -44,15 +44,15 @@ describe(Notification, {
   dismissed_at: 'When the notification was dismissed. Null until then.',
 });
 
-/** What `include[]` of List Notifications may name (specification, endpoint 5). */
+/** What `include[]` of List Notifications may name (docs/contract.md#expansion). */
 export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
-/** Filters of List Notifications (specification, endpoint 5). */
+/** Filters of List Notifications (docs/contract.md#notifications). */
 export const NOTIFICATION_STATUS_FILTERS = ['unseen', 'seen', 'read'] as const;
 export const SENDER_TYPES = ['user', 'group', 'system'] as const;
 /** Of each filter that takes several values. */
 export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;
 
-/** What a recipient's feed holds (design.md section 8). */
+/** What a recipient's feed holds (docs/contract.md#notifications). */
 export const NotificationSummary = Type.Object({
   object: Type.Literal('notification_summary'),
   /** Those of status unseen: what a badge shows. */

@@ -8,7 +8,7 @@ export const MEMBERSHIPS = ['active', 'left', 'removed', 'hidden'] as const;
 export const MUTINGS = ['unmuted', 'muted'] as const;
 export const TRIGGER_POLICIES = ['mention', 'keyword', 'always'] as const;
 
-/** A member of a conversation (specification, conversation_participant); companions fill `actor`. */
+/** A member of a conversation (docs/contract.md#participants); companions fill `actor`. */
 export const Participant = Type.Object({
   id: Type.String(),
   object: Type.Literal('conversation_participant'),
@@ -99,7 +99,7 @@ describe(CustomerInput, {
 });
 demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
 
-/** Body of Add Participant, and an item of a new conversation's `participants` (design.md section 8). */
+/** Body of Add Participant, and an item of a new conversation's `participants` (docs/contract.md#participants). */
 export type ParticipantInput =
   | Static<typeof UserInput>
   | Static<typeof AgentInput>
@@ -111,7 +111,7 @@ export const ParticipantInput = Type.Unsafe<ParticipantInput>({
   oneOf: [UserInput, AgentInput, CustomerInput],
 });
 
-/** Body of Update Participant (design.md section 8): what is absent stays. */
+/** Body of Update Participant (docs/contract.md#participants): what is absent stays. */
 export const UpdateParticipantBody = Body({
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
   /** One's own alone. */

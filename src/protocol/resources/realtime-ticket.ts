@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, Timestamp } from '../schema.ts';
 
-/** Opens one socket without a key or token in the URL (realtime.md section 1; design.md section 8). */
+/** Opens one socket without a key or token in the URL (docs/realtime.md#opening). */
 export const RealtimeTicket = Type.Object({
   object: Type.Literal('realtime_ticket'),
   /** Goes into `?ticket=`; shown once. */

@@ -8,7 +8,7 @@ export type RoleType = (typeof ROLE_TYPES)[number];
 /** What `include[]` may name where roles are what was asked for. */
 export const ROLE_INCLUDES = ['permissions'] as const;
 
-/** What a credential may do (specification, role). `owner` is null in every endpoint there is. */
+/** What a credential may do (docs/contract.md#roles). `owner` is null in every endpoint there is. */
 export const Role = Type.Object({
   id: Type.String(),
   object: Type.Literal('role'),

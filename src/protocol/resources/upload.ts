@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Label, Timestamp } from '../schema.ts';
 
-/** Largest files, by where they are kept (design.md section 7, sizes). */
+/** Largest files, by where they are kept (docs/contract.md#sizes). */
 export const UPLOAD_LIMITS = {
   /** In object storage. */
   s3Bytes: 100 * 1024 * 1024,
@@ -17,7 +17,7 @@ export const ATTACHABLE_HOURS = 24;
 /** How long a URL for an upload or a download works, at most. */
 export const FILE_URL_S = 15 * 60;
 
-/** Body of Create Upload URL (design.md section 8). `maxBytes`: of the place where files are kept. */
+/** Body of Create Upload URL (docs/contract.md#attachments). `maxBytes`: of the place where files are kept. */
 export function UploadRequest(maxBytes: number) {
   const schema = Body({
     filename: Label(UPLOAD_LIMITS.filenameCharacters),

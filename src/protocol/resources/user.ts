@@ -8,7 +8,7 @@ export const USER_STATUSES = ['active', 'deactivated'] as const;
 /** What `include[]` may name where users are what was asked for. */
 export const USER_INCLUDES = ['role'] as const;
 
-/** A person of the account (design.md section 8, Access). Its id is its actor's. */
+/** A person of the account (docs/contract.md#users). Its id is its actor's. */
 export const User = Type.Object({
   id: Type.String(),
   object: Type.Literal('user'),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, OneOf } from '../schema.ts';
 
-/** What an actor is doing now (realtime.md section 3): the data of ephemeral events, in no table. */
+/** What an actor is doing now (docs/realtime.md#events): the data of ephemeral events, in no table. */
 
 /** What a socket may say of its actor. */
 export const DECLARED_STATUSES = ['online', 'away'] as const;

@@ -1,4 +1,4 @@
-/** Why a socket is closed, and what its client does then (realtime.md section 5). */
+/** Why a socket is closed, and what its client does then (docs/realtime.md#close-codes). */
 export const CLOSE_CODES = {
   going_away: { code: 4000, next: 'reconnect' },
   slow_consumer: { code: 4001, next: 'reconnect' },

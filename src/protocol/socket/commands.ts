@@ -2,7 +2,7 @@ import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typ
 import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { DECLARED_STATUSES, TYPING_STATES } from './activity.ts';
 
-/** Longest `id` of a request frame, in characters (realtime.md section 2). */
+/** Longest `id` of a request frame, in characters (docs/realtime.md#requests). */
 export const MAX_REQUEST_ID_CHARACTERS = 64;
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
@@ -21,7 +21,7 @@ const Cursor = Type.String({
 const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /**
- * What a client may ask over a socket (realtime.md section 2): for each op the fields beside `type`
+ * What a client may ask over a socket (docs/realtime.md#requests): for each op the fields beside `type`
  * and `id`, and the `result` of its reply; null where another frame takes the reply's place.
  * Validators, AsyncAPI and the handlers' types are derived from it.
  */

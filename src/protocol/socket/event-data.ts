@@ -89,7 +89,7 @@ export const MessageSnapshot = Type.Object({
 });
 export type MessageSnapshot = Static<typeof MessageSnapshot>;
 
-/** What is in `data` of every event, and what it says (realtime.md section 3). */
+/** What is in `data` of every event, and what it says (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
     summary: 'A message was sent: each once, in the order of their numbers.',

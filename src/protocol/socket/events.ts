@@ -1,7 +1,7 @@
 import type { Version } from '../versions.ts';
 
 /**
- * Every event a socket can get (realtime.md section 3). `stream` is whose channel it travels on (`scheduled.updated` also
+ * Every event a socket can get (docs/realtime.md#events). `stream` is whose channel it travels on (`scheduled.updated` also
  * on its author's own, where other subscribers may not see it);
  * `order` is how nodes deliver it: `created` strictly by number, `updated` behind the message it is
  * about, `durable` as it comes, `ephemeral` not at all when the reader is slow. Sockets of a version before `since`

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Actor } from '../resources/actor.ts';
 import { described, Nullable, OneOf, Timestamp } from '../schema.ts';
 
-/** Why a subscription was not, or is no longer, live (realtime.md section 4). */
+/** Why a subscription was not, or is no longer, live (docs/realtime.md#catching-up). */
 export const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
 export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
@@ -12,7 +12,7 @@ const ConversationId = described(Id, 'Id of the conversation.');
 const Cursor = Type.String({ description: 'Where to `resume` from. Keep the newest one.' });
 const Time = Type.Number({ description: 'The clock of the server, in milliseconds since 1970.' });
 
-/** Every frame a server sends besides `event` (events.ts), by its `type`; realtime.md says when. */
+/** Every frame that a server sends besides `event` (events.ts), by its `type` (docs/realtime.md). */
 export const SERVER_FRAMES = {
   /** First on every socket. */
   hello: frame('hello', {

@@ -1,5 +1,5 @@
 /**
- * What a socket may cost and how long it may take (realtime.md, limits), by default; each can be set
+ * What a socket may cost and how long it may take (docs/realtime.md#limits), by default; each can be set
  * as PARLEY_SOCKET_<NAME>. Times in milliseconds.
  */
 export const SOCKET_LIMITS = {

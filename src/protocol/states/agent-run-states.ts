@@ -15,7 +15,7 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export type RunState = RunStatus | 'none';
 
 /**
- * Every way in which `agent_run.status` changes (specification, States and transitions). No tool asks people for
+ * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for
  * more than approval, so nothing leads to `awaiting_input`.
  */
 export const RUN_MOVES = {
@@ -75,5 +75,5 @@ export const ACTION_MOVES = {
   },
 } as const satisfies Transitions<ActionState>;
 
-/** How long a call waits for a person, in milliseconds (design.md, agents that run: 24 hours). */
+/** How long a call waits for a person, in milliseconds (docs/contract.md#tools). */
 export const APPROVAL_MS = 24 * 60 * 60 * 1_000;

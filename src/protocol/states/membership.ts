@@ -2,7 +2,7 @@ import type { MEMBERSHIPS } from '../resources/participant.ts';
 import type { Transitions } from './transitions.ts';
 
 /**
- * Every way in which a participant's `membership` changes (specification, conversation_participant). One
+ * Every way in which a participant's `membership` changes (docs/contract.md#participants). One
  * who hides a conversation is still a member of it.
  */
 export const MEMBERSHIP_MOVES = {

@@ -4,7 +4,7 @@ import type { Transitions } from './transitions.ts';
 /** `none`: before there is a message. */
 export type MessageState = MessageStatus | 'none';
 
-/** Every way in which `chat_message.status` changes (specification, States and transitions; design.md section 7). */
+/** Every way in which `chat_message.status` changes (docs/contract.md#messages). */
 export const MESSAGE_MOVES = {
   send: { from: ['none'], to: 'sent', when: 'Send Message in mode send, without scheduled_at' },
   schedule: { from: ['none'], to: 'scheduled', when: 'Send Message in mode send, with scheduled_at' },

@@ -3,7 +3,7 @@ import type { Transitions } from './transitions.ts';
 
 type Status = Notification['status'];
 
-/** How a recipient moves a notification; it never goes back (specification, Other state sets: not shown there). */
+/** How a recipient moves a notification; it never goes back (docs/contract.md#notifications). */
 export const NOTIFICATION_MOVES = {
   see: { from: ['unseen'], to: 'seen', when: 'it appeared in the dropdown' },
   read: { from: ['unseen', 'seen'], to: 'read', when: 'it was opened; that is seeing it too' },

@@ -14,7 +14,7 @@ export interface StateMachine {
   readonly moves: Transitions<string>;
 }
 
-/** All of them, for the documentation (specification, States and transitions). */
+/** All of them, for the documentation (docs/contract.md#messages). */
 export const STATE_MACHINES: readonly StateMachine[] = [
   {
     field: 'chat_message.status',

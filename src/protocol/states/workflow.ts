@@ -5,7 +5,7 @@ import type { Transitions } from './transitions.ts';
 const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolved'] as const;
 
 /**
- * Every way in which a case's `workflow_status` changes (design.md section 7, workflow). While a draft is
+ * Every way in which a case's `workflow_status` changes (docs/contract.md#workflow). While a draft is
  * open the case stays in `needs_approval`, and the other moves change the lane that it returns to.
  */
 export const WORKFLOW = {
