@@ -11,12 +11,11 @@ import { purgeRefreshTokens } from './accounts/token-pairs.ts';
 import { artifactRoutes } from './agents/artifact-routes.ts';
 import { providersOf } from './agents/models/tiers.ts';
 import { agentRoutes } from './agents/routes.ts';
-import { RUN_ENDED, type RunEnded } from './agents/runs/end-run.ts';
 import { runEvents } from './agents/runs/events.ts';
 import { onRunEnded } from './agents/runs/on-run-ended.ts';
 import { openRunner } from './agents/runs/open-runner.ts';
+import { RUN_DUE, RUN_ENDED } from './agents/runs/outbox-topics.ts';
 import { runRoutes } from './agents/runs/routes.ts';
-import { RUN_DUE, type RunDue } from './agents/runs/start.ts';
 import { ToolCatalogue } from './agents/tools/catalogue.ts';
 import { toolRoutes } from './agents/tools/routes.ts';
 import { occurrenceRoutes } from './agents/triggers/routes.ts';
@@ -29,15 +28,17 @@ import { isDeleted, purgeUploads, REMOVE_WITHDRAWN, removeUnattached } from './a
 import { BUILD } from './build.ts';
 import type { Config } from './config.ts';
 import { consoleRoutes } from './console/routes.ts';
-import { ADDED, type Added } from './conversations/added.ts';
-import { CHANGED, type Change } from './conversations/changed.ts';
 import { conversationEvents, feedEvents, participantEvents } from './conversations/conversation-events.ts';
-import { CREATED, type Created } from './conversations/created.ts';
 import { ConversationDirectory } from './conversations/directory.ts';
 import { messageUpdates, outsideUpdates, scheduleUpdates } from './conversations/message-events.ts';
+import {
+  CONVERSATION_CREATED,
+  PARTICIPANT_ADDED,
+  RESOURCES_CHANGED,
+  SYSTEM_EVENT,
+} from './conversations/outbox-topics.ts';
 import { participantRoutes } from './conversations/participant-routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
-import { SYSTEM_EVENT, type SystemEvent } from './conversations/system-event.ts';
 import { placeOf } from './db/connection-options.ts';
 import { openDatabase } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
@@ -45,6 +46,7 @@ import { acquireNodeLock } from './db/node-lock.ts';
 import { requireDataDirectory } from './db/postgres/data-directory.ts';
 import { startEmbeddedPostgres } from './db/postgres/embedded-postgres.ts';
 import { sharedSecret } from './db/shared-secret.ts';
+import { handle } from './db/topic.ts';
 import {
   type DemoFile,
   demoCommands,
@@ -79,12 +81,16 @@ import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
 import { Disposer, Loop } from './lifecycle.ts';
 import type { Logger } from './log.ts';
-import { type ContentChanged, DELETED, EDITED } from './messages/edit-message.ts';
-import { SENT_TOPIC, type SentPayload } from './messages/insert-messages.ts';
 import { LockedWrites } from './messages/locked-write.ts';
+import {
+  MESSAGE_DELETED,
+  MESSAGE_EDITED,
+  MESSAGES_SENT,
+  SCHEDULE_NOT_SENT,
+} from './messages/outbox-topics.ts';
 import type { Committed } from './messages/outgoing.ts';
 import { messageRoutes } from './messages/routes.ts';
-import { NOT_SENT, type NotSent, type ScheduledJob, SEND_SCHEDULED } from './messages/scheduled.ts';
+import { SEND_SCHEDULED } from './messages/scheduled.ts';
 import { ScheduledDelivery } from './messages/scheduled-delivery.ts';
 import { Sender } from './messages/send.ts';
 import { appendSystemEvent } from './messages/system-messages.ts';
@@ -205,27 +211,27 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     database,
     metrics,
     log,
-    handlers: {
-      [SENT_TOPIC]: (payload: SentPayload) => effects.takeOver(payload),
-      [CHANGED]: async (payload: { changes: readonly Change[] }) => {
-        await changed.publish(payload);
-        await triggers.changed(payload.changes);
-      },
-      [CREATED]: (created: Created) => triggers.onConversationCreated(created),
-      [ADDED]: (added: Added) => notifyAdded(database, engine, added),
-      [NOT_SENT]: (ended: NotSent) => notifyNotSent(database, engine, ended),
-      [EDITED]: (changed: ContentChanged) => refreshNotifications(database, changed),
-      [DELETED]: (changed: ContentChanged) => refreshNotifications(database, changed),
-      [RUN_DUE]: (due: RunDue) => runner.due(due),
-      [RUN_ENDED]: async (ended: RunEnded) => {
+    handlers: [
+      handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
+      handle(RESOURCES_CHANGED, async (changes) => {
+        await changed.publish(changes);
+        await triggers.changed(changes.changes);
+      }),
+      handle(CONVERSATION_CREATED, (created) => triggers.onConversationCreated(created)),
+      handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, engine, added)),
+      handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, engine, ended)),
+      handle(MESSAGE_EDITED, (edited) => refreshNotifications(database, edited)),
+      handle(MESSAGE_DELETED, (deleted) => refreshNotifications(database, deleted)),
+      handle(RUN_DUE, (due) => runner.due(due)),
+      handle(RUN_ENDED, async (ended) => {
         await onRunEnded({ database, engine, writePath }, ended);
         await triggers.runEnded(ended);
-      },
-      [SYSTEM_EVENT]: (event: SystemEvent) => appendSystemEvent(writePath, event),
-      [RIGHTS_CHANGED]: async ({ subjects }: { subjects: readonly string[] }) => {
+      }),
+      handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
+      handle(RIGHTS_CHANGED, async ({ subjects }) => {
         await Promise.all(subjects.map((subject) => rights.announce(subject)));
-      },
-    },
+      }),
+    ],
   });
   disposer.add('outbox', outbox, (it) => it.close());
   disposer.add('effects of sent messages', effects, (it) => it.idle());
@@ -257,10 +263,10 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
   const jobs = new JobWorker({
     database,
-    tasks: {
-      [SEND_SCHEDULED]: (job: ScheduledJob) => scheduled.deliver(job),
-      [REMOVE_WITHDRAWN]: () => removeUnattached(database, store),
-    },
+    handlers: [
+      handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
+      handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
+    ],
     log,
   });
   disposer.add('jobs', jobs, (it) => it.close());

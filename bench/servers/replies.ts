@@ -10,12 +10,13 @@ import { Replies } from '../../src/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
 import { loadConfig } from '../../src/config.ts';
-import { CHANGED, type Change } from '../../src/conversations/changed.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import { messageUpdates } from '../../src/conversations/message-events.ts';
+import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { handle } from '../../src/db/topic.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { Presence } from '../../src/gateway/presence/presence.ts';
 import { Fanout } from '../../src/gateway/stream/fanout.ts';
@@ -75,7 +76,7 @@ const changed = new ChangedEffects({
 });
 new OutboxWorker({
   ...{ database, metrics, log },
-  handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.publish(payload) },
+  handlers: [handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))],
 });
 const writes = {
   ...{ database, files, engine, timeline, metrics, log },

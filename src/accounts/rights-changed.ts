@@ -1,14 +1,17 @@
 import type { Transaction } from 'kysely';
 import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
+import { defineTopic } from '../db/topic.ts';
 
-/** Topic of the outbox; its payload is `{ subjects: string[] }`. */
-export const RIGHTS_CHANGED = 'rights.changed';
+/** Every node forgets what it knows of these rights (access/rights.ts). */
+export const RIGHTS_CHANGED = defineTopic<RightsChanged>('rights.changed');
 
-/**
- * Has every node forget what it knows of these rights: ids of keys, actors, roles or accounts. In the
- * transaction of the change, so that it is told even where no node made it (the admin command).
- */
+export interface RightsChanged {
+  /** Ids of keys, actors, roles or accounts. */
+  readonly subjects: readonly string[];
+}
+
+/** In the transaction of the change, so that nodes receive it even where none of them made it (the admin command). */
 export async function enqueueRightsChanged(
   tx: Transaction<Schema>,
   subjects: readonly string[],

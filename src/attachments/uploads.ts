@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts';
 import { addJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Queries } from '../db/statement.ts';
+import { defineTopic } from '../db/topic.ts';
 import { ATTACHABLE_HOURS } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
 
@@ -22,8 +23,8 @@ export async function insertUpload(tx: Transaction<Schema>, upload: NewUpload): 
   await tx.insertInto('uploads').values(upload).execute();
 }
 
-/** The task that removes files whose messages were deleted; its payload is empty. */
-export const REMOVE_WITHDRAWN = 'remove_withdrawn_uploads';
+/** A job of the queue: files whose messages were deleted are removed (removeUnattached). */
+export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
 /**
  * A message that had these files is deleted: they cannot be attached again, and go once nothing refers to them

@@ -1,7 +1,7 @@
 import type { Queries } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
-import type { Change } from './changed.ts';
 import { conversationRows, expandConversations } from './expand.ts';
+import type { Change } from './outbox-topics.ts';
 import { presentParticipants, type ShownParticipant } from './participant-present.ts';
 
 /** `conversation.updated`, for team subscribers: what is each reader's own is left out (docs/realtime.md#events). */

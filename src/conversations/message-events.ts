@@ -4,9 +4,9 @@ import type { Queries } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { StreamSeal } from '../protocol/socket/event-data.ts';
-import type { Change } from './changed.ts';
 import { messageEvent, presentForTeam, presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
+import type { Change } from './outbox-topics.ts';
 
 /** The events of what is, or was, outside the timeline. */
 export type OutsideEvent = 'draft.created' | 'draft.updated' | 'scheduled.updated';

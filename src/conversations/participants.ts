@@ -8,13 +8,11 @@ import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resour
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import { requireManager, requireOwner } from './access.ts';
-import { enqueueAdded } from './added.ts';
 import { audit } from './audit.ts';
-import { type Change, enqueueChanged } from './changed.ts';
 import { addParticipant, type ConversationRow, type ParticipantRow } from './insert-conversation.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
+import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
-import { writeSystemEvent } from './system-event.ts';
 
 /**
  * Add Participant (docs/contract.md#participants). Who was a member before comes back as the same participant. Throws
@@ -336,7 +334,7 @@ function writeParticipantMessage(
   says: string,
 ): Promise<void> {
   const body = `${actor.name ?? 'Someone'} ${says}.`;
-  return writeSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
+  return enqueueSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
 }
 
 async function nameOf(tx: Transaction<Schema>, actorId: string): Promise<string> {

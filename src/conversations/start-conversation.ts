@@ -3,16 +3,14 @@ import type { Principal } from '../access/principal.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
-import { enqueueAdded } from './added.ts';
 import { audit } from './audit.ts';
-import { enqueueChanged } from './changed.ts';
-import { enqueueCreated } from './created.ts';
 import {
   type ConversationRow,
   createUnlessThere,
   directKeyOf,
   type NewConversation,
 } from './insert-conversation.ts';
+import { enqueueAdded, enqueueChanged, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
 import { findTopic } from './topic.ts';

@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Schema } from '../db/schema.ts';
-import { enqueueChanged } from './changed.ts';
 import { addParticipant, type ConversationRow, createUnlessThere } from './insert-conversation.ts';
+import { enqueueChanged } from './outbox-topics.ts';
 
 /**
  * The account's one `system` conversation, for its automated alerts (docs/contract.md#system-messages), made at

@@ -14,10 +14,9 @@ import type {
 import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
 import { requireManager, requireWriter } from './access.ts';
 import { audit } from './audit.ts';
-import { enqueueChanged } from './changed.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 import { type LockedConversation, lockConversationAsMember } from './locked-conversation.ts';
-import { writeSystemEvent } from './system-event.ts';
+import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
 
@@ -144,7 +143,7 @@ async function write(
   for (const { action, details, says } of changes) {
     await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
     if (says === undefined) continue;
-    await writeSystemEvent(tx, {
+    await enqueueSystemEvent(tx, {
       account_id: accountId,
       conversation_id: id,
       visibility: 'internal',

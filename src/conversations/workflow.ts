@@ -4,9 +4,8 @@ import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../protocol/states/workflow.ts';
 import { audit } from './audit.ts';
-import { enqueueChanged } from './changed.ts';
 import type { ConversationRow } from './insert-conversation.ts';
-import { writeSystemEvent } from './system-event.ts';
+import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 
 /**
  * Moves a case to another lane (docs/contract.md#workflow), with its event, its audit and, where it is
@@ -50,7 +49,7 @@ export async function moveWorkflow(
     await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.moved', details });
   }
   if (!isEnd) return;
-  await writeSystemEvent(tx, {
+  await enqueueSystemEvent(tx, {
     account_id: accountId,
     conversation_id: id,
     visibility: 'system',

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from './schema.ts';
 import type { Queries } from './statement.ts';
+import type { Topic } from './topic.ts';
 
 /** An event that is true and not yet told to everybody. */
 export interface OutboxRow {
@@ -33,10 +34,14 @@ export function recordOutbox(tx: object, note: OutboxRecord): void {
 }
 
 /**
- * An event that is true when `tx` commits. It is dealt with right after (Database.onCommitted), and by a
+ * Writes a row that exists if and only if `tx` commits. It is handled right after (Database.onCommitted), and by a
  * sweep if this process dies in between. `payload` is JSON.
  */
-export async function enqueue(tx: Kysely<Schema>, topic: string, payload: object): Promise<void> {
+export async function enqueue<Payload extends object>(
+  tx: Kysely<Schema>,
+  { name: topic }: Topic<Payload>,
+  payload: NoInfer<Payload>,
+): Promise<void> {
   const note = notes.get(tx);
   const dueNow = sql<string>`clock_timestamp() - ${sql.lit(`${TAKEOVER_MS} ms`)}::interval`;
   const { id } = await tx
@@ -67,7 +72,7 @@ export async function removeDone(relaxed: Queries, ids: readonly number[]): Prom
   await relaxed.query(REMOVE, [ids]);
 }
 
-/** How many rows wait (parked ones aside), and the age of the oldest in seconds. */
+/** Returns how many rows wait, and the age of the oldest in seconds. */
 export async function measureOutbox(database: Queries): Promise<{ pending: number; lagSeconds: number }> {
   const [row] = await database.query<{ pending: number; lag: number | null }>(MEASURE);
   return { pending: row?.pending ?? 0, lagSeconds: Number(row?.lag ?? 0) };
@@ -86,6 +91,7 @@ const TAKE_OVERDUE = {
 
 const REMOVE = { name: 'outbox-remove', text: 'DELETE FROM outbox WHERE id = ANY($1::bigint[])' };
 
+// Earlier versions parked rows at `infinity` for a mailer that does not exist: those are neither taken nor counted.
 const MEASURE = {
   name: 'outbox-measure',
   text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag

@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Logger } from '../log.ts';
 import type { Schema } from './schema.ts';
 import type { Queries } from './statement.ts';
+import type { Topic } from './topic.ts';
 
 export interface JobOptions {
   /** ISO 8601; without: at once. A job begins no earlier, by Postgres' clock. */
@@ -15,10 +16,10 @@ export interface JobOptions {
  * Puts a job into the queue in the caller's transaction: it runs if and only if that commits, on whichever
  * node takes it (jobs/). `payload` is JSON.
  */
-export async function addJob(
+export async function addJob<Payload extends object>(
   tx: Kysely<Schema>,
-  task: string,
-  payload: object,
+  { name: task }: Topic<Payload>,
+  payload: NoInfer<Payload>,
   { runAt, key }: JobOptions = {},
 ): Promise<void> {
   await sql`

@@ -1,4 +1,4 @@
-import type { Change } from '../conversations/changed.ts';
+import type { Change, ResourcesChanged } from '../conversations/outbox-topics.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type DomainEvent, publish } from '../engine/publish.ts';
@@ -16,7 +16,7 @@ export interface ChangedEffectsOptions {
 }
 
 /**
- * Tells everybody of durable changes that are not a message's sending (conversations/changed.ts). May be
+ * Tells everybody of durable changes that are not a message's sending (conversations/outbox-topics.ts). May be
  * called again for the same changes: readers of an event tell it apart by id and `updated_at`.
  */
 export class ChangedEffects {
@@ -27,7 +27,7 @@ export class ChangedEffects {
   }
 
   /** Rejects when some node could not be told. */
-  async publish({ changes }: { readonly changes: readonly Change[] }): Promise<void> {
+  async publish({ changes }: ResourcesChanged): Promise<void> {
     const { database, engine, readers, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
       const read = readers[event];

@@ -3,16 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runTaskList, type WorkerPool } from 'graphile-worker';
 import type { Database } from '../db/database.ts';
 import { jobLogger, purgeJobs } from '../db/queue.ts';
+import { byTopic, type TopicHandler } from '../db/topic.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 
-/** Does what a job stands for; may be called again for the same job. Rejecting has it tried again later. */
-export type JobHandler = (payload: never) => Promise<void>;
-
 export interface JobWorkerOptions {
   readonly database: Database;
-  /** By task. */
-  readonly tasks: Readonly<Record<string, JobHandler>>;
+  /** One for each task. A job whose handler rejects is tried again later. */
+  readonly handlers: readonly TopicHandler[];
   readonly log: Logger;
   /** How long running jobs may take to end when the node stops; then others may have them. Default 5,000. */
   readonly patienceMs?: number;
@@ -64,7 +62,7 @@ export class JobWorker {
 
   /** Ends with the workers: because of the signal, or by rejecting. */
   async #work(signal: AbortSignal): Promise<void> {
-    const { database, tasks, log, patienceMs = PATIENCE_MS } = this.#options;
+    const { database, handlers, log, patienceMs = PATIENCE_MS } = this.#options;
     // Rejects while Postgres is away: then there is no use in beginning.
     await purgeJobs(database);
     const events = new EventEmitter();
@@ -80,7 +78,7 @@ export class JobWorker {
         // unhandled rejection: the end of the process.
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       },
-      { ...tasks } as Record<string, (payload: unknown) => Promise<void>>,
+      Object.fromEntries(byTopic(handlers)),
       database.pool,
     );
     const stopped = Promise.withResolvers<void>();

@@ -1,16 +1,14 @@
 import type { Database } from '../db/database.ts';
 import { measureOutbox, type OutboxRow, removeDone, takeOverdue } from '../db/outbox.ts';
+import { byTopic, type TopicHandler } from '../db/topic.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
-/** Does what an outbox row stands for, whole; may be called again for the same row. Rejecting keeps the row. */
-export type OutboxHandler = (payload: never) => Promise<void>;
-
 export interface OutboxWorkerOptions {
   readonly database: Database;
-  /** By topic. */
-  readonly handlers: Readonly<Record<string, OutboxHandler>>;
+  /** One for each topic. A row whose handler rejects is kept and handled again. */
+  readonly handlers: readonly TopicHandler[];
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -29,11 +27,13 @@ const ALARMING_ATTEMPTS = 10;
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
+  readonly #handlers: ReadonlyMap<string, TopicHandler['run']>;
   readonly #loop: Loop;
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
+    this.#handlers = byTopic(options.handlers);
     options.database.onCommitted((rows) => this.#committed(rows));
     this.#loop = new Loop({
       intervalMs: SWEEP_EVERY_MS,
@@ -67,11 +67,11 @@ export class OutboxWorker {
 
   /** One row's failure is its own: it keeps its row and comes again when its lease is over. */
   async #handle(row: OutboxRow): Promise<void> {
-    const { database, handlers, log } = this.#options;
+    const { database, log } = this.#options;
     try {
-      const handler = handlers[row.topic];
-      if (handler === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
-      await handler(row.payload as never);
+      const run = this.#handlers.get(row.topic);
+      if (run === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
+      await run(row.payload);
       await removeDone(database.relaxed, [row.id]);
     } catch (error) {
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';

@@ -13,7 +13,7 @@ import { removeDone } from '../db/outbox.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
-import type { SentPayload } from '../messages/insert-messages.ts';
+import type { MessagesSent } from '../messages/outbox-topics.ts';
 import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import type { Metrics } from '../metrics.ts';
 import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
@@ -60,7 +60,7 @@ export class SentEffects {
   }
 
   /** What another node left behind (a sweep's handler). Rejects when something is left to do. */
-  async takeOver(payload: SentPayload): Promise<void> {
+  async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
     const ids = payload.messages.map(({ id }) => id);
     const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);

@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../conversations/audit.ts';
-import { enqueueChanged } from '../conversations/changed.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Schema } from '../db/schema.ts';
 import { queriesOf } from '../db/statement.ts';

@@ -2,11 +2,11 @@ import { sql, type Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit } from '../conversations/audit.ts';
-import { enqueueChanged } from '../conversations/changed.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { lockAgainstHold } from '../conversations/legal-hold.ts';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { enqueue } from '../db/outbox.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -14,18 +14,10 @@ import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { lockConversation } from './external-message.ts';
 import { allMentions } from './mentions.ts';
+import { MESSAGE_DELETED, MESSAGE_EDITED } from './outbox-topics.ts';
 import { keepRevision, removeRevisions } from './revisions.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
 import { lockMessage } from './store.ts';
-
-/** Topics of the outbox: what was said of a message elsewhere follows its text (notifications/refresh.ts). */
-export const EDITED = 'messages.edited';
-export const DELETED = 'messages.deleted';
-
-export interface ContentChanged {
-  readonly message_id: string;
-  readonly conversation_id: string;
-}
 
 /** A message that the caller may read, and what it asks to be done in its name. */
 export interface EditRequest {
@@ -68,7 +60,7 @@ export async function editMessage(
     const { id, conversation_id } = current;
     await enqueueChanged(tx, [{ event, id, stream: conversation_id }]);
     if (current.status === 'sent' && content.body !== undefined) {
-      await enqueue(tx, EDITED, { message_id: id, conversation_id } satisfies ContentChanged);
+      await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id });
     }
   }
   const { scheduled_at: at } = body;
@@ -106,7 +98,7 @@ export async function deleteMessage(
   await auditOf(tx, principal, current, 'message.deleted', {});
   const { id, conversation_id } = current;
   await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
-  await enqueue(tx, DELETED, { message_id: id, conversation_id } satisfies ContentChanged);
+  await enqueue(tx, MESSAGE_DELETED, { message_id: id, conversation_id });
   return tombstone;
 }
 

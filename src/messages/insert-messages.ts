@@ -1,6 +1,7 @@
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Statement } from '../db/statement.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
+import { MESSAGES_SENT } from './outbox-topics.ts';
 import { SETTLE_WINDOW } from './timeline.ts';
 
 /** A message that is about to enter the timeline: its columns but for what numbering and Postgres add. */
@@ -43,14 +44,6 @@ export interface InsertedRow {
   readonly id: string;
   readonly created_at: string;
   readonly outbox_id: number;
-}
-
-/** The outbox topic of messages that entered the timeline. */
-export const SENT_TOPIC = 'messages.sent';
-
-/** Its payload, as Postgres keeps it. */
-export interface SentPayload {
-  readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
 /**
@@ -118,7 +111,7 @@ function insertText(withAttachments: boolean): string {
       RETURNING id, conversation_id, created_at
     ), ${withAttachments ? INSERT_ATTACHMENTS : ''} event AS (
       INSERT INTO outbox (topic, payload)
-      SELECT '${SENT_TOPIC}', jsonb_build_object('messages',
+      SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
         jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
       FROM inserted HAVING count(*) > 0
       RETURNING id
@@ -182,7 +175,7 @@ export const ENTER_TIMELINE = {
       RETURNING *
     ), event AS (
       INSERT INTO outbox (topic, payload)
-      SELECT '${SENT_TOPIC}', jsonb_build_object('messages',
+      SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
         jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
       FROM entered HAVING count(*) > 0
       RETURNING id

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import { enqueueChanged } from '../conversations/changed.ts';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Schema } from '../db/schema.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';

@@ -11,15 +11,9 @@ import { ApiError, ERRORS } from '../protocol/errors.ts';
 import { followExternal } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { conclude } from './message-outcome.ts';
+import { SCHEDULE_NOT_SENT } from './outbox-topics.ts';
 import { asUnavailable, type CommittedMessage } from './outgoing.ts';
-import {
-  addDelivery,
-  cancelScheduled,
-  enqueueScheduleUpdated,
-  NOT_SENT,
-  type NotSent,
-  type ScheduledJob,
-} from './scheduled.ts';
+import { addDelivery, cancelScheduled, enqueueScheduleUpdated, type ScheduledJob } from './scheduled.ts';
 import { requireAuthor } from './scheduled-author.ts';
 
 export interface ScheduledDeliveryOptions {
@@ -171,8 +165,7 @@ async function followDelivery(
 
 /** The event reaches who looks at the conversation; its author may not, and may have lost it. */
 function enqueueNotSent(tx: Transaction<Schema>, { message_id }: ScheduledJob): Promise<void> {
-  const payload: NotSent = { message_id };
-  return enqueue(tx, NOT_SENT, payload);
+  return enqueue(tx, SCHEDULE_NOT_SENT, { message_id });
 }
 
 async function addLater(tx: Transaction<Schema>, job: ScheduledJob, delayMs: number): Promise<void> {

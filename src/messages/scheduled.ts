@@ -1,9 +1,10 @@
 import { sql, type Transaction } from 'kysely';
-import { enqueueChanged } from '../conversations/changed.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { addJob, removeJob } from '../db/queue.ts';
 import type { Schema } from '../db/schema.ts';
 import { queriesOf } from '../db/statement.ts';
+import { defineTopic } from '../db/topic.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
@@ -11,20 +12,13 @@ import { type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
 import { conclude } from './message-outcome.ts';
 
-/** The task that delivers one scheduled message (scheduled-delivery.ts). */
-export const SEND_SCHEDULED = 'send_scheduled';
+/** A job of the queue: one scheduled message is delivered (scheduled-delivery.ts). */
+export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
 
-/** Its payload. There is one waiting job a message: its key is the message's id. */
+/** There is one waiting job a message: its key is the message's id. */
 export interface ScheduledJob {
   readonly message_id: string;
   readonly conversation_id: string;
-}
-
-/** Topic of the outbox: a schedule ended by itself without being sent; its payload is a NotSent. */
-export const NOT_SENT = 'scheduled.not_sent';
-
-export interface NotSent {
-  readonly message_id: string;
 }
 
 /**
@@ -100,7 +94,7 @@ export function addDelivery(
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
   runAt?: string,
 ): Promise<void> {
-  const job: ScheduledJob = { message_id: id, conversation_id };
+  const job = { message_id: id, conversation_id };
   return addJob(tx, SEND_SCHEDULED, job, { key: id, ...(runAt !== undefined && { runAt }) });
 }
 

@@ -1,7 +1,7 @@
-import type { SystemEvent } from '../conversations/system-event.ts';
+import type { SystemEvent } from '../conversations/outbox-topics.ts';
 import type { WritePath } from './write-path.ts';
 
-/** Writes the message of an outbox row (conversations/system-event.ts), once however often it is called. */
+/** Writes the message of an outbox row (SYSTEM_EVENT), once however often it is called. */
 export async function appendSystemEvent(writePath: WritePath, event: SystemEvent): Promise<void> {
   await writePath.append({
     message: {

@@ -1,4 +1,4 @@
-import type { Added } from '../conversations/added.ts';
+import type { ParticipantAdded } from '../conversations/outbox-topics.ts';
 import type { Queries } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
@@ -8,12 +8,12 @@ import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';
 
 /**
- * Tells somebody of having been added to a conversation (`chat.added`): the handler of conversations/added.ts,
- * which may be called again for the same row. Users alone are told, if they are in it still, have not
+ * Tells somebody of having been added to a conversation (`chat.added`): the handler of PARTICIPANT_ADDED, which
+ * may be called again for the same row. Users alone are told, if they are in it still, have not
  * muted it and did not add themselves (docs/contract.md#notifications). Rejects when some node could
  * not be told.
  */
-export async function notifyAdded(database: Queries, engine: Engine, added: Added): Promise<void> {
+export async function notifyAdded(database: Queries, engine: Engine, added: ParticipantAdded): Promise<void> {
   const [joining] = await database.query<Joining>(READ_JOINING, [added.participant_id, added.by]);
   if (joining === undefined) return;
   const rows = await insertNotifications(database, [addedNotification(added.notification_id, joining)]);

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { enqueueChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { queriesOf } from '../db/statement.ts';

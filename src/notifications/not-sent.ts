@@ -1,7 +1,7 @@
 import type { Queries } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
-import type { NotSent } from '../messages/scheduled.ts';
+import type { NotSent } from '../messages/outbox-topics.ts';
 import { newId } from '../protocol/ids.ts';
 import { type NewNotification, preview } from './notify.ts';
 import { notificationEvent } from './present.ts';
@@ -9,7 +9,7 @@ import { insertNotifications } from './store.ts';
 
 /**
  * Tells its author that a scheduled message was not sent (docs/contract.md#scheduled-messages), as the system
- * does: `system.broadcast`. The handler of messages/scheduled.ts, which may be called again for the same row.
+ * does: `system.broadcast`. The handler of SCHEDULE_NOT_SENT, which may be called again for the same row.
  * Rejects when some node could not be told.
  */
 export async function notifyNotSent(

@@ -1,13 +1,13 @@
-import { enqueueChanged } from '../conversations/changed.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import { queriesOf } from '../db/statement.ts';
-import type { ContentChanged } from '../messages/edit-message.ts';
+import type { ContentChanged } from '../messages/outbox-topics.ts';
 import { preview } from './notify.ts';
 import { type NotificationRow, withdrawNotifications, writePreviews } from './store.ts';
 
 /**
  * Brings the notifications of a message in line with the message as it is now: an edited text is previewed anew, and
- * those of a deleted message are withdrawn. The handler of messages/edit-message.ts; it may be called again, and in any order.
+ * those of a deleted message are withdrawn. The handler of MESSAGE_EDITED and MESSAGE_DELETED; it may be called again, and in any order.
  */
 export async function refreshNotifications(
   database: Database,

@@ -333,7 +333,7 @@ async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
 
 /** A change counts once it was told: until then what a node knows of rights may be older. */
 function rightsTold(): Promise<unknown> {
-  const waiting = database.kysely.selectFrom('outbox').select('id').where('topic', '=', RIGHTS_CHANGED);
+  const waiting = database.kysely.selectFrom('outbox').select('id').where('topic', '=', RIGHTS_CHANGED.name);
   return until(async () => (await waiting.execute()).length === 0, {
     what: 'the rights that changed to be told',
   });

@@ -7,7 +7,7 @@ import { endRun } from '../../src/agents/runs/end-run.ts';
 import type { RunRow } from '../../src/agents/runs/store.ts';
 import { hasKeyword } from '../../src/agents/triggers/keywords.ts';
 import { enqueue } from '../../src/db/outbox.ts';
-import { SENT_TOPIC } from '../../src/messages/insert-messages.ts';
+import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
@@ -120,7 +120,7 @@ t.test('the run: its trigger, its place, who triggered it; and once for each mes
       SELECT ${copy}, account_id, conversation_id, 1000, kind, status, visibility, channel, body, sender_id,
         author_id, has_attachments FROM messages WHERE id = ${message.id}`.execute(tx);
     const messages = [copy, message.id].map((one) => ({ conversation_id: id, id: one }));
-    await enqueue(tx, SENT_TOPIC, { messages });
+    await enqueue(tx, MESSAGES_SENT, { messages });
   });
   t.equal((await settledRuns({ trigger_message_id: copy })).length, 1);
   t.equal((await runsOf({ trigger_message_id: message.id })).length, 1);

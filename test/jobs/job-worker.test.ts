@@ -2,33 +2,40 @@ import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { addJob, purgeJobs, removeJob } from '../../src/db/queue.ts';
-import { type JobHandler, JobWorker } from '../../src/jobs/job-worker.ts';
+import { defineTopic, handle } from '../../src/db/topic.ts';
+import { JobWorker } from '../../src/jobs/job-worker.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
+interface Note {
+  readonly note: string;
+}
+
+const NOTE = defineTopic<Note>('note');
+
 t.test('a job runs once its transaction has committed, and not before its time', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   const done: { note: string; at: string }[] = [];
-  work(t, database, async ({ note }: { note: string }) => {
+  work(t, database, async ({ note }: Note) => {
     done.push({ note, at: await now(database) });
   });
   await t.rejects(
     database.transaction(async (tx) => {
-      await addJob(tx, 'note', { note: 'rolled back' });
+      await addJob(tx, NOTE, { note: 'rolled back' });
       throw new Error('no');
     }),
   );
   const start = Date.parse(await now(database));
   const runAt = new Date(start + 400).toISOString();
   await database.transaction(async (tx) => {
-    await addJob(tx, 'note', { note: 'at its time' }, { runAt });
-    await addJob(tx, 'note', { note: 'replaced' }, { key: 'k', runAt });
-    await addJob(tx, 'note', { note: 'replacing' }, { key: 'k', runAt });
-    await addJob(tx, 'note', { note: 'removed' }, { key: 'r', runAt });
+    await addJob(tx, NOTE, { note: 'at its time' }, { runAt });
+    await addJob(tx, NOTE, { note: 'replaced' }, { key: 'k', runAt });
+    await addJob(tx, NOTE, { note: 'replacing' }, { key: 'k', runAt });
+    await addJob(tx, NOTE, { note: 'removed' }, { key: 'r', runAt });
     await removeJob(tx, 'r');
-    await addJob(tx, 'note', { note: 'at once' });
+    await addJob(tx, NOTE, { note: 'at once' });
   });
   await until(() => done.length === 3, { what: 'three jobs' });
   t.same(done.map(({ note }) => note).sort(), ['at its time', 'at once', 'replacing']);
@@ -43,7 +50,7 @@ t.test('a job that fails is tried again; one that nobody will try again is purge
     attempts += 1;
     throw new Error('not yet');
   });
-  await database.transaction((tx) => addJob(tx, 'note', {}));
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'once' }));
   await until(() => attempts === 1, { what: 'an attempt' });
   const waits = {
     name: 'waits',
@@ -74,7 +81,7 @@ t.test('closing waits for the job that runs', async (t) => {
     await goOn;
     ended = true;
   });
-  await database.transaction((tx) => addJob(tx, 'note', {}));
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'once' }));
   await until(() => running, { what: 'the job to run' });
   const closing = worker.close();
   resolve();
@@ -90,16 +97,16 @@ t.test('closing does not wait for ever: others may have the job', async (t) => {
   let running = false;
   const worker = new JobWorker({
     database,
-    tasks: {
-      note: () => {
+    handlers: [
+      handle(NOTE, () => {
         running = true;
         return goOn;
-      },
-    },
+      }),
+    ],
     log,
     patienceMs: 50,
   });
-  await database.transaction((tx) => addJob(tx, 'note', {}));
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'once' }));
   await until(() => running, { what: 'the job to run' });
   await worker.close();
   const [job] = await database.query<{ locked_at: string | null; attempts: number }>({
@@ -116,7 +123,7 @@ t.test('Postgres away: the worker goes on when it is back', async (t) => {
   const database = await open(t, postgres.url);
   await migrate(database, log);
   const done: string[] = [];
-  const task = async ({ note }: { note: string }) => {
+  const task = async ({ note }: Note) => {
     if (note === 'fatal') await postgres.kill();
     done.push(note);
   };
@@ -132,7 +139,7 @@ t.test('Postgres away: the worker goes on when it is back', async (t) => {
     await until(
       () =>
         database
-          .transaction((tx) => addJob(tx, 'note', { note }))
+          .transaction((tx) => addJob(tx, NOTE, { note }))
           .then(
             () => true,
             () => false,
@@ -151,8 +158,8 @@ async function open(t: Teardown, url: string): Promise<Database> {
   return database;
 }
 
-function work(t: Teardown, database: Database, note: JobHandler): JobWorker {
-  const worker = new JobWorker({ database, tasks: { note }, log });
+function work(t: Teardown, database: Database, note: (payload: Note) => Promise<void>): JobWorker {
+  const worker = new JobWorker({ database, handlers: [handle(NOTE, note)], log });
   t.teardown(() => worker.close());
   return worker;
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Schema } from '../../src/db/schema.ts';
+import { handle } from '../../src/db/topic.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { JobWorker } from '../../src/jobs/job-worker.ts';
@@ -433,8 +434,8 @@ function openNode(
 }
 
 async function work(t: Teardown, database: Database, delivery: ScheduledDelivery): Promise<void> {
-  const tasks = { [SEND_SCHEDULED]: (job: ScheduledJob) => delivery.deliver(job) };
-  const worker = new JobWorker({ database, tasks, log });
+  const handlers = [handle(SEND_SCHEDULED, (job) => delivery.deliver(job))];
+  const worker = new JobWorker({ database, handlers, log });
   t.teardown(() => worker.close());
 }
 

@@ -2,12 +2,12 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { type Added, enqueueAdded } from '../../src/conversations/added.ts';
 import {
   addParticipant,
   createConversation,
   type NewParticipant,
 } from '../../src/conversations/insert-conversation.ts';
+import { enqueueAdded, type ParticipantAdded } from '../../src/conversations/outbox-topics.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { notifyAdded } from '../../src/notifications/added.ts';
 import { newId } from '../../src/protocol/ids.ts';
@@ -156,7 +156,7 @@ async function addQuietly(
   participant: NewParticipant,
   by: string | null,
   title: string | null = 'Harbor',
-): Promise<Added> {
+): Promise<ParticipantAdded> {
   const { participants } = await database.transaction((tx) =>
     createConversation(tx, {
       ...{ accountId: demo.account_id, type: 'group', title, participants: [participant] },
@@ -166,7 +166,7 @@ async function addQuietly(
 }
 
 async function change(
-  { participant_id }: Added,
+  { participant_id }: ParticipantAdded,
   set: { membership?: 'removed'; notifications?: 'muted' },
 ): Promise<void> {
   await database.kysely.updateTable('participants').set(set).where('id', '=', participant_id).execute();

@@ -3,11 +3,12 @@ import { createCustomer } from '../../src/accounts/actors.ts';
 import { Replies } from '../../src/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
-import { CHANGED, type Change } from '../../src/conversations/changed.ts';
 import { ConversationDirectory, type ConversationFacts } from '../../src/conversations/directory.ts';
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import { messageUpdates, outsideUpdates } from '../../src/conversations/message-events.ts';
 import { type MessageRow, messageColumns } from '../../src/conversations/message-rows.ts';
+import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
+import { handle } from '../../src/db/topic.ts';
 import { ChangedEffects, type ReadEvents } from '../../src/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
 import { SentEffects } from '../../src/jobs/sent-effects.ts';
@@ -53,7 +54,7 @@ export class ReplyNode {
     });
     const outbox = new OutboxWorker({
       ...{ database, metrics, log },
-      handlers: { [CHANGED]: (payload: { changes: readonly Change[] }) => changed.publish(payload) },
+      handlers: [handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))],
     });
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import { enqueueChanged } from '../../conversations/changed.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries } from '../../db/statement.ts';
 import { newId } from '../../protocol/ids.ts';

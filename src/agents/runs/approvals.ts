@@ -3,7 +3,8 @@ import type { Database } from '../../db/database.ts';
 import { enqueue } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import { enqueueRunUpdated, RUN_DUE, type RunDue } from './start.ts';
+import { RUN_DUE } from './outbox-topics.ts';
+import { enqueueRunUpdated } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /** A run that waits for people goes on as soon as nothing of it waits any more; answers how it stands. `run` is locked. */
@@ -17,7 +18,7 @@ export async function continueIfDecided(tx: Transaction<Schema>, run: RunRow): P
     .executeTakeFirst();
   const decided = waiting === undefined;
   const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
-  if (decided) await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id } satisfies RunDue);
+  if (decided) await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id });
   await enqueueRunUpdated(tx, row);
   return row;
 }

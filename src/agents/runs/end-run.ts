@@ -3,15 +3,9 @@ import { enqueue } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
+import { RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
-
-/** Topic of the outbox: a run has ended, however it did. */
-export const RUN_ENDED = 'agent_runs.ended';
-
-export interface RunEnded {
-  readonly run_id: string;
-}
 
 /** How a run ends. `output` is any JSON value; `error` one line for people. */
 export type Ending =
@@ -34,7 +28,7 @@ export async function endRun(tx: Transaction<Schema>, run: RunRow, ending: Endin
     owner: null,
     lease_until: null,
   });
-  await enqueue(tx, RUN_ENDED, { run_id: run.id } satisfies RunEnded);
+  await enqueue(tx, RUN_ENDED, { run_id: run.id });
   await enqueueRunUpdated(tx, ended);
   return ended;
 }

@@ -1,4 +1,4 @@
-import type { Change } from '../../conversations/changed.ts';
+import type { Change } from '../../conversations/outbox-topics.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../conversations/run-present.ts';
 import type { Queries } from '../../db/statement.ts';
 import type { DomainEvent } from '../../engine/publish.ts';

@@ -3,7 +3,8 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Queries } from '../../db/statement.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import { enqueueRunUpdated, type RunDue } from './start.ts';
+import type { RunDue } from './outbox-topics.ts';
+import { enqueueRunUpdated } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /**

@@ -11,7 +11,7 @@ import { derivedId } from '../../protocol/ids.ts';
 import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
 import { mayBeTold } from './access.ts';
-import type { RunEnded } from './end-run.ts';
+import type { RunEnded } from './outbox-topics.ts';
 
 export interface EndedOptions {
   readonly database: Database;

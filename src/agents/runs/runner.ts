@@ -19,9 +19,9 @@ import type { Ending } from './end-run.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
 import { isExpected, RunFailure, Stop, whyOf } from './failure.ts';
 import { claimRun, findOverdue, renewLeases } from './lease.ts';
+import type { RunDue } from './outbox-topics.ts';
 import { endDead } from './recovery.ts';
 import { hasRoomFor } from './run-limit.ts';
-import type { RunDue } from './start.ts';
 import type { RunRow } from './store.ts';
 import { untilBack } from './until-back.ts';
 

@@ -1,19 +1,12 @@
 import type { Transaction } from 'kysely';
-import { enqueueChanged } from '../../conversations/changed.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import { enqueue } from '../../db/outbox.ts';
 import type { Schema } from '../../db/schema.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { AgentRow } from '../store.ts';
+import { RUN_DUE } from './outbox-topics.ts';
 import type { RunRow } from './store.ts';
-
-/** Topic of the outbox: a run is to be taken up; `{ run_id }`. */
-export const RUN_DUE = 'agent_runs.due';
-
-export interface RunDue {
-  readonly run_id: string;
-  readonly account_id: string;
-}
 
 /** What starts a run. */
 export interface Trigger {
@@ -62,7 +55,7 @@ export async function startRun(
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id } satisfies RunDue);
+  await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id });
   await enqueueRunUpdated(tx, row);
   return row;
 }

@@ -1,10 +1,9 @@
 import type { Rights } from '../../access/rights.ts';
-import type { Change } from '../../conversations/changed.ts';
-import type { Created } from '../../conversations/created.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
+import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
-import type { RunEnded } from '../runs/end-run.ts';
+import type { RunEnded } from '../runs/outbox-topics.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
 import { startByEvent, type TriggerEvent } from './start-by-event.ts';
@@ -50,7 +49,12 @@ export class Triggers {
     }
   }
 
-  async onConversationCreated({ conversation_id, account_id: accountId, by, at }: Created): Promise<void> {
+  async onConversationCreated({
+    conversation_id,
+    account_id: accountId,
+    by,
+    at,
+  }: ConversationCreated): Promise<void> {
     await this.#startByEvent({
       ...{ event: 'conversation.created', accountId, key: conversation_id },
       cause: { by, runId: null, at },

@@ -1,0 +1,18 @@
+/** What runs write into the outbox (db/topic.ts). Each is handled once its transaction has committed. */
+
+import { defineTopic } from '../../db/topic.ts';
+
+/** A run is to be taken up (runner.ts). */
+export const RUN_DUE = defineTopic<RunDue>('agent_runs.due');
+
+export interface RunDue {
+  readonly run_id: string;
+  readonly account_id: string;
+}
+
+/** A run has ended, however it did: notifications and triggers follow (on-run-ended.ts, triggers/triggers.ts). */
+export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
+
+export interface RunEnded {
+  readonly run_id: string;
+}

@@ -1,0 +1,92 @@
+/** What this slice writes into the outbox (db/topic.ts). Each is handled once its transaction has committed. */
+
+import type { Kysely } from 'kysely';
+import { enqueue } from '../db/outbox.ts';
+import type { Schema } from '../db/schema.ts';
+import { defineTopic } from '../db/topic.ts';
+import { newId } from '../protocol/ids.ts';
+import type { EventName } from '../protocol/socket/events.ts';
+import type { ConversationRow } from './insert-conversation.ts';
+
+/** Durable events are published (jobs/changed-effects.ts). */
+export const RESOURCES_CHANGED = defineTopic<ResourcesChanged>('changed');
+
+export interface ResourcesChanged {
+  readonly changes: readonly Change[];
+}
+
+/** A durable event by what it is about: the resource is read as it stands when the event is published. */
+export interface Change {
+  readonly event: EventName;
+  /** The resource's: a message, participant, conversation, notification or run. */
+  readonly id: string;
+  /** The channel the event travels on: the conversation's id, or the actor's for events of a feed. */
+  readonly stream: string;
+  /** The actor whose act it is, of a conversation: triggers use it to start once an act (agents/triggers/). Null or absent: none. */
+  readonly by?: string | null;
+  /** Set where a text was written to its end: the attempt that did, from 1. The event then carries the seal of the text. */
+  readonly attempt?: number;
+}
+
+export async function enqueueChanged(tx: Kysely<Schema>, changes: readonly Change[]): Promise<void> {
+  if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
+}
+
+/** A conversation began: agents that wait for new conversations start (agents/triggers/). */
+export const CONVERSATION_CREATED = defineTopic<ConversationCreated>('conversations.created');
+
+export interface ConversationCreated {
+  readonly conversation_id: string;
+  readonly account_id: string;
+  /** The actor who created it; null: no actor did. */
+  readonly by: string | null;
+  readonly at: string;
+}
+
+export async function enqueueCreated(
+  tx: Kysely<Schema>,
+  { id, account_id, created_at }: Pick<ConversationRow, 'id' | 'account_id' | 'created_at'>,
+  by: string | null,
+): Promise<void> {
+  await enqueue(tx, CONVERSATION_CREATED, { conversation_id: id, account_id, by, at: created_at });
+}
+
+/** A participant was added or came back: the user gets a notification (notifications/added.ts). */
+export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
+
+export interface ParticipantAdded {
+  /** The notification's: made with the change, so that there is one however often it is tried. */
+  readonly notification_id: string;
+  readonly participant_id: string;
+  /** The actor who added the participant; null: no actor did. */
+  readonly by: string | null;
+}
+
+/** May be called for every participant: only users whom another actor added are notified. */
+export async function enqueueAdded(
+  tx: Kysely<Schema>,
+  { participantId, by }: { readonly participantId: string; readonly by: string | null },
+): Promise<void> {
+  await enqueue(tx, PARTICIPANT_ADDED, {
+    notification_id: newId('notification'),
+    participant_id: participantId,
+    by,
+  });
+}
+
+/** The timeline gets a message that says what happened to the conversation (messages/system-messages.ts). */
+export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
+
+export interface SystemEvent {
+  /** The message's: made with the change, so that it is written once however often it is tried. */
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  /** `system`: the customer sees it too. */
+  readonly visibility: 'internal' | 'system';
+  readonly body: string;
+}
+
+export async function enqueueSystemEvent(tx: Kysely<Schema>, event: Omit<SystemEvent, 'id'>): Promise<void> {
+  await enqueue(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
+}

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { byTopic, defineTopic, handle } from '../../src/db/topic.ts';
+
+const SOURCE = resolve(import.meta.dirname, '../../src');
+const text = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => readFileSync(join(SOURCE, path), 'utf8'))
+  .join('\n');
+const defined = [...text.matchAll(/^export const (\w+) = defineTopic<.+>\('([^']+)'\);$/gm)];
+
+t.test('every topic has one handler on a node', async (t) => {
+  for (const [, constant, name] of defined) {
+    const handlers = text.match(new RegExp(`\\bhandle\\(${constant},`, 'g')) ?? [];
+    t.equal(
+      handlers.length,
+      1,
+      `${constant} (${name}): handle(${constant}, …) where the node is put together`,
+    );
+  }
+});
+
+// Rows outlive the release that wrote them: a topic that is renamed leaves them without a handler.
+t.test('topics keep the names under which rows of earlier releases are stored', async (t) => {
+  t.strictSame(defined.map(([, , name]) => name).sort(), [
+    'agent_runs.due',
+    'agent_runs.ended',
+    'changed',
+    'conversations.created',
+    'messages.deleted',
+    'messages.edited',
+    'messages.sent',
+    'messages.system',
+    'participants.added',
+    'remove_withdrawn_uploads',
+    'rights.changed',
+    'scheduled.not_sent',
+    'send_scheduled',
+  ]);
+});
+
+t.test('a topic has one handler', async (t) => {
+  const topic = defineTopic<{ id: string }>('a');
+  const seen: string[] = [];
+  const handler = handle(topic, async ({ id }) => void seen.push(id));
+  await byTopic([handler]).get('a')?.({ id: 'one' });
+  t.strictSame(seen, ['one']);
+  t.throws(() => byTopic([handler, handle(topic, async () => {})]), {
+    message: 'Two handlers of the topic a.',
+  });
+});
