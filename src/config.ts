@@ -37,7 +37,7 @@ export interface Config {
   readonly adminHost: string;
   /** `PARLEY_DOCS_URL` without a trailing slash; null: this server's own /docs. */
   readonly docsUrl: string | null;
-  /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors. */
+  /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors; may have `{request_id}` in it. */
   readonly requestLogUrl: string | null;
   readonly logLevel: LogLevel;
   /** `PARLEY_DRAIN_MS`: how long a stop waits for requests and sockets. */

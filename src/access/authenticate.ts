@@ -164,7 +164,6 @@ interface Row {
   readonly revoked: boolean;
   readonly family_ended: boolean;
   readonly account_id: string;
-  readonly account_name: string;
   readonly subscribed: boolean;
   readonly actor_id: string;
   readonly actor_type: ActorType;
@@ -180,7 +179,7 @@ interface Row {
 
 const COLUMNS = `
   SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-    c.id AS account_id, c.name AS account_name, c.subscription = 'active' AS subscribed,
+    c.id AS account_id, c.subscription = 'active' AS subscribed,
     a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url,
     a.deactivated_at IS NOT NULL AS deactivated,
     r.id AS role_id, r.type AS role_type, r.permissions`;
@@ -232,7 +231,6 @@ function standingOf(row: Row, credential: Credential): CredentialState {
   return {
     principal: {
       accountId: row.account_id,
-      accountName: row.account_name,
       subscribed: row.subscribed,
       actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
       customer: row.customer,

@@ -6,7 +6,6 @@ import { type Actor, presentActor } from '../protocol/resources/actor.ts';
  */
 export interface Principal {
   readonly accountId: string;
-  readonly accountName: string;
   /** Whether the account's subscription is active enough; else `payment_required`. */
   readonly subscribed: boolean;
   /** As the resources show it. `actor.id` is the author of what it sends. */
@@ -38,7 +37,6 @@ export function seesWholeAccount(principal: Principal): boolean {
 /** Who calls an endpoint that asks for no credential: it holds nothing, and is in no account. */
 export const NOBODY: Principal = Object.freeze({
   accountId: '',
-  accountName: '',
   subscribed: false,
   actor: presentActor({ id: '', type: 'user', name: null, handle: null, avatar_url: null }),
   customer: false,

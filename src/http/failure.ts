@@ -5,6 +5,7 @@ import { ApiError, toErrorObject } from '../protocol/errors.ts';
 
 export interface FailuresOptions {
   readonly docsUrl: string;
+  /** PARLEY_REQUEST_LOG_URL; null: no `request_log_url`. */
   readonly requestLogUrl: string | null;
   readonly log: Logger;
 }
@@ -21,25 +22,45 @@ export class ErrorMapper {
     this.#log = log;
   }
 
-  /** `context` goes into the log beside what is not the caller's business. */
-  toApiError(thrown: unknown, context: Readonly<Record<string, unknown>>): ApiError {
-    if (thrown instanceof ApiError) {
-      if (thrown.status >= 500 && thrown.cause !== undefined) {
-        this.#log.warn({ ...context, err: thrown.cause }, `answered ${thrown.condition}`);
-      }
-      return thrown;
-    }
+  /** Logs nothing: the cause of a failure is logged with the request it belongs to. */
+  map(thrown: unknown): ApiError {
+    if (thrown instanceof ApiError) return thrown;
     if (isUnavailable(thrown) || thrown instanceof EngineUnavailableError) {
-      this.#log.warn({ ...context, err: thrown }, 'answered service_unavailable');
       const message = 'The service is temporarily unavailable.';
       return new ApiError('service_unavailable', message, { retryAfterS: 1, cause: thrown });
     }
-    this.#log.error({ ...context, err: thrown }, 'answered internal_error');
     return new ApiError('internal_error', 'Something went wrong on our side.', { cause: thrown });
   }
 
-  /** The JSON of the error envelope (docs/contract.md#errors). */
-  toBody(error: ApiError): string {
-    return JSON.stringify({ error: toErrorObject(error, this.#docsUrl, this.#requestLogUrl) });
+  /** `context` goes into the log beside what is not the caller's business. */
+  toApiError(thrown: unknown, context: Readonly<Record<string, unknown>>): ApiError {
+    const error = this.map(thrown);
+    logFailure(this.#log, error, context);
+    return error;
+  }
+
+  /** The JSON of the error envelope (docs/contract.md#errors). `requestId`: null for what is no request of its own. */
+  toBody(error: ApiError, requestId: string | null = null): string {
+    const logUrl = requestLogUrlOf(this.#requestLogUrl, requestId);
+    return JSON.stringify({ error: toErrorObject(error, this.#docsUrl, logUrl) });
   }
 }
+
+/**
+ * Logs why the server failed to do what it was asked, which its answer does not say: `error` where that was not
+ * foreseen. Returns whether there was anything to log.
+ */
+export function logFailure(log: Logger, error: ApiError, context: object): boolean {
+  const { condition, cause, status } = error;
+  if (status < 500 || (cause === undefined && condition !== 'internal_error')) return false;
+  log[condition === 'internal_error' ? 'error' : 'warn']({ ...context, err: cause }, `answered ${condition}`);
+  return true;
+}
+
+/** The link to the log of one request: its id in place of `{request_id}`, or else behind the base. */
+function requestLogUrlOf(base: string | null, requestId: string | null): string | null {
+  if (base === null || requestId === null) return null;
+  return base.includes(PLACE) ? base.replaceAll(PLACE, requestId) : `${base}/${requestId}`;
+}
+
+const PLACE = '{request_id}';

@@ -84,9 +84,8 @@ export class InProcess {
       cursors: http.cursors,
       log: http.log,
       find: (path) => only(route, http.find(path)),
-      toApiError: (exchange, thrown) => http.toApiError(exchange, thrown),
-      answer: (exchange, status, body, label) => http.answer(exchange, status, body, label),
-      answerError: (exchange, error, label) => http.answerError(exchange, error, label),
+      answer: (exchange, status, body, answered) => http.answer(exchange, status, body, answered),
+      answerError: (exchange, error, answered) => http.answerError(exchange, error, answered),
     };
   }
 }

@@ -10,6 +10,7 @@ import type { Exchange, RequestHandler } from './exchange.ts';
 import { ErrorMapper } from './failure.ts';
 import { AllowedOrigins } from './origins.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
+import { type AnsweredRequest, RequestLog } from './request-log.ts';
 import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
@@ -51,6 +52,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly #router = new Router<Endpoint>();
   readonly #publicTable: PublicTable;
   readonly #metrics: HttpOptions['metrics'];
+  readonly #requestLog: RequestLog;
 
   constructor(options: HttpOptions) {
     this.failures = new ErrorMapper(options);
@@ -63,6 +65,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.log = options.log;
     this.#publicTable = new PublicTable(options.publicRoutes ?? {});
     this.#metrics = options.metrics;
+    this.#requestLog = new RequestLog(options.log);
     for (const route of options.routes) this.#router.add(route.method, route.path, prepareEndpoint(route));
   }
 
@@ -76,14 +79,14 @@ export class Http implements RequestHandler, RunHost, PublicHost {
 
   /** Answers a request that must not be served at all; nothing behind it is parsed. */
   cut(exchange: Exchange, error: ApiError): void {
-    exchange.cut({ status: error.status, body: this.failures.toBody(error) });
+    exchange.cut({ status: error.status, body: this.failures.toBody(error, exchange.id) });
     this.#metrics.httpRefusals.inc({ code: error.condition });
-    this.count(NO_ROUTE, error.status, exchange);
+    this.record(exchange, NO_ROUTE, error.status, error);
   }
 
   /** Answers with the error envelope what was thrown for this request, by whatever part of the server. */
   refuse(exchange: Exchange, thrown: unknown): void {
-    this.answerError(exchange, this.toApiError(exchange, thrown), NO_ROUTE);
+    this.answerError(exchange, this.failures.map(thrown), NO_ROUTE);
   }
 
   /** Undefined where there is nothing at this path. */
@@ -91,11 +94,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     return this.#router.find(path);
   }
 
-  toApiError(exchange: Exchange, thrown: unknown): ApiError {
-    return this.failures.toApiError(thrown, { requestId: exchange.id, method: exchange.head.method });
-  }
-
-  answerError(exchange: Exchange, error: ApiError, label: string): void {
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void {
     this.#metrics.httpRefusals.inc({ code: error.condition });
     const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
     if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
@@ -104,23 +103,26 @@ export class Http implements RequestHandler, RunHost, PublicHost {
       exchange.setHeader('Upgrade', 'websocket');
       exchange.setHeader('Connection', 'Upgrade');
     }
-    this.answer(exchange, status, this.failures.toBody(error), label);
+    exchange.send({ status, body: this.failures.toBody(error, exchange.id) });
+    this.record(exchange, request, status, error);
   }
 
-  /** `label`: the pattern of the route, for the metrics. */
-  answer(exchange: Exchange, status: number, body: string | Buffer, label: string): void {
+  answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void {
     exchange.send({ status, body });
-    this.count(label, status, exchange);
+    this.record(exchange, request, status);
   }
 
-  count(route: string, status: number, exchange: Exchange): void {
+  /** In metrics and log. */
+  record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
+    const { route } = request;
     const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';
+    const ms = performance.now() - exchange.startedAtMs;
     this.#metrics.httpRequests.inc({ method, route, status });
-    this.#metrics.httpSeconds.observe({ method, route }, (performance.now() - exchange.startedAtMs) / 1000);
+    this.#metrics.httpSeconds.observe({ method, route }, ms / 1000);
+    this.#requestLog.write(exchange, request, status, ms, error);
   }
 }
 
-/** The metrics' label where no route was found: paths are made up by callers, and endless. */
-const NO_ROUTE = 'none';
+const NO_ROUTE: AnsweredRequest = { route: 'none', principal: undefined };
 /** Those that are counted by their names: callers may send any word. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

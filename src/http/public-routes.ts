@@ -1,6 +1,7 @@
 import { ApiError } from '../protocol/errors.ts';
 import type { Exchange, HttpResponse } from './exchange.ts';
 import type { AllowedOrigins } from './origins.ts';
+import type { AnsweredRequest } from './request-log.ts';
 
 /** By path; one that ends in `/*` stands for everything below it. Asks for no headers; GET and HEAD, PUT as well, or POST alone. */
 export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction>>;
@@ -47,8 +48,8 @@ export interface PublicAnswer extends HttpResponse {
 export interface PublicHost {
   readonly origins: AllowedOrigins;
   refuse(exchange: Exchange, thrown: unknown): void;
-  answerError(exchange: Exchange, error: ApiError, label: string): void;
-  count(label: string, status: number, exchange: Exchange): void;
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
+  record(exchange: Exchange, request: AnsweredRequest, status: number): void;
 }
 
 /** With the pattern that was found, for the metrics. */
@@ -90,7 +91,7 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
   } else {
     exchange.setHeader('Allow', post !== undefined ? 'POST' : put !== undefined ? FILE_METHODS : 'GET, HEAD');
     const error = new ApiError('method_not_allowed', `${method} is not possible here.`);
-    http.answerError(exchange, error, pattern);
+    http.answerError(exchange, error, { route: pattern, principal: undefined });
   }
 }
 
@@ -127,5 +128,5 @@ function sendPublic(
   const { 'Content-Type': contentType = outgoing.contentType, ...others } = headers ?? {};
   for (const [name, value] of Object.entries(others)) exchange.setHeader(name, value);
   exchange.send(contentType === undefined ? outgoing : { ...outgoing, contentType });
-  http.count(pattern, outgoing.status, exchange);
+  http.record(exchange, { route: pattern, principal: undefined }, outgoing.status);
 }

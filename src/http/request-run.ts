@@ -14,6 +14,7 @@ import type { BodyReceiver, Exchange } from './exchange.ts';
 import type { ErrorMapper } from './failure.ts';
 import type { AllowedOrigins } from './origins.ts';
 import { openCursor, Page } from './pagination.ts';
+import type { AnsweredRequest } from './request-log.ts';
 import { Answer, type Call, type HandlerResult, type Remember, type Route } from './route.ts';
 import type { Match } from './router.ts';
 
@@ -31,10 +32,8 @@ export interface RunHost {
   readonly log: Logger;
   /** Undefined where there is nothing at this path. */
   find(path: string): Match<Endpoint> | undefined;
-  toApiError(exchange: Exchange, thrown: unknown): ApiError;
-  /** `label`: the pattern of the route, for the metrics. */
-  answer(exchange: Exchange, status: number, body: string | Buffer, label: string): void;
-  answerError(exchange: Exchange, error: ApiError, label: string): void;
+  answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void;
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
 }
 
 /** Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
@@ -50,7 +49,7 @@ export interface Limiter {
  * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version
  * to the query. A step waits only where it has to: of a caller who is known, nothing does before the handler.
  */
-export class RequestRun implements BodyReceiver {
+export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
   readonly #exchange: Exchange;
   #endpoint: Endpoint | undefined;
@@ -66,6 +65,14 @@ export class RequestRun implements BodyReceiver {
   constructor(http: RunHost, exchange: Exchange) {
     this.#http = http;
     this.#exchange = exchange;
+  }
+
+  get route(): string {
+    return this.#endpoint?.route.path ?? 'none';
+  }
+
+  get principal(): Principal | undefined {
+    return this.#principal;
   }
 
   begin(): void {
@@ -222,14 +229,13 @@ export class RequestRun implements BodyReceiver {
   }
 
   #call(): Call {
-    const { head, id } = this.#exchange;
+    const { head } = this.#exchange;
     return {
       principal: this.#principal!,
       version: this.#version!,
       params: this.#params,
       query: this.#query,
       body: this.#body,
-      requestId: id,
       url: head.query === '' ? head.path : `${head.path}?${head.query}`,
       remember: this.#claim === undefined ? undefined : this.#remember,
     };
@@ -270,27 +276,26 @@ export class RequestRun implements BodyReceiver {
       await claim.complete(status, Buffer.from(body), { secret });
     } catch (error) {
       this.#http.log.warn(
-        { requestId: this.#exchange.id, err: error },
-        'could not keep an idempotent answer',
+        { request_id: this.#exchange.id, err: error },
+        'could not store the answer for its Idempotency-Key',
       );
     }
   }
 
   #answer(status: number, body: string | Buffer): void {
-    this.#http.answer(this.#exchange, status, body, this.#label);
+    this.#http.answer(this.#exchange, status, body, this);
   }
 
   #fail(thrown: unknown): void {
-    const error = this.#http.toApiError(this.#exchange, thrown);
+    const error = this.#http.failures.map(thrown);
     if (error.condition === 'rate_limit_exceeded') this.#showUsedUp(error);
-    const answer = () => this.#http.answerError(this.#exchange, error, this.#label);
+    const answer = () => this.#http.answerError(this.#exchange, error, this);
     if (this.#claim === undefined) answer();
     // Gives the key free, or keeps the refusal, by its status.
-    else this.#keep(this.#claim, error.status, this.#http.failures.toBody(error)).then(answer, answer);
-  }
-
-  get #label(): string {
-    return this.#endpoint?.route.path ?? 'none';
+    else {
+      const body = this.#http.failures.toBody(error, this.#exchange.id);
+      this.#keep(this.#claim, error.status, body).then(answer, answer);
+    }
   }
 
   #guarded<T>(step: (this: RequestRun, value: T) => void, value: T): void;

@@ -65,7 +65,6 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: RequestBody;
-  readonly requestId: string;
   /** Path and query as sent, for page URLs. */
   readonly url: string;
   /**

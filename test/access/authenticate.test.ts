@@ -35,7 +35,6 @@ t.test('authenticate', async (t) => {
     const principal = await read;
     t.same(principal, {
       accountId,
-      accountName: 'Harbor',
       subscribed: true,
       actor: {
         id: actorId,

@@ -10,7 +10,6 @@ import { refusal, refused } from './refusal.ts';
 
 const principal: Principal = {
   accountId: 'acc_1',
-  accountName: 'Harbor',
   subscribed: true,
   actor: {
     id: 'act_1',

@@ -114,7 +114,6 @@ t.test('the endpoint: people, keys and customers, no agents', async (t) => {
       params: {},
       query: {},
       body: {},
-      requestId: 'req_x',
       url: '/',
     } as never);
   for (const credential of [demo.api_key, demo.customer.access_token]) {

@@ -82,7 +82,6 @@ export const HEADER_LINES = Object.entries(HEADERS)
 export function principal(changes: Partial<Principal> = {}): Principal {
   return {
     accountId: 'acc_1',
-    accountName: 'One',
     subscribed: true,
     actor: {
       id: 'act_1',
@@ -154,9 +153,9 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
       status: 201,
       query: Body({ 'include[]': Type.Optional(Type.Array(OneOf(['sender', 'author']))) }),
       body: Body({ text: Type.String({ maxLength: 300_000 }), at: Type.Optional(Type.String()) }),
-      handle({ params, query, body, url, version, requestId }) {
+      handle({ params, query, body, url, version }) {
         handled.push(`POST ${params.id}`);
-        return { params, query, body, url, version, requestId, count: handled.length };
+        return { params, query, body, url, version, count: handled.length };
       },
     }),
     defineRoute({
