@@ -179,7 +179,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   });
   disposer.add('object store', store, (it) => it.close());
   if (files !== undefined && config.redisUrl !== null) {
-    log.info('uploaded files lie in PARLEY_DATA_DIR: the nodes must share it, or have PARLEY_S3_BUCKET');
+    log.info('uploads are stored in PARLEY_DATA_DIR: share it between all nodes, or set PARLEY_S3_BUCKET');
   }
 
   const triggers = new Triggers({ database, directory, rights });
@@ -258,7 +258,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const recovery = new Loop({
     intervalMs: RECOVER_EVERY_MS,
     run: async () => void (await scheduled.recoverLost()),
-    onError: (error) => log.warn({ err: error }, 'lost jobs of scheduled messages could not be recovered'),
+    onError: (error) => log.warn({ err: error }, 'recovering lost jobs of scheduled messages failed'),
   });
   disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
   const jobs = new JobWorker({
@@ -279,7 +279,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
       await purgeRefreshTokens(database);
       await purgeUploads(database, store);
     },
-    onError: (error) => log.warn({ err: error }, 'what is out of date could not be purged'),
+    onError: (error) => log.warn({ err: error }, 'purging expired data failed'),
   });
   disposer.add('purge', purge, (it) => it.close());
 

@@ -56,7 +56,10 @@ async function connect(options: DatabaseOptions): Promise<Database> {
         throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
       }
       if (attempt === 1)
-        options.log.warn({ reason, patienceMs }, 'Postgres does not answer in time: trying again');
+        options.log.warn(
+          { reason, patience_ms: patienceMs },
+          'Postgres does not answer in time: trying again',
+        );
     }
   }
 }

@@ -111,7 +111,8 @@ export class NodeLock {
     this.#client = undefined;
     client.connection.stream.destroy();
     if (this.#closed) return;
-    if (this.#held) this.#options.log.error('lost the lock on the database: no sends until it is back');
+    if (this.#held)
+      this.#options.log.error('lost the lock on the database, refusing sends until it is held again');
     this.#held = false;
     this.#again(RETRY_MS);
   }
@@ -129,7 +130,7 @@ export class NodeLock {
         if (this.#client === client) this.#again(CHECK_MS);
         return;
       }
-      if (await this.tryToAcquire()) this.#options.log.info('have the lock on the database again');
+      if (await this.tryToAcquire()) this.#options.log.info('holding the lock on the database again');
       else this.#again(RETRY_MS);
     } catch {
       if (this.#closed) return;

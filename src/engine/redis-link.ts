@@ -104,10 +104,7 @@ export class RedisLink {
       this.#lost(error);
       this.#failures++;
       if (this.#closed || this.#failures % FAILURES_TO_RESTART !== 0) return;
-      this.#options.log.warn(
-        { failures: this.#failures },
-        'the engine link does not answer: connecting anew',
-      );
+      this.#options.log.warn({ failures: this.#failures }, 'the engine link does not answer, reconnecting');
       this.#options.restart();
       return;
     }
@@ -117,8 +114,8 @@ export class RedisLink {
     if (this.#healthy || this.#closed) return;
     this.#healthy = true;
     this.#options.log.info(
-      { unprovenMs: Math.round(sentAt - healthySinceMs) },
-      'the engine link is whole again',
+      { unproven_ms: Math.round(sentAt - healthySinceMs) },
+      'the engine link works again',
     );
     for (const listener of [...this.#listeners]) listener(healthySinceMs);
   }
@@ -154,6 +151,6 @@ export class RedisLink {
   #lost(error: unknown): void {
     if (!this.#healthy) return;
     this.#healthy = false;
-    if (!this.#closed) this.#options.log.warn({ err: error }, 'the engine link is lost');
+    if (!this.#closed) this.#options.log.warn({ err: error }, 'lost the engine link');
   }
 }

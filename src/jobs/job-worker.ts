@@ -45,13 +45,13 @@ export class JobWorker {
     this.#workers = new Loop({
       intervalMs: RESTART_AFTER_MS,
       run: (signal) => this.#work(signal),
-      onError: (error) => options.log.warn({ err: error }, 'the workers of the job queue begin anew'),
+      onError: (error) => options.log.warn({ err: error }, 'job queue workers failed, restarting them'),
     });
     this.#workers.wake();
     this.#purge = new Loop({
       intervalMs: PURGE_EVERY_MS,
       run: () => purgeJobs(options.database),
-      onError: (error) => options.log.warn({ err: error }, 'finished jobs could not be purged'),
+      onError: (error) => options.log.warn({ err: error }, 'purging finished jobs failed'),
     });
   }
 

@@ -38,7 +38,7 @@ export class OutboxWorker {
     this.#loop = new Loop({
       intervalMs: SWEEP_EVERY_MS,
       run: (signal) => this.#sweep(signal),
-      onError: (error) => options.log.warn({ err: error }, 'the outbox could not be swept'),
+      onError: (error) => options.log.warn({ err: error }, 'outbox sweep failed'),
     });
   }
 
@@ -76,8 +76,8 @@ export class OutboxWorker {
     } catch (error) {
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
       log[level](
-        { err: error, outboxId: row.id, topic: row.topic, attempts: row.attempts },
-        'an effect failed',
+        { err: error, outbox_id: row.id, topic: row.topic, attempts: row.attempts },
+        'outbox handler failed',
       );
     }
   }

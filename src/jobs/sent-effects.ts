@@ -71,7 +71,7 @@ export class SentEffects {
     }
     const everybodyTold = await this.#publish(messages);
     await this.#cause(messages);
-    if (!everybodyTold) throw new Error('some nodes were not told');
+    if (!everybodyTold) throw new Error('publish failed on some nodes');
   }
 
   /** Texts that were written to their ends: who was not notified of the beginning is of the whole. May be called again. */
@@ -103,7 +103,10 @@ export class SentEffects {
       try {
         await this.#run(rows);
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'effects of sent messages are left to a sweep');
+        this.#options.log.warn(
+          { err: error },
+          'effects of sent messages failed, the next outbox sweep retries them',
+        );
       }
       this.#options.metrics.outboxPending.dec(rows.length);
     }

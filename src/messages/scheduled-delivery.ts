@@ -102,7 +102,7 @@ export class ScheduledDelivery {
       await this.#cancelLate(job, due);
       return;
     }
-    if (!(known instanceof ApiError)) log.error({ err: error, ...job }, 'a scheduled message failed');
+    if (!(known instanceof ApiError)) log.error({ err: error, ...job }, 'sending a scheduled message failed');
     await this.#refused(job, due, known instanceof ApiError ? known.condition : 'internal_error');
   }
 

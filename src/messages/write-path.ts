@@ -98,7 +98,7 @@ export class WritePath {
       const writer = this.#idleWriters.pop();
       if (writer === undefined) return;
       this.#run(this.#queue.splice(0, this.#maxBatch), writer).catch((error: unknown) => {
-        this.#options.log.error({ err: error }, 'a flush did not end as it should');
+        this.#options.log.error({ err: error }, 'flush failed unexpectedly');
       });
     }
   }
@@ -256,7 +256,8 @@ export class WritePath {
     for (const [conversationId, sequences] of numbers.unused()) {
       this.#options.timeline.void(conversationId, sequences).catch((error: unknown) => {
         // Readers settle what is left here.
-        this.#options.log.warn({ conversationId, sequences, err: error }, 'could not void unused numbers');
+        const context = { conversation_id: conversationId, sequences, err: error };
+        this.#options.log.warn(context, 'could not void unused sequence numbers');
       });
     }
   }

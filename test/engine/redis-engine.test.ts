@@ -258,13 +258,13 @@ t.test('a Redis that hangs is noticed, and taken up again when it goes on', asyn
     await until(() => a.healthy && b.healthy, { what: 'whole again' });
     t.equal(recoveries, 1);
     t.ok(healthySinceMs <= hungAt && healthySinceMs > beganAt);
-    t.notOk(lines.some((line) => line.includes('connecting anew')));
+    t.notOk(lines.some((line) => line.includes('reconnecting')));
     await flushed(a, b, channel);
   });
 
   await t.test('for so long that the connections are made anew', async (t) => {
     server.hang();
-    const anew = () => lines.filter((line) => line.includes('connecting anew')).length === 2;
+    const anew = () => lines.filter((line) => line.includes('reconnecting')).length === 2;
     await until(anew, { what: 'both nodes make their connections anew' });
     await isAway(t, a);
     server.resume();

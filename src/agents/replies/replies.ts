@@ -47,7 +47,7 @@ export class Replies {
     this.#strays = new Loop({
       intervalMs: STRAYS_EVERY_MS,
       run: () => this.#endStrays(),
-      onError: (error) => options.log.warn({ err: error }, 'stray replies could not be ended'),
+      onError: (error) => options.log.warn({ err: error }, 'ending abandoned replies failed'),
     });
     this.#unregister = options.engine.onMissed(({ channels }) => {
       for (const reply of this.#open) reply.missed(channels);
@@ -90,7 +90,9 @@ export class Replies {
     try {
       await deliverReply(this.#options, run, principal);
     } catch (error) {
-      this.#options.log.warn({ err: error, run: run.id }, 'a reply is left to be approved');
+      const { id: run_id, conversation_id } = run;
+      const context = { err: error, run_id, conversation_id };
+      this.#options.log.warn(context, 'could not send a reply, it waits for approval');
     }
   }
 

@@ -37,6 +37,7 @@ import { transcriptOf } from './transcript.ts';
 /** Everything that one claim of a run works with. */
 export interface ExecutionOptions {
   readonly database: Database;
+  /** Of the run: each of its lines names it. */
   readonly log: Logger;
   /** As claimed. */
   readonly run: RunRow;
@@ -250,7 +251,7 @@ export class Execution {
       if (error instanceof ToolRefusal)
         return { move: 'fail', error: `${error.condition}: ${error.message}` };
       if (deadline.aborted) return { move: 'fail', error: 'timeout: The tool took too long.' };
-      log.error({ err: error, run: run.id, tool: tool.slug }, 'a tool failed');
+      log.error({ err: error, tool: tool.slug }, 'tool failed');
       return { move: 'fail', error: 'The tool failed.' };
     }
   }

@@ -62,7 +62,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    const onError = (error: unknown) => options.log.warn({ err: error }, 'a round of the runner failed');
+    const onError = (error: unknown) => options.log.warn({ err: error }, 'runner round failed');
     // Apart: however much there is to take up, it must not cost what runs here its leases.
     this.#hold = new Loop({ intervalMs: ROUND_MS, run: () => this.#holdActive(), onError });
     this.#sweep = new Loop({ intervalMs: ROUND_MS, run: () => this.#takeOver(), onError });
@@ -108,7 +108,8 @@ export class Runner {
   }
 
   #begin(run: RunRow): void {
-    const active: Active = { run, abort: new AbortController() };
+    const log = this.#options.log.child({ run_id: run.id, conversation_id: run.conversation_id });
+    const active: Active = { run, log, abort: new AbortController() };
     this.#active.set(run.id, active);
     this.#options.metrics.agentRunsActive.inc();
     // Stopped between the claim and here.
@@ -121,28 +122,29 @@ export class Runner {
   }
 
   /** Never rejects. */
-  async #run({ run, abort: { signal } }: Active): Promise<void> {
-    const { metrics, log } = this.#options;
+  async #run(active: Active): Promise<void> {
+    const { run, log } = active;
+    const { metrics } = this.#options;
     let reply: AgentReply | null = null;
     try {
-      const prepared = await this.#prepare(run, signal);
+      const prepared = await this.#prepare(active);
       reply = prepared.reply;
       const outcome = await prepared.execution.run();
       metrics.agentRuns.inc({ outcome });
       if (outcome === 'completed') await this.#deliver(run);
     } catch (error) {
       try {
-        await this.#endOtherwise(run, reply, error, signal);
+        await this.#endOtherwise(active, reply, error);
       } catch (failure) {
         reply?.abandon();
-        log.error({ err: failure, run: run.id }, 'a run is left to whoever finds its lease run out');
+        log.error({ err: failure }, 'could not end a run, it ends when its lease expires');
       }
     }
   }
 
   /** Throws RunFailure where it cannot even begin, or what Postgres throws. */
-  async #prepare(run: RunRow, signal: AbortSignal) {
-    const { database, authenticator, replies, toolbox, tiers, log } = this.#options;
+  async #prepare({ run, log, abort: { signal } }: Active) {
+    const { database, authenticator, replies, toolbox, tiers } = this.#options;
     const admit = this.#admitFor(run, signal);
     const agent = await admit(() => readAgent(database.kysely, run.agent_id));
     if (agent === undefined) throw new RunFailure('The agent was deleted.');
@@ -191,19 +193,14 @@ export class Runner {
     return facts;
   }
 
-  async #endOtherwise(
-    run: RunRow,
-    reply: AgentReply | null,
-    error: unknown,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { database, log, metrics } = this.#options;
-    const admit = this.#admitFor(run, signal);
+  async #endOtherwise({ run, log, abort }: Active, reply: AgentReply | null, error: unknown): Promise<void> {
+    const { database, metrics } = this.#options;
+    const admit = this.#admitFor(run, abort.signal);
     if (error instanceof Stop && error.reason === 'lost') {
       reply?.abandon();
       return;
     }
-    if (!isExpected(error)) log.error({ err: error, run: run.id }, 'a run failed');
+    if (!isExpected(error)) log.error({ err: error }, 'run failed');
     const ending = endingFor(error);
     if (await endClaimed({ database, admit }, run, reply, ending))
       metrics.agentRuns.inc({ outcome: ending.move });
@@ -262,6 +259,8 @@ export class Runner {
 
 interface Active {
   readonly run: RunRow;
+  /** With the run's id and conversation in each line. */
+  readonly log: Logger;
   readonly abort: AbortController;
 }
 

@@ -31,7 +31,7 @@ export function openSchedules(database: Database, log: Logger): Loop {
       // A transaction only where there is something to take.
       if ((await database.query(FIND_DUE)).length > 0) await takeDue(database, signal);
     },
-    onError: (error) => log.warn({ err: error }, 'what schedules have come to could not be started'),
+    onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
   });
 }
 

@@ -94,11 +94,11 @@ export async function prepareCluster(
       await rename(directory, aside);
       log.warn(
         { aside },
-        `the link ${linkAt} is gone: starting with an empty database, the old one is aside`,
+        `the link ${linkAt} is gone, starting with an empty database and keeping the old one`,
       );
     }
     await symlink(directory, linkAt);
-    log.info({ directory }, 'Postgres cannot run in the data directory as root: its data lies elsewhere');
+    log.info({ directory }, 'Postgres cannot run as root in the data directory, storing its data elsewhere');
   }
   await removeInterrupted(directory);
   const version = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined);

@@ -58,7 +58,7 @@ export class Cursors {
     this.#loop = new Loop({
       intervalMs: SAMPLE_EVERY_MS,
       run: () => this.#sample(),
-      onError: (error) => log.debug({ err: error }, 'no new cursor'),
+      onError: (error) => log.debug({ err: error }, 'could not make a new cursor'),
     });
   }
 

@@ -134,7 +134,7 @@ export class Revocation {
     } catch (error) {
       // Postgres is away: whoever changed the right was told that it is so, hence again and again.
       this.#undecided.set(session, what);
-      this.#options.log.warn({ err: error }, 'the rights of a socket cannot be read');
+      this.#options.log.warn({ err: error }, 'could not read the rights of a socket');
     }
   }
 

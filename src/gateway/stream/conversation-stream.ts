@@ -208,7 +208,10 @@ export class ConversationStream {
     this.#holeTimer = setTimeout(() => {
       this.#holeTimer = undefined;
       this.fill(this.#known, seenAtMs).catch((error: unknown) => {
-        this.#context.log.warn({ conversation: this.id, err: error }, 'could not fill a hole, trying again');
+        this.#context.log.warn(
+          { conversation_id: this.id, err: error },
+          'could not fill a gap, trying again',
+        );
       });
     }, SETTLING.lookAgainMs);
   }
