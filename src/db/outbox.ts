@@ -18,6 +18,12 @@ export const TAKEOVER_MS = 2_000;
 const LEASE_MS = 10_000;
 
 /**
+ * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since every attempt has
+ * its lease (docs/decisions.md#cursors-wait-for-the-outbox).
+ */
+export const AWAITED_ATTEMPTS = 50;
+
+/**
  * What is known of a transaction under way: the rows it has put into the outbox, and whether its process
  * will deal with them. One that does not (a command outside any node) leaves them to whichever node sweeps next.
  */
@@ -77,6 +83,14 @@ export async function measureOutbox(database: Queries): Promise<{ pending: numbe
   const [row] = await database.query<{ pending: number; lag: number | null }>(MEASURE);
   return { pending: row?.pending ?? 0, lagSeconds: Number(row?.lag ?? 0) };
 }
+
+// Subqueries, so that one statement sees them together with its snapshot.
+
+/** The highest id given out so far: a row with a higher one was inserted later. */
+export const LAST_OUTBOX_ID = '(SELECT last_value FROM outbox_id_seq)';
+
+/** The lowest id of the rows that resume cursors wait for; null: there is none. */
+export const FIRST_UNDONE_ID = `(SELECT id FROM outbox WHERE attempts < ${AWAITED_ATTEMPTS} ORDER BY id LIMIT 1)`;
 
 const TAKE_OVERDUE = {
   name: 'outbox-take-overdue',

@@ -3,7 +3,12 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import t from 'tap';
+import { AWAITED_ATTEMPTS, enqueue } from '../../src/db/outbox.ts';
+import { defineTopic } from '../../src/db/topic.ts';
+import { Cursors } from '../../src/gateway/catch-up/cursors.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';
 import { created, cursorOf, eventOf, Missed, range, resume } from './missed.ts';
@@ -33,6 +38,59 @@ t.test('a cursor covers what a slow transaction commits behind it', async (t) =>
   const frames = await resume(client, cursor, { [conversationId]: 2 });
   t.match(eventOf(frames, 'message.updated'), { sequence: 1, data: { id, body: 'late' } });
   client.close();
+});
+
+t.test('no cursor passes a change before its event is published', async (t) => {
+  const node = await TimedCursors.start(t);
+  const { xid, outboxId } = await changeWithEvent();
+  await node.age();
+  t.ok(node.xid <= xid, 'as long as the row is there');
+  const undoneMs = node.nowMs;
+  await removeOutbox(outboxId);
+  await node.sampled();
+  t.ok(BigInt(node.cursors.xidBefore(undoneMs)) <= xid, 'nor does a repair of what was lost meanwhile');
+  t.ok(node.xid <= xid, 'the samples of before are still the ones that are old enough');
+  await until(() => node.age().then(() => node.xid > xid), { what: 'a cursor behind the change' });
+});
+
+t.test('no cursor passes a change that was under way when the node started', async (t) => {
+  let started: TimedCursors | undefined;
+  const { xid, outboxId } = await changeWithEvent(async () => {
+    started = await TimedCursors.start(t);
+  });
+  const node = started!;
+  await node.age();
+  t.ok(node.xid <= xid);
+  await removeOutbox(outboxId);
+  await until(() => node.age().then(() => node.xid > xid), { what: 'a cursor behind the change' });
+});
+
+t.test('cursors move on while there is always some event to be published', async (t) => {
+  const node = await TimedCursors.start(t);
+  const first = await changeWithEvent();
+  let { outboxId } = first;
+  await until(
+    async () => {
+      const next = await changeWithEvent();
+      await removeOutbox(outboxId);
+      ({ outboxId } = next);
+      await node.age();
+      return node.xid > first.xid;
+    },
+    { what: 'a cursor behind the first change' },
+  );
+  await removeOutbox(outboxId);
+});
+
+t.test('cursors do not wait for an event that cannot be published', async (t) => {
+  const node = await TimedCursors.start(t);
+  const { xid, outboxId } = await changeWithEvent();
+  await setAttempts(outboxId, AWAITED_ATTEMPTS - 1);
+  await node.age();
+  t.ok(node.xid <= xid, 'while it may still succeed');
+  await setAttempts(outboxId, AWAITED_ATTEMPTS);
+  await until(() => node.age().then(() => node.xid > xid), { what: 'a cursor behind the change' });
+  await removeOutbox(outboxId);
 });
 
 t.test('broken, foreign and old cursors', async (t) => {
@@ -130,6 +188,76 @@ t.test('heartbeats tell the heads that moved, to customers theirs alone', async 
   team.close();
   customer.close();
 });
+
+/** The cursors of a node to which everything arrives at once, over a clock that the test moves. */
+class TimedCursors {
+  nowMs = 0;
+  #samples = 0;
+  #cursors: Cursors | undefined;
+
+  static async start(t: Teardown): Promise<TimedCursors> {
+    // No worker deals with the rows that the demo account left here.
+    await sql`DELETE FROM outbox`.execute(database.kysely);
+    const node = new TimedCursors();
+    const engine = {
+      healthy: true,
+      get wholeMs() {
+        return node.nowMs;
+      },
+    };
+    // Each sample reads the clock once.
+    const now = () => {
+      node.#samples += 1;
+      return node.nowMs;
+    };
+    const cursors = await Cursors.start(database, engine, log, { now, sampleEveryMs: 10 });
+    t.teardown(() => cursors.close());
+    node.#cursors = cursors;
+    return node;
+  }
+
+  get cursors(): Cursors {
+    return this.#cursors!;
+  }
+
+  /** The transaction that the present cursor names. */
+  get xid(): bigint {
+    return BigInt(this.cursors.read(this.cursors.current())!.xid);
+  }
+
+  /** Resolves behind a sample that began after this call. */
+  async sampled(): Promise<void> {
+    const enough = this.#samples + 2;
+    await until(() => this.#samples >= enough, { what: 'a sample' });
+  }
+
+  /** Takes a sample and lets it become old enough to be handed out. */
+  async age(): Promise<void> {
+    await this.sampled();
+    this.nowMs += 60_000;
+    await this.sampled();
+  }
+}
+
+/** Commits a transaction with a row in the outbox. `meanwhile` runs before the commit. */
+async function changeWithEvent(meanwhile = async () => {}): Promise<{ xid: bigint; outboxId: number }> {
+  return database.transaction(async (tx) => {
+    const name = newId('message');
+    await enqueue(tx, defineTopic(name), {});
+    const { rows } = await sql<{ xid: string; id: number }>`
+      SELECT pg_current_xact_id()::text AS xid, id FROM outbox WHERE topic = ${name}`.execute(tx);
+    await meanwhile();
+    return { xid: BigInt(rows[0]!.xid), outboxId: rows[0]!.id };
+  });
+}
+
+async function setAttempts(outboxId: number, attempts: number): Promise<void> {
+  await sql`UPDATE outbox SET attempts = ${attempts} WHERE id = ${outboxId}`.execute(database.kysely);
+}
+
+async function removeOutbox(outboxId: number): Promise<void> {
+  await database.kysely.deleteFrom('outbox').where('id', '=', outboxId).execute();
+}
 
 /** As a node makes them. */
 async function encodedCursor(fields: {

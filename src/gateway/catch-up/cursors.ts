@@ -1,11 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
+import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../db/outbox.ts';
 import { sharedSecret } from '../../db/shared-secret.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 
-/** A commit that this node may not have delivered yet is at most this old (design.md section 6). */
+/** By how much a cursor is older than the moment up to which everything published has arrived at this node. */
 const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
 /** Resuming further back than this is loading afresh (realtime.md section 4). */
@@ -21,15 +22,26 @@ export interface ReadCursor {
   readonly expired: boolean;
 }
 
+type CursorEngine = Pick<Engine, 'healthy' | 'wholeMs'>;
+
+export interface CursorTiming {
+  /** The clock of `engine.wholeMs`, in milliseconds. */
+  readonly now?: () => number;
+  readonly sampleEveryMs?: number;
+}
+
 /**
- * Points in Postgres's own history: the oldest transaction that was still open at a moment. Everything
- * that a row with `changed_in` below it says has been delivered; whatever changed from it on may not
- * have been. Handed to clients as opaque cursors, and used by this node's own repair.
+ * Points in Postgres's own history: the oldest transaction that was still open at a moment, or whose events were still
+ * to be published. Everything that a row with `changed_in` below it says has been delivered; whatever changed from it
+ * on may not have been. Handed to clients as opaque cursors, and used by this node's own repair.
  */
 export class Cursors {
   readonly #database: Database;
-  readonly #engine: Engine;
+  readonly #engine: CursorEngine;
+  readonly #now: () => number;
   readonly #loop: Loop;
+  /** Oldest first. The first one was taken before any row of the outbox that is undone now was inserted. */
+  #snapshots: Snapshot[] = [];
   /** Oldest first: one older than the margin, and all that are younger. */
   #samples: Sample[] = [];
   /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
@@ -39,8 +51,13 @@ export class Cursors {
   #secret = '';
 
   /** Takes the first sample; rejects when Postgres is away. */
-  static async start(database: Database, engine: Engine, log: Logger): Promise<Cursors> {
-    const cursors = new Cursors(database, engine, log);
+  static async start(
+    database: Database,
+    engine: CursorEngine,
+    log: Logger,
+    timing: CursorTiming = {},
+  ): Promise<Cursors> {
+    const cursors = new Cursors(database, engine, log, timing);
     try {
       cursors.#secret = await sharedSecret(database, SECRET);
       await cursors.#sample();
@@ -52,11 +69,17 @@ export class Cursors {
   }
 
   /** Use `Cursors.start`. */
-  private constructor(database: Database, engine: Engine, log: Logger) {
+  private constructor(
+    database: Database,
+    engine: CursorEngine,
+    log: Logger,
+    { now = () => performance.now(), sampleEveryMs = SAMPLE_EVERY_MS }: CursorTiming,
+  ) {
     this.#database = database;
     this.#engine = engine;
+    this.#now = now;
     this.#loop = new Loop({
-      intervalMs: SAMPLE_EVERY_MS,
+      intervalMs: sampleEveryMs,
       run: () => this.#sample(),
       onError: (error) => log.debug({ err: error }, 'could not make a new cursor'),
     });
@@ -90,7 +113,7 @@ export class Cursors {
   /** The transaction id from which on changes may have been missed by who was last whole at `healthySinceMs` (`performance.now()`). */
   xidBefore(healthySinceMs: number): string {
     const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
-    return (safe.at(-1) ?? this.#samples[0]!).xid;
+    return (safe.at(-1) ?? this.#samples[0]!).point.xid;
   }
 
   /**
@@ -107,7 +130,7 @@ export class Cursors {
     return this.#loop.close();
   }
 
-  #write({ xid, time }: Sample): string {
+  #write({ point: { xid, time } }: Sample): string {
     const expiresAtMs = Date.parse(time) + LIFETIME_MS;
     const content = Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
     return `${content}.${this.#seal(content).toString('base64url')}`;
@@ -120,23 +143,46 @@ export class Cursors {
   async #sample(): Promise<void> {
     // While the link is in doubt a sample is of no use before it is old.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
-    const takenAtMs = performance.now();
-    const [row] = await this.#database.query<{ xid: string; time: string; database_id: string }>(
-      READ_SNAPSHOT,
-    );
-    this.#databaseId = row!.database_id;
+    const [snapshot] = await this.#database.query<Snapshot & { database_id: string }>(READ_SNAPSHOT);
+    const takenAtMs = this.#now();
+    this.#databaseId = snapshot!.database_id;
     const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
     const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= wholeMs - MARGIN_MS);
-    this.#samples = [...this.#samples.slice(Math.max(aged, 0)), { takenAtMs, ...row! }];
+    const sample = { takenAtMs, point: this.#lastPublished(snapshot!) };
+    this.#samples = [...this.#samples.slice(Math.max(aged, 0)), sample];
     this.#current = undefined;
+  }
+
+  /**
+   * Returns the last snapshot taken before the first of the undone rows in `snapshot` was inserted. The transactions of
+   * these rows are committed and their events are not published yet, so no cursor may pass them.
+   */
+  #lastPublished(snapshot: Snapshot): Snapshot {
+    const { first_undone_id: undoneFrom } = snapshot;
+    const snapshots = [...this.#snapshots, snapshot];
+    const last =
+      undoneFrom === null
+        ? snapshots.length - 1
+        : snapshots.findLastIndex(({ last_outbox_id: given }) => given < undoneFrom);
+    // Without such a snapshot the first one serves: the row's transaction was still open then, or had committed before
+    // this node had a reader.
+    this.#snapshots = snapshots.slice(Math.max(last, 0));
+    return this.#snapshots[0]!;
   }
 }
 
 interface Sample {
-  /** `performance.now()` */
   readonly takenAtMs: number;
+  /** When the sample was taken, all changes of transactions before `point.xid` had been published. */
+  readonly point: Snapshot;
+}
+
+interface Snapshot {
+  /** The oldest open transaction. */
   readonly xid: string;
   readonly time: string;
+  readonly last_outbox_id: number;
+  readonly first_undone_id: number | null;
 }
 
 const SEAL_BYTES = 16;
@@ -147,6 +193,7 @@ const READ_SNAPSHOT = {
   name: 'read-snapshot',
   text: `
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
+      ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
       (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
       (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
       (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
