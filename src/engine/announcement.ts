@@ -22,6 +22,11 @@ export interface AnnouncedChannel {
   readonly last: number;
   /** When the broker took frame `last`. */
   readonly lastAtUs: number;
+  /**
+   * The last frame that left in front of the announcement. The broker has not answered those behind `last`: when it took
+   * them, or whether it did, is not known.
+   */
+  readonly sent: number;
 }
 
 export const ANNOUNCE_EVERY_MS = 1_000;
@@ -30,11 +35,11 @@ export const WINDOW = 3;
 /** A counter that is not used for so long is dropped, and begins anew under another incarnation. */
 export const COUNTER_MS = 60_000;
 
-type Row = [string, number, number, number, number, number];
+type Row = [string, number, number, number, number, number, number];
 
 export function encodeAnnouncement({ serial, isLast, channels }: Announcement): Buffer {
   const rows = channels.map(
-    (it): Row => [it.channel, it.incarnation, it.before, it.beganAtUs, it.last, it.lastAtUs],
+    (it): Row => [it.channel, it.incarnation, it.before, it.beganAtUs, it.last, it.lastAtUs, it.sent],
   );
   return Buffer.from(JSON.stringify([serial, isLast, rows]));
 }
@@ -46,13 +51,15 @@ export function decodeAnnouncement(bytes: Buffer): Announcement {
   return {
     serial,
     isLast,
-    channels: rows.map(([channel, incarnation, before, beganAtUs, last, lastAtUs]) => ({
+    // A node of an older version does not say what it has sent.
+    channels: rows.map(([channel, incarnation, before, beganAtUs, last, lastAtUs, sent = last]) => ({
       channel,
       incarnation,
       before,
       beganAtUs,
       last,
       lastAtUs,
+      sent,
     })),
   };
 }

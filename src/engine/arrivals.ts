@@ -38,7 +38,10 @@ export class Arrivals {
     this.#beganMs = now();
   }
 
-  /** The broker is asked for these channels: what comes from now on counts. */
+  /**
+   * The broker has confirmed these channels: what arrives from now on counts. What arrived earlier may be left over
+   * from a subscription before this one, with frames missing between the two.
+   */
   joining(channels: readonly string[]): void {
     for (const channel of channels) {
       if (!this.#joins.has(channel)) this.#joins.set(channel, { atUs: Number.POSITIVE_INFINITY });
@@ -172,11 +175,12 @@ export class Arrivals {
   }
 
   #compare(publisher: Publisher, announced: AnnouncedChannel): void {
-    const { channel, incarnation, before, beganAtUs, last, lastAtUs } = announced;
+    const { channel, incarnation, before, beganAtUs, last, lastAtUs, sent } = announced;
     const join = this.#joins.get(channel);
     if (join === undefined) return;
-    // The frames behind this one were taken after the subscription.
-    const after = join.atUs < beganAtUs ? before : join.atUs < lastAtUs ? last - 1 : last;
+    // The frames behind this one were taken after the subscription: those behind `sent` because they follow the
+    // announcement, which arrived on it.
+    const after = join.atUs < beganAtUs ? before : join.atUs < lastAtUs ? last - 1 : sent;
     const known = publisher.tracks.get(channel);
     let track: Track | undefined;
     if (known?.join === join) {
@@ -233,7 +237,7 @@ export class Arrivals {
 }
 
 interface Join {
-  /** Infinity until the broker has confirmed it. */
+  /** Infinity until the moment is known. */
   atUs: number;
 }
 

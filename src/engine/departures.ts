@@ -57,8 +57,8 @@ export class Counter {
   #given = 0;
   #taken = 0;
   #takenAtUs = 0;
-  /** Of each announcement of the window, newest first: what had been taken by then, and when the next frame was. */
-  readonly #window = Array.from({ length: WINDOW }, () => ({ taken: 0, nextAtUs: 0 }));
+  /** Of each announcement of the window, newest first. */
+  readonly #window = Array.from({ length: WINDOW }, (): Slot => ({ taken: 0, nextAtUs: undefined }));
 
   constructor(channel: string, nodeId: string, incarnation: number) {
     this.name = redisName('ch', channel);
@@ -79,10 +79,10 @@ export class Counter {
   }
 
   taken(number: number, atUs: number): void {
+    // Frames that were not answered may have been taken at any moment since the last one that was.
+    this.#window[0]!.nextAtUs ??= number === this.#taken + 1 ? atUs : this.#takenAtUs;
     this.#taken = number;
     this.#takenAtUs = atUs;
-    const newest = this.#window[0]!;
-    if (newest.nextAtUs === 0) newest.nextAtUs = atUs;
   }
 
   announced(): AnnouncedChannel {
@@ -90,16 +90,25 @@ export class Counter {
       channel: this.#channel,
       incarnation: this.#incarnation,
       before: this.#window.at(-1)!.taken,
-      beganAtUs: this.#window.findLast(({ nextAtUs }) => nextAtUs > 0)?.nextAtUs ?? 0,
+      beganAtUs: this.#window.findLast(({ nextAtUs }) => nextAtUs !== undefined)?.nextAtUs ?? 0,
       last: this.#taken,
       lastAtUs: this.#takenAtUs,
+      sent: this.#given,
     };
   }
 
   /** Moves the window on. Returns whether anything is left in it. */
   turn(): boolean {
     this.#window.pop();
-    this.#window.unshift({ taken: this.#taken, nextAtUs: 0 });
+    this.#window.unshift({ taken: this.#taken, nextAtUs: undefined });
     return this.#window.at(-1)!.taken < this.#taken;
   }
+}
+
+/** From one announcement to the next. */
+interface Slot {
+  /** What had been taken when it began. */
+  readonly taken: number;
+  /** In microseconds of the broker's clock: the frame behind `taken` was not taken earlier. */
+  nextAtUs: number | undefined;
 }

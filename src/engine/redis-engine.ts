@@ -299,9 +299,9 @@ export class RedisEngine implements Engine {
 
   /** Resolves with a moment behind the subscription, in microseconds of Redis's clock. */
   async #join(channels: readonly string[]): Promise<number> {
-    this.#arrivals.joining(channels);
     try {
       await this.#subscriber.ssubscribe(...channels.map(channelName));
+      this.#arrivals.joining(channels);
       return microseconds(await this.#commands.time());
     } catch (error) {
       throw withoutArguments(error);

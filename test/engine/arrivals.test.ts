@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { type Announcement, COUNTER_MS } from '../../src/engine/announcement.ts';
+import { type Announcement, COUNTER_MS, WINDOW } from '../../src/engine/announcement.ts';
 import { Arrivals } from '../../src/engine/arrivals.ts';
 import { Departures } from '../../src/engine/departures.ts';
 import type { Missed } from '../../src/engine/engine.ts';
@@ -49,11 +49,19 @@ class FakeLink {
 
   /** Published and taken by the broker, on its way. */
   take(channel: string): { channel: string; message: Buffer } {
+    const { answer, ...taken } = this.takeUnanswered(channel);
+    answer();
+    return taken;
+  }
+
+  /** As `take`; the publisher does not know of it before `answer` is called. */
+  takeUnanswered(channel: string): { channel: string; message: Buffer; answer: () => void } {
     this.nowMs += 1;
     const counter = this.#departures.counter(channel);
     const message = counter.seal(Buffer.from('x'));
-    this.#departures.taken(counter, counter.given, this.#brokerUs());
-    return { channel, message };
+    const { given } = counter;
+    const atUs = this.#brokerUs();
+    return { channel, message, answer: () => this.#departures.taken(counter, given, atUs) };
   }
 
   deliver({ channel, message }: { channel: string; message: Buffer }): void {
@@ -202,6 +210,44 @@ t.test('what was published before the subscription is not missed', async (t) => 
   t.match(link.missed, [{ frames: 1 }], 'what comes behind it is');
 });
 
+t.test('what was not answered at the announcement may be older than the subscription', async (t) => {
+  for (const isBetween of [false, true]) {
+    const link = new FakeLink(t);
+    link.publish('a');
+    const older = link.takeUnanswered('a');
+    link.join('a');
+    const newer = isBetween ? link.takeUnanswered('a') : undefined;
+    if (newer !== undefined) link.deliver(newer);
+    link.announce();
+    older.answer();
+    newer?.answer();
+    link.publish('a');
+    link.second();
+    link.pass(300);
+    t.same(link.missed, []);
+    link.lose('a');
+    link.second();
+    link.pass(300);
+    t.match(link.missed, [{ frames: 1 }], 'what follows is missed');
+  }
+});
+
+t.test('what is never answered is missed only by those that joined in front of it', async (t) => {
+  const [early, late] = [new FakeLink(t), new FakeLink(t)];
+  for (const link of [early, late]) {
+    if (link === early) link.join('a');
+    link.publish('a');
+    for (let second = 0; second < WINDOW; second++) link.second();
+    link.takeUnanswered('a');
+    if (link === late) link.join('a');
+    link.publish('a');
+    link.second();
+    link.pass(300);
+  }
+  t.match(early.missed, [{ frames: 1 }]);
+  t.same(late.missed, []);
+});
+
 t.test('a frame that is lost directly behind the subscription is missed', async (t) => {
   const link = new FakeLink(t);
   for (let n = 0; n < 5; n++) link.lose('a');
@@ -293,7 +339,20 @@ t.test('by chance: every loss is reported, and nothing else', async (t) => {
     const expected = new Set<string>();
     const reported = () => new Set(link.missed.flatMap(({ channels }) => [...(channels ?? ['all'])]));
     let lostInARow = 0;
+    // Some frames are answered at once, some later, some never.
+    let unanswered: (() => void)[] = [];
+    const publish = (channel: string) => {
+      const { answer, ...taken } = link.takeUnanswered(channel);
+      link.deliver(taken);
+      if (random.below(20) > 0) unanswered.push(answer);
+      if (random.below(3) === 0) answerAll();
+    };
+    const answerAll = () => {
+      for (const answer of unanswered) answer();
+      unanswered = [];
+    };
     const settle = () => {
+      answerAll();
       lostInARow = 0;
       for (let n = 0; n < 3; n++) link.second();
       link.pass(300);
@@ -301,8 +360,9 @@ t.test('by chance: every loss is reported, and nothing else', async (t) => {
     for (let step = 0; step < 400; step++) {
       const channel = random.pick(channels);
       const chance = random.below(100);
-      if (chance < 60) link.publish(channel);
+      if (chance < 60) publish(channel);
       else if (chance < 66 && lossy) {
+        answerAll();
         link.lose(channel);
         // What is lost in the second of the subscription, in front of others, may stay unnoticed.
         if (joined.has(channel)) {

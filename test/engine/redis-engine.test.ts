@@ -2,11 +2,12 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { type Announcement, decodeAnnouncement } from '../../src/engine/announcement.ts';
-import { type Engine, EngineUnavailableError } from '../../src/engine/engine.ts';
+import { type Engine, EngineUnavailableError, type Missed } from '../../src/engine/engine.ts';
 import { openEnvelope, Sealer } from '../../src/engine/envelope.ts';
 import { encodeFrame } from '../../src/engine/frame.ts';
 import { redisName } from '../../src/engine/partitions.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
+import { startLinks } from '../support/link-faults.ts';
 import { startRedis, testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { engineContract, flushed, makeFrame, type Nodes, newChannel } from './contract.ts';
@@ -22,10 +23,7 @@ t.test('the broker is told of the first listener and of the last', async (t) => 
   const { a } = await connectNodes(t, sharedUrl);
   const redis = await connectRaw(t, sharedUrl);
   const channel = newChannel();
-  const subscribers = async (): Promise<number> => {
-    const [, count] = (await redis.call('PUBSUB', 'SHARDNUMSUB', key(channel))) as [string, number];
-    return count;
-  };
+  const subscribers = () => subscribersOf(redis, channel);
   const one = await a.subscribe(channel, () => {});
   const two = await a.subscribe(channel, () => {});
   t.equal(await subscribers(), 1);
@@ -319,6 +317,55 @@ t.test('the last announcement covers what was under way when the node closed', a
   t.match(last?.channels, [{ channel, last: 1 }]);
 });
 
+t.test('frames of an earlier subscription raise no alarm when the channel is joined again', async (t) => {
+  const server = await startRedis(t);
+  const [link] = await startLinks(t, { redis: server, seed: 1, count: 1 });
+  const log = pino({ level: 'silent' });
+  const a = await RedisEngine.connect({ url: `redis://127.0.0.1:${link!.port}`, log });
+  const b = await RedisEngine.connect({ url: server.url, log });
+  t.teardown(() => Promise.all([a.close(), b.close()]));
+  const redis = await connectRaw(t, server.url);
+  const missed: Missed[] = [];
+  a.onMissed((it) => missed.push(it));
+
+  /** False where the machine was too busy to join again in time. */
+  const joinAgain = async (): Promise<boolean> => {
+    const channel = newChannel();
+    const received: number[] = [];
+    const subscribe = () => a.subscribe(channel, ({ sequence }) => received.push(sequence));
+    const holdsIt = (count: number) => async () => (await subscribersOf(redis, channel)) === count;
+    try {
+      const earlier = await subscribe();
+      // What reaches the node behind its second request.
+      link!.pause(['down']);
+      await b.publish(channel, makeFrame(1));
+      earlier.unsubscribe();
+      await until(holdsIt(0), { what: 'the node has left the channel' });
+      await b.publish(channel, makeFrame(2));
+      const again = subscribe();
+      again.catch(() => {});
+      await until(holdsIt(1), { what: 'the node is back' });
+      link!.resume();
+      await again;
+      await b.publish(channel, makeFrame(3));
+    } catch (error) {
+      if (error instanceof EngineUnavailableError) return false;
+      throw error;
+    } finally {
+      link!.resume();
+    }
+    const publishedMs = performance.now();
+    await until(() => a.wholeMs > publishedMs, { what: 'the announcement of all three' });
+    t.same(received, [1, 3]);
+    return true;
+  };
+  await until(joinAgain, { what: 'a second subscription in time' });
+  t.same(
+    missed.filter(({ reason }) => reason === 'frames'),
+    [],
+  );
+});
+
 t.test('close works while Redis is away', async (t) => {
   const server = await startRedis(t);
   const { a, b } = await connectNodes(t, server.url);
@@ -401,6 +448,12 @@ async function connectRaw(
   t.teardown(() => redis.disconnect());
   await new Promise((resolve) => redis.once('ready', resolve));
   return redis;
+}
+
+/** How many nodes the broker holds as subscribed. */
+async function subscribersOf(redis: Redis, channel: string): Promise<number> {
+  const [, count] = (await redis.call('PUBSUB', 'SHARDNUMSUB', key(channel))) as [string, number];
+  return count;
 }
 
 function key(channel: string): string {
