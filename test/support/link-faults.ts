@@ -27,7 +27,10 @@ export function disorder(links: readonly FaultProxy[]): void {
 const OVERTAKEN: Faults['holdMs'] = ({ channel }, random) =>
   channel.includes(':cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0;
 
-/** Leaves out the next message on the way to a node that `matches`. */
+/**
+ * Leaves out the next message on the way to a node that `matches`. A node's own frames come back over its link too, and
+ * mean nothing there: `matches` must name a frame that only another node publishes.
+ */
 export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean): void {
   const { lost } = link.counts;
   link.faults.holdMs = (pushed) =>
