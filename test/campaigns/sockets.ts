@@ -126,6 +126,8 @@ const QUIET_CONVERSATIONS = 3;
 const CHANGED_OF = 20;
 /** Once in so many messages a conversation is renamed: seldom, so that no later title hides that one was missed. */
 const RENAMED_OF = 200;
+/** As long as effects are late at times, which are sent while some clients are away. */
+const MOST_AWAY_MS = 15_000;
 /** Clients take a cursor from each. */
 const HEARTBEAT_MS = 5_000;
 const SENDERS = 16;
@@ -254,10 +256,15 @@ class Ground {
   /** One fault after the other until everything is sent. */
   async breakThings(clients: readonly SocketClient[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
+    const some = Math.ceil(clients.length / 10);
+    const awayMs = Math.min(MOST_AWAY_MS, this.#options.seconds * 1_000);
     const faults: Readonly<Record<string, () => Promise<void> | void>> = {
       ...linkFaults(this.links, random, this.losses),
       'sockets reset': () => {
-        for (let n = 0; n < Math.ceil(clients.length / 10); n++) random.pick(clients).reset();
+        for (let n = 0; n < some; n++) random.pick(clients).reset();
+      },
+      'sockets away': () => {
+        for (let n = 0; n < some; n++) random.pick(clients).reset(random.below(awayMs));
       },
     };
     while (!this.#isSent) {

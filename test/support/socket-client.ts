@@ -51,6 +51,7 @@ export class SocketClient {
   #cursor: string | undefined;
   /** Of `ready`, from before the subscriptions. */
   #nextCursor = '';
+  #awayMs = 0;
   #stopped = false;
 
   constructor(options: SocketClientOptions) {
@@ -69,8 +70,9 @@ export class SocketClient {
     return this.#cursor !== undefined;
   }
 
-  /** Ends the socket without a word. The client comes back. */
-  reset(): void {
+  /** Ends the socket without a word. The client comes back, after that time at the earliest. */
+  reset(awayMs = 0): void {
+    this.#awayMs = awayMs;
     this.#socket?.terminate();
   }
 
@@ -171,7 +173,8 @@ export class SocketClient {
       this.problems.push(`closed with ${code} ${reason}`);
       return;
     }
-    setTimeout(() => this.#connect(), this.#jitterMs()).unref();
+    setTimeout(() => this.#connect(), this.#awayMs + this.#jitterMs()).unref();
+    this.#awayMs = 0;
   }
 
   #jitterMs(): number {
