@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Tokens } from './access/tokens.ts';
 import { createAccount } from './accounts/accounts.ts';
 import { createCustomer } from './accounts/actors.ts';
@@ -18,7 +18,7 @@ import { insertAgent, updateAgent } from './agents/store.ts';
 import type { ToolSetting } from './agents/tools/rules.ts';
 import { createConversation, directKeyOf, type NewParticipant } from './conversations/insert-conversation.ts';
 import type { Database } from './db/database.ts';
-import type { Schema } from './db/schema.ts';
+import type { Tx } from './db/handle.ts';
 import { CURRENT_VERSION } from './protocol/versions.ts';
 
 /** What `demo.json` holds. */
@@ -213,10 +213,10 @@ interface DemoRows {
   readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
 }
 
-async function demoRows(tx: Transaction<Schema>): Promise<DemoRows> {
+async function demoRows(tx: Tx): Promise<DemoRows> {
   // Nodes that start together wait here for the first one, and then read what it made.
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx);
-  const seeded = await tx
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx.kysely);
+  const seeded = await tx.kysely
     .selectFrom('settings')
     .select('value')
     .where('name', '=', SETTING)
@@ -226,7 +226,7 @@ async function demoRows(tx: Transaction<Schema>): Promise<DemoRows> {
   const rows = known ?? (await insertRows(tx));
   if (known !== undefined) await attachTools(tx, known.agent.id);
   const value = JSON.stringify({ ...rows, hasTools: true });
-  await tx
+  await tx.kysely
     .insertInto('settings')
     .values({ name: SETTING, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
@@ -234,7 +234,7 @@ async function demoRows(tx: Transaction<Schema>): Promise<DemoRows> {
   return rows;
 }
 
-async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
+async function insertRows(tx: Tx): Promise<DemoRows> {
   const { account, roles } = await createAccount(tx, { name: 'Demo', plan: 'pro' });
   const accountId = account.id;
   const user = async (name: string, email: string, roleId: string) => {
@@ -289,7 +289,7 @@ async function insertRows(tx: Transaction<Schema>): Promise<DemoRows> {
   };
 }
 
-async function demoAgent(tx: Transaction<Schema>, accountId: string, roleId: string) {
+async function demoAgent(tx: Tx, accountId: string, roleId: string) {
   const agent = await insertAgent(tx, {
     accountId,
     name: NAMES.agent,
@@ -310,8 +310,8 @@ const TOOLS: readonly ToolSetting[] = [
 ];
 
 /** Once: demo accounts of releases before had an agent without tools. */
-async function attachTools(tx: Transaction<Schema>, agentId: string): Promise<void> {
-  const agent = await tx
+async function attachTools(tx: Tx, agentId: string): Promise<void> {
+  const agent = await tx.kysely
     .selectFrom('agent_definitions')
     .selectAll()
     .where('id', '=', agentId)
@@ -321,11 +321,7 @@ async function attachTools(tx: Transaction<Schema>, agentId: string): Promise<vo
 }
 
 /** The key of the last start while it opens the account, else a new one: only its hash is in the database. */
-async function keyFor(
-  tx: Transaction<Schema>,
-  accountId: string,
-  previous: string | undefined,
-): Promise<string> {
+async function keyFor(tx: Tx, accountId: string, previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
   const role = await findRole(tx, accountId, 'admin');
   const { key } = await createApiKey(tx, { accountId, name: 'Demo', roleId: role.id });

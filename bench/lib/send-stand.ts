@@ -214,7 +214,7 @@ async function seedConversations(
   const accountId = demo.account_id;
   const grace = demo.users.grace.id;
   return database.transaction(async (tx) => {
-    const { actor_id: key } = await tx
+    const { actor_id: key } = await tx.kysely
       .selectFrom('api_keys')
       .select('actor_id')
       .where('account_id', '=', accountId)

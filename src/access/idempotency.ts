@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import { nanoid } from 'nanoid';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -27,7 +26,7 @@ export interface StoredResponse {
 
 export interface CompleteOptions {
   /** The transaction of the effect: the response is then stored if and only if the effect is. */
-  readonly tx?: Kysely<Schema>;
+  readonly tx?: Tx;
   /** The body shows a secret (a new API key, a token): it is stored readable only with the Idempotency-Key. */
   readonly secret?: boolean;
 }
@@ -124,7 +123,7 @@ export class IdempotencyClaim {
     if (!isKept(status)) return this.release();
     const { hash, key, owner } = this.#holder;
     const { tx, secret = false } = options;
-    const { numUpdatedRows } = await (tx ?? this.#database.kysely)
+    const { numUpdatedRows } = await (tx ?? this.#database).kysely
       .updateTable('idempotency_keys')
       .set({ status, response: secret ? encrypt(body, key, hash) : body, encrypted: secret })
       .where('hash', '=', hash)

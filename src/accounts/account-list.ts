@@ -1,10 +1,11 @@
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import type { SearchStretch } from '../db/stretch.ts';
 
 /** What an account has of one kind, newest first, in pages. */
 export interface AccountList<Row> {
   /** The rows of one page of an account's list, in the order that the stretch asks for. */
-  readPage(database: Queries, accountId: string, stretch: SearchStretch): Promise<Row[]>;
+  readPage(db: Db, accountId: string, stretch: SearchStretch): Promise<Row[]>;
 }
 
 export interface AccountListOptions {

@@ -1,6 +1,6 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
@@ -24,10 +24,10 @@ export interface NewAccount {
 
 /** An account with what every account begins with: four roles and the 'Customer Service' persona. */
 export async function createAccount(
-  tx: Transaction<Schema>,
+  tx: Tx,
   input: { readonly name: string; readonly plan?: Plan },
 ): Promise<NewAccount> {
-  const account = await tx
+  const account = await tx.kysely
     .insertInto('accounts')
     .values({ id: newId('account'), name: input.name, plan: input.plan ?? 'free' })
     .returningAll()
@@ -46,39 +46,37 @@ export async function createAccount(
 }
 
 /** Throws `resource_not_found`. */
-export async function findAccount(db: Kysely<Schema>, id: string): Promise<AccountRow> {
-  const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+export async function findAccount(db: Db, id: string): Promise<AccountRow> {
+  const account = await db.kysely.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
   if (account === undefined) throw noSuchAccount(id);
   return account;
 }
 
 /** Every account of the deployment, newest first; for the operator. */
 export function listAccounts(
-  database: Queries,
+  db: Db,
   { search, fetch }: { readonly search: string | null; readonly fetch: number },
 ): Promise<AccountRow[]> {
   const pattern = search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
-  return database.query<AccountRow>(LIST_ACCOUNTS, [pattern, fetch]);
+  return db.query<AccountRow>(LIST_ACCOUNTS, [pattern, fetch]);
 }
 
 /** Users and keys that may act now. */
 export async function countMembers(
-  database: Queries,
+  db: Db,
   accountId: string,
 ): Promise<{ readonly active_users: number; readonly active_keys: number }> {
-  const [counts] = await database.query<{ active_users: number; active_keys: number }>(COUNT_MEMBERS, [
-    accountId,
-  ]);
+  const [counts] = await db.query<{ active_users: number; active_keys: number }>(COUNT_MEMBERS, [accountId]);
   return counts!;
 }
 
 /** What is left out stays. Tells the nodes, which hold the subscription in cached rights. Throws `resource_not_found`. */
 export async function updateAccount(
-  tx: Transaction<Schema>,
+  tx: Tx,
   id: string,
   changes: { readonly name?: string; readonly plan?: Plan; readonly subscription?: AccountPlan },
 ): Promise<AccountRow> {
-  const account = await tx
+  const account = await tx.kysely
     .updateTable('accounts')
     .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)

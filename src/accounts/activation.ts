@@ -1,7 +1,5 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
@@ -13,15 +11,15 @@ import { findUser, setActive, type UserProfile } from './users.ts';
  * or `resource_conflict`.
  */
 export async function changeActivation(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   id: string,
   isActive: boolean,
 ): Promise<UserProfile> {
   const { accountId, actor } = principal;
   // Two admins cannot deactivate each other at the same moment.
-  await tx.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute();
-  const user = await findUser(queriesOf(tx), accountId, id, 'id');
+  await tx.kysely.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute();
+  const user = await findUser(tx, accountId, id, 'id');
   const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
   if (role !== undefined) requireGrant(principal, role);
   if (user.deactivated !== isActive) return user;
@@ -32,8 +30,8 @@ export async function changeActivation(
   return setActive(tx, id, isActive);
 }
 
-async function requireAnotherAdmin(tx: Transaction<Schema>, accountId: string, id: string): Promise<void> {
-  const another = await tx
+async function requireAnotherAdmin(tx: Tx, accountId: string, id: string): Promise<void> {
+  const another = await tx.kysely
     .selectFrom('users')
     .innerJoin('actors', 'actors.id', 'users.id')
     .innerJoin('roles', 'roles.id', 'actors.role_id')

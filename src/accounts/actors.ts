@@ -1,16 +1,13 @@
-import type { Insertable, Kysely, Selectable, Transaction } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
+import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
 
 export type ActorRow = Selectable<Schema['actors']>;
 
 /** An actor without whatever it stands for: agents, personas and customers are made of one. */
-export function createActor(
-  db: Kysely<Schema>,
-  actor: Omit<Insertable<Schema['actors']>, 'id'>,
-): Promise<ActorRow> {
-  return db
+export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'id'>): Promise<ActorRow> {
+  return db.kysely
     .insertInto('actors')
     .values({ id: newId('actor'), ...actor })
     .returningAll()
@@ -22,18 +19,17 @@ export function createActor(
  * address until the transaction ends, so that two requests that find no one do not both create a customer.
  */
 export async function findCustomer(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { accountId, email }: { readonly accountId: string; readonly email: string },
 ): Promise<string | undefined> {
-  const statements = queriesOf(tx);
-  await statements.query(LOCK_ADDRESS, [`${accountId} ${email.toLowerCase()}`]);
-  const [found] = await statements.query<{ id: string }>(FIND_CUSTOMER, [accountId, email]);
+  await tx.query(LOCK_ADDRESS, [`${accountId} ${email.toLowerCase()}`]);
+  const [found] = await tx.query<{ id: string }>(FIND_CUSTOMER, [accountId, email]);
   return found?.id;
 }
 
 /** The person outside who takes part in a support case: a user without a role. */
 export function createCustomer(
-  db: Kysely<Schema>,
+  db: Db,
   customer: { readonly accountId: string; readonly name: string; readonly email?: string },
 ): Promise<ActorRow> {
   const { accountId, name, email } = customer;

@@ -1,6 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import { defineAccountList } from './account-list.ts';
@@ -17,13 +15,13 @@ export interface EntityRef {
  * query, whatever their number. A ref to an agent or a group as an actor points to its actor (named-actors.ts).
  */
 export async function readEntities(
-  database: Queries,
+  db: Db,
   accountId: string,
   refs: readonly EntityRef[],
 ): Promise<ReadonlyMap<string, Entity>> {
   if (refs.length === 0) return new Map();
   const idsOf = (type: EntityRef['type']) => refs.filter((ref) => ref.type === type).map((ref) => ref.id);
-  const rows = await database.query<EntityRow & { readonly given: string }>(READ_ENTITIES, [
+  const rows = await db.query<EntityRow & { readonly given: string }>(READ_ENTITIES, [
     accountId,
     idsOf('account'),
     idsOf('actor'),
@@ -34,12 +32,12 @@ export async function readEntities(
 
 /** A resource of the account's own application, to be pointed to. */
 export async function createEntity(
-  db: Kysely<Schema>,
+  db: Db,
   entity: { readonly accountId: string; readonly name: string; readonly handle?: string | undefined },
 ): Promise<EntityRow> {
   const { accountId, name, handle = null } = entity;
   const id = newId('entity');
-  await db.insertInto('entities').values({ id, account_id: accountId, name, handle }).execute();
+  await db.kysely.insertInto('entities').values({ id, account_id: accountId, name, handle }).execute();
   return { type: 'entity', id, name, handle };
 }
 

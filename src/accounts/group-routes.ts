@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -28,7 +28,7 @@ export function groupRoutes(database: Database): Route[] {
           const { principal, body, query } = call;
           const { name, members = [] } = body;
           const group = await createGroup(tx, { accountId: principal.accountId, name, members });
-          return (await present(queriesOf(tx), [group], query['include[]'])).get(group)!;
+          return (await present(tx, [group], query['include[]'])).get(group)!;
         }),
     }),
     defineRoute({
@@ -54,13 +54,13 @@ export function groupRoutes(database: Database): Route[] {
 const LIST = defineList('groups', ['time', 'text']);
 
 async function present(
-  database: Queries,
+  db: Db,
   rows: readonly GroupRow[],
   include: readonly (typeof GROUP_INCLUDES)[number][] = [],
 ): Promise<ReadonlyMap<GroupRow, MessagingGroup>> {
   const members = include.includes('members')
     ? await readMembers(
-        database,
+        db,
         rows.map(({ id }) => id),
       )
     : null;

@@ -1,6 +1,6 @@
-import type { Selectable, Transaction } from 'kysely';
+import type { Selectable } from 'kysely';
+import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import {
@@ -28,13 +28,10 @@ export interface NewGroup {
  * `members[i]` `resource_not_found` (no actor of the account, or a deactivated one) or `validation_failed` (neither a
  * user nor an agent, or named before).
  */
-export async function createGroup(
-  tx: Transaction<Schema>,
-  { accountId, name, members = [] }: NewGroup,
-): Promise<GroupRow> {
+export async function createGroup(tx: Tx, { accountId, name, members = [] }: NewGroup): Promise<GroupRow> {
   const memberIds = await readMemberIds(tx, accountId, members);
   const actor = await createActor(tx, { account_id: accountId, type: 'group', name });
-  const group = await tx
+  const group = await tx.kysely
     .insertInto('messaging_groups')
     .values({ id: newId('group'), account_id: accountId, actor_id: actor.id, name })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
@@ -45,27 +42,27 @@ export async function createGroup(
   }
   if (memberIds.length > 0) {
     const rows = memberIds.map((actor_id, position) => ({ group_id: group.id, actor_id, position }));
-    await tx.insertInto('group_members').values(rows).execute();
+    await tx.kysely.insertInto('group_members').values(rows).execute();
   }
   return group;
 }
 
 /** Groups as sub-objects of other resources show them, by their ids: without members. */
 export async function readGroups(
-  database: Queries,
+  db: Db,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, MessagingGroup>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<GroupRow>(READ_GROUPS, [ids]);
+  const rows = await db.query<GroupRow>(READ_GROUPS, [ids]);
   return new Map(rows.map((row) => [row.id, presentGroup(row, null)]));
 }
 
 /** Who is on the rosters, by group, in the order in which they were put there; a group without members is left out. */
 export async function readMembers(
-  database: Queries,
+  db: Db,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, Actor[]>> {
-  const rows = await database.query<MemberRow>(READ_MEMBERS, [groupIds]);
+  const rows = await db.query<MemberRow>(READ_MEMBERS, [groupIds]);
   const members = new Map<string, Actor[]>();
   for (const [groupId, ofGroup] of Map.groupBy(rows, (row) => row.group_id)) {
     members.set(groupId, ofGroup.map(presentActor));
@@ -101,12 +98,8 @@ const READ_MEMBERS = {
 };
 
 /** Returns the actor ids of the members, in the order of the body. Throws as createGroup. */
-async function readMemberIds(
-  tx: Transaction<Schema>,
-  accountId: string,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const named = await readNamedActors(queriesOf(tx), accountId, ids);
+async function readMemberIds(tx: Tx, accountId: string, ids: readonly string[]): Promise<readonly string[]> {
+  const named = await readNamedActors(tx, accountId, ids);
   const members = new Set<string>();
   for (const [index, id] of ids.entries()) {
     const param = `members[${index}]`;

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -49,7 +49,7 @@ export function apiKeyRoutes(database: Database): Route[] {
             roleId: role.id,
             ...(expiresAt !== undefined && { expiresAt }),
           });
-          return { ...(await show(queriesOf(tx), accountId, apiKey.id, query['include[]'])), key };
+          return { ...(await show(tx, accountId, apiKey.id, query['include[]'])), key };
         }),
     }),
     defineRoute({
@@ -85,7 +85,7 @@ export function apiKeyRoutes(database: Database): Route[] {
         inTransaction(database, call, async (tx) => {
           const { principal, params, query } = call;
           const { id } = await revokeApiKey(tx, params.id!, principal.accountId);
-          return show(queriesOf(tx), principal.accountId, id, query['include[]']);
+          return show(tx, principal.accountId, id, query['include[]']);
         }),
     }),
     defineRoute({
@@ -105,7 +105,7 @@ export function apiKeyRoutes(database: Database): Route[] {
         inTransaction(database, call, async (tx) => {
           const { principal, params, query } = call;
           const { key, apiKey } = await rotateApiKey(tx, principal.accountId, params.id!);
-          return { ...(await show(queriesOf(tx), principal.accountId, apiKey.id, query['include[]'])), key };
+          return { ...(await show(tx, principal.accountId, apiKey.id, query['include[]'])), key };
         }),
     }),
   ];
@@ -116,23 +116,18 @@ const IncludeQuery = Body({ 'include[]': Include(API_KEY_INCLUDES) });
 
 type Included = readonly (typeof API_KEY_INCLUDES)[number][];
 
-async function show(
-  database: Queries,
-  accountId: string,
-  id: string,
-  include: Included | undefined,
-): Promise<ApiKey> {
-  const row = await findApiKey(database, accountId, id);
-  return (await present(database, [row], include)).get(row)!;
+async function show(db: Db, accountId: string, id: string, include: Included | undefined): Promise<ApiKey> {
+  const row = await findApiKey(db, accountId, id);
+  return (await present(db, [row], include)).get(row)!;
 }
 
 async function present(
-  database: Queries,
+  db: Db,
   rows: readonly ApiKeyProfile[],
   include: Included = [],
 ): Promise<ReadonlyMap<ApiKeyProfile, ApiKey>> {
   const roles = await readRoles(
-    database,
+    db,
     include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : [],
   );
   return new Map(rows.map((row) => [row, presentApiKey(row, roles.get(row.role_id ?? '') ?? null)]));

@@ -1,7 +1,7 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { hashApiKey, type NewApiKey, newApiKey } from '../access/api-keys.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ApiKey } from '../protocol/resources/api-key.ts';
@@ -36,7 +36,7 @@ export interface NewKey {
 
 /** A key with an actor of its own. `key` is the secret itself, which is not to be had again. */
 export async function createApiKey(
-  tx: Transaction<Schema>,
+  tx: Tx,
   input: NewKey,
 ): Promise<{ key: string; apiKey: ApiKeyRow; actor: ActorRow }> {
   const secret = newApiKey();
@@ -57,7 +57,7 @@ export async function createApiKey(
  * before is revoked at once. Throws `resource_not_found` (param id), `resource_conflict` (no longer active).
  */
 export async function rotateApiKey(
-  tx: Transaction<Schema>,
+  tx: Tx,
   accountId: string,
   id: string,
 ): Promise<{ key: string; apiKey: ApiKeyRow }> {
@@ -69,7 +69,7 @@ export async function rotateApiKey(
   const secret = newApiKey();
   const { name, actor_id: actorId, expires_at: expiresAt } = old;
   const apiKey = await insertKey(tx, secret, { accountId, name, actorId, expiresAt });
-  await tx
+  await tx.kysely
     .updateTable('actors')
     .set({ handle: secret.redacted, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', actorId)
@@ -81,12 +81,8 @@ export async function rotateApiKey(
  * At once and for good (docs/contract.md#api-keys); revoking twice is revoking once. Without an
  * account: whatever account it is of, for the operator. Throws `resource_not_found` (param id).
  */
-export async function revokeApiKey(
-  tx: Transaction<Schema>,
-  id: string,
-  accountId?: string,
-): Promise<ApiKeyRow> {
-  const row = await tx
+export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Promise<ApiKeyRow> {
+  const row = await tx.kysely
     .updateTable('api_keys')
     .set({
       revoked_at: sql<string>`coalesce(revoked_at, clock_timestamp())`,
@@ -102,23 +98,23 @@ export async function revokeApiKey(
 }
 
 /** Throws ApiError `validation_failed` (param expires_at) where that time, by Postgres' clock, has come. */
-export async function requireFutureExpiry(tx: Transaction<Schema>, expiresAt: string): Promise<void> {
+export async function requireFutureExpiry(tx: Tx, expiresAt: string): Promise<void> {
   const { rows } = await sql<{ future: boolean }>`
-    SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(tx);
+    SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(tx.kysely);
   if (rows[0]?.future) return;
   throw new ApiError('validation_failed', 'Must be in the future.', { param: 'expires_at' });
 }
 
 /** Throws `resource_not_found` (param id). */
-export async function findApiKey(database: Queries, accountId: string, id: string): Promise<ApiKeyProfile> {
-  const [row] = await database.query<ApiKeyProfile>(READ_KEY, [accountId, id]);
+export async function findApiKey(db: Db, accountId: string, id: string): Promise<ApiKeyProfile> {
+  const [row] = await db.query<ApiKeyProfile>(READ_KEY, [accountId, id]);
   if (row === undefined) throw noSuchKey(id);
   return row;
 }
 
 /** Whether the secret opens the account now: known, of it, neither revoked nor expired. */
-export async function isValidApiKey(db: Kysely<Schema>, accountId: string, key: string): Promise<boolean> {
-  const row = await db
+export async function isValidApiKey(db: Db, accountId: string, key: string): Promise<boolean> {
+  const row = await db.kysely
     .selectFrom('api_keys')
     .innerJoin('actors', 'actors.id', 'api_keys.actor_id')
     .select('api_keys.id')
@@ -154,18 +150,18 @@ const READ_KEY = {
 
 const LOCK_KEY = { name: 'lock-api-key', text: `${READ_KEY.text} FOR UPDATE OF t` };
 
-async function lockApiKey(tx: Transaction<Schema>, accountId: string, id: string): Promise<ApiKeyProfile> {
-  const [row] = await queriesOf(tx).query<ApiKeyProfile>(LOCK_KEY, [accountId, id]);
+async function lockApiKey(tx: Tx, accountId: string, id: string): Promise<ApiKeyProfile> {
+  const [row] = await tx.query<ApiKeyProfile>(LOCK_KEY, [accountId, id]);
   if (row === undefined) throw noSuchKey(id);
   return row;
 }
 
 function insertKey(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { hash, redacted }: NewApiKey,
   key: { accountId: string; actorId: string; name: string; expiresAt: string | null },
 ): Promise<ApiKeyRow> {
-  return tx
+  return tx.kysely
     .insertInto('api_keys')
     .values({
       id: newId('apiKey'),

@@ -1,4 +1,4 @@
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { ID_PREFIXES } from '../protocol/ids.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
 
@@ -17,12 +17,12 @@ export interface NamedActor {
  * and so are those of other accounts. One query, whatever the number of ids.
  */
 export async function readNamedActors(
-  database: Queries,
+  db: Db,
   accountId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, NamedActor>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<NamedActor & { readonly given: string }>(READ_NAMED, [accountId, ids]);
+  const rows = await db.query<NamedActor & { readonly given: string }>(READ_NAMED, [accountId, ids]);
   return new Map(rows.map(({ given, ...actor }) => [given, actor]));
 }
 
@@ -31,13 +31,13 @@ export async function readNamedActors(
  * the account match nothing. No query where every id is an actor's own.
  */
 export async function toActorIds(
-  database: Queries,
+  db: Db,
   accountId: string,
   ids: readonly string[],
 ): Promise<readonly string[]> {
   const standIns = ids.filter(isStandIn);
   if (standIns.length === 0) return ids;
-  const actors = await readNamedActors(database, accountId, standIns);
+  const actors = await readNamedActors(db, accountId, standIns);
   return ids.flatMap((id) => (isStandIn(id) ? (actors.get(id)?.id ?? []) : id));
 }
 

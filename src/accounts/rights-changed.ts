@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely';
+import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
-import type { Schema } from '../db/schema.ts';
 import { defineTopic } from '../db/topic.ts';
 
 /** Every node forgets what it knows of these rights (access/rights.ts). */
@@ -12,9 +11,6 @@ export interface RightsChanged {
 }
 
 /** In the transaction of the change, so that nodes receive it even where none of them made it (the admin command). */
-export async function enqueueRightsChanged(
-  tx: Transaction<Schema>,
-  subjects: readonly string[],
-): Promise<void> {
+export async function enqueueRightsChanged(tx: Tx, subjects: readonly string[]): Promise<void> {
   await enqueue(tx, RIGHTS_CHANGED, { subjects });
 }

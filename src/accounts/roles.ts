@@ -1,6 +1,6 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
+import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
@@ -19,8 +19,8 @@ export interface NewRole {
 }
 
 /** Throws `resource_exists` (param name) where the account has one of that name. */
-export async function createRole(db: Kysely<Schema>, role: NewRole): Promise<RoleRow> {
-  const row = await db
+export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
+  const row = await db.kysely
     .insertInto('roles')
     .values({
       id: newId('role'),
@@ -39,8 +39,8 @@ export async function createRole(db: Kysely<Schema>, role: NewRole): Promise<Rol
 }
 
 /** By id or by name within the account. Throws `resource_not_found` (param role_id). */
-export async function findRole(db: Kysely<Schema>, accountId: string, idOrName: string): Promise<RoleRow> {
-  const row = await db
+export async function findRole(db: Db, accountId: string, idOrName: string): Promise<RoleRow> {
+  const row = await db.kysely
     .selectFrom('roles')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -56,8 +56,8 @@ export async function findRole(db: Kysely<Schema>, accountId: string, idOrName: 
 }
 
 /** Throws `resource_not_found` (param role_id), in the same words whatever the id is of. */
-export async function findRoleById(db: Kysely<Schema>, accountId: string, id: string): Promise<RoleRow> {
-  const row = await db
+export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
+  const row = await db.kysely
     .selectFrom('roles')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -70,12 +70,9 @@ export async function findRoleById(db: Kysely<Schema>, accountId: string, id: st
 }
 
 /** Roles as sub-objects of other resources show them, by their ids: what they permit is not told there. */
-export async function readRoles(
-  database: Queries,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Role>> {
+export async function readRoles(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Role>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<RoleRow>(READ_ROLES, [ids]);
+  const rows = await db.query<RoleRow>(READ_ROLES, [ids]);
   return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
 }
 

@@ -24,8 +24,7 @@ export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAcc
       unsubscribed: true,
       status: 200,
       response: Account,
-      handle: async ({ principal }) =>
-        presentAccount(await findAccount(database.kysely, principal.accountId)),
+      handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
     }),
     ...roleRoutes(database),
     ...userRoutes(database),

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { nanoid } from 'nanoid';
 import type { TokenSubject, Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/resources/token.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
@@ -13,8 +12,8 @@ import { enqueueRightsChanged } from './rights-changed.ts';
  * An access token of 15 minutes with the refresh token that gets the next one, the first of a family of its own
  * (docs/contract.md#tokens). Only the refresh token's hash is stored.
  */
-export function issueTokenPair(tx: Kysely<Schema>, tokens: Issuer, subject: TokenSubject): Promise<Token> {
-  return issue(tx, tokens, subject, nanoid());
+export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
+  return issue(db, tokens, subject, nanoid());
 }
 
 /**
@@ -28,7 +27,7 @@ export async function refreshTokenPair<T>(
   database: Database,
   tokens: Issuer,
   refreshToken: string,
-  finish: (tx: Transaction<Schema>, pair: Token) => Promise<T>,
+  finish: (tx: Tx, pair: Token) => Promise<T>,
 ): Promise<T> {
   const outcome = await database.transaction(async (tx) => {
     const use = await takeUse(tx, hashOf(refreshToken));
@@ -41,10 +40,10 @@ export async function refreshTokenPair<T>(
 }
 
 /** Deletes those that expired so long ago that nobody is told any more that they have; in batches, with how many they were. */
-export async function purgeRefreshTokens(database: Queries): Promise<number> {
+export async function purgeRefreshTokens(db: Db): Promise<number> {
   let purged = 0;
   for (;;) {
-    const rows = await database.query(PURGE, [PURGE_BATCH]);
+    const rows = await db.query(PURGE, [PURGE_BATCH]);
     purged += rows.length;
     if (rows.length < PURGE_BATCH) return purged;
   }
@@ -58,13 +57,13 @@ const SECRET_LENGTH = 43;
 const PURGE_BATCH = 1_000;
 
 async function issue(
-  tx: Kysely<Schema>,
+  db: Db,
   tokens: Issuer,
   { accountId, actorId }: TokenSubject,
   familyId: string,
 ): Promise<Token> {
   const refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
-  await tx
+  await db.kysely
     .insertInto('refresh_tokens')
     .values({
       hash: hashOf(refreshToken),
@@ -91,21 +90,20 @@ interface TokenRow {
   readonly expired: boolean;
 }
 
-async function takeUse(tx: Transaction<Schema>, tokenHash: Buffer): Promise<Use | ApiError> {
-  const statements = queriesOf(tx);
+async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
   // Whatever happens to tokens of one actor happens in turn, so that a family ends with all of its tokens, the one
   // that is being made at the moment among them. Locked before the token is read: what is read then is as it stands.
-  const [actor] = await statements.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
-  const [row] = await statements.query<TokenRow>(READ, [tokenHash]);
+  const [actor] = await tx.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
+  const [row] = await tx.query<TokenRow>(READ, [tokenHash]);
   if (actor === undefined || row === undefined || row.revoked) return invalid();
   if (row.used) {
-    await statements.query(END_FAMILY, [row.family_id]);
+    await tx.query(END_FAMILY, [row.family_id]);
     await enqueueRightsChanged(tx, [row.family_id]);
     return invalid();
   }
   if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
   if (actor.deactivated) return invalid();
-  await statements.query(MARK_USED, [tokenHash]);
+  await tx.query(MARK_USED, [tokenHash]);
   return { familyId: row.family_id, accountId: row.account_id, actorId: row.actor_id };
 }
 

@@ -1,6 +1,5 @@
 import type { Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
-import { queriesOf } from '../db/statement.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { notFound } from '../protocol/errors.ts';
 import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/resources/token.ts';
@@ -28,7 +27,7 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
         inTransaction(database, call, async (tx) => {
           const { principal, body } = call;
           const { accountId } = principal;
-          const user = await findUser(queriesOf(tx), accountId, body.user_id);
+          const user = await findUser(tx, accountId, body.user_id);
           if (user.deactivated || user.role_id === null) {
             throw notFound('user', 'user_id');
           }

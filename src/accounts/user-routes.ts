@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -35,8 +35,8 @@ export function userRoutes(database: Database): Route[] {
           requireGrant(principal, role);
           const { name, email } = body;
           const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
-          const row = await findUser(queriesOf(tx), accountId, user.id);
-          const roles = await rolesOf(queriesOf(tx), [row], query['include[]']);
+          const row = await findUser(tx, accountId, user.id);
+          const roles = await rolesOf(tx, [row], query['include[]']);
           return presentUser(row, roles.get(role.id) ?? null);
         }),
     }),
@@ -79,7 +79,7 @@ export function userRoutes(database: Database): Route[] {
           inTransaction(database, call, async (tx) => {
             const { principal, params, query } = call;
             const row = await changeActivation(tx, principal, params.id!, move === 'activate');
-            const roles = await rolesOf(queriesOf(tx), [row], query['include[]']);
+            const roles = await rolesOf(tx, [row], query['include[]']);
             return presentUser(row, roles.get(row.role_id ?? '') ?? null);
           }),
       }),
@@ -91,9 +91,9 @@ const LIST = defineList('users', ['time', 'text']);
 
 /** None where they were not asked for. */
 function rolesOf(
-  database: Queries,
+  db: Db,
   rows: readonly UserProfile[],
   include: readonly (typeof USER_INCLUDES)[number][] = [],
 ): Promise<ReadonlyMap<string, Role>> {
-  return readRoles(database, include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : []);
+  return readRoles(db, include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : []);
 }

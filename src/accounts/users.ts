@@ -1,6 +1,6 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { defineAccountList } from './account-list.ts';
 import { type ActorRow, createActor } from './actors.ts';
@@ -25,10 +25,7 @@ export interface NewUser {
 }
 
 /** A person of the account; user and actor have one id. Throws `resource_exists` (param email). */
-export async function createUser(
-  tx: Transaction<Schema>,
-  input: NewUser,
-): Promise<{ user: UserRow; actor: ActorRow }> {
+export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
   const email = input.email.toLowerCase();
   const actor = await createActor(tx, {
     account_id: input.accountId,
@@ -37,7 +34,7 @@ export async function createUser(
     handle: email,
     role_id: input.roleId,
   });
-  const user = await tx
+  const user = await tx.kysely
     .insertInto('users')
     .values({ id: actor.id, account_id: input.accountId, email })
     .onConflict((conflict) => conflict.columns(['account_id', 'email']).doNothing())
@@ -54,12 +51,12 @@ export async function createUser(
 
 /** Throws `resource_not_found`, also for actors that are no users: customers, agents, keys, groups. */
 export async function findUser(
-  database: Queries,
+  db: Db,
   accountId: string,
   id: string,
   param = 'user_id',
 ): Promise<UserProfile> {
-  const [row] = await database.query<UserProfile>(READ_USER, [id, accountId]);
+  const [row] = await db.query<UserProfile>(READ_USER, [id, accountId]);
   if (row === undefined) {
     throw notFound('user', param);
   }
@@ -67,8 +64,8 @@ export async function findUser(
 }
 
 /** Of whatever account, for the operator. Throws `resource_not_found` (param id). */
-export async function findAnyUser(database: Queries, id: string): Promise<UserProfile> {
-  const [row] = await database.query<UserProfile>(READ_USER, [id, null]);
+export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
+  const [row] = await db.query<UserProfile>(READ_USER, [id, null]);
   if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
   return row;
 }
@@ -78,12 +75,8 @@ export async function findAnyUser(database: Queries, id: string): Promise<UserPr
  * so do memberships and refresh tokens for when the user is activated again. Of any account, for the operator.
  * Throws `resource_not_found` (param id).
  */
-export async function setActive(
-  tx: Transaction<Schema>,
-  id: string,
-  isActive: boolean,
-): Promise<UserProfile> {
-  await tx
+export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
+  await tx.kysely
     .updateTable('actors')
     .set({
       deactivated_at: isActive ? null : sql<string>`clock_timestamp()`,
@@ -92,7 +85,7 @@ export async function setActive(
     .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
     .where('deactivated_at', isActive ? 'is not' : 'is', null)
     .execute();
-  const row = await findAnyUser(queriesOf(tx), id);
+  const row = await findAnyUser(tx, id);
   await enqueueRightsChanged(tx, [id]);
   return row;
 }

@@ -1,10 +1,9 @@
 /** The operator's commands. What a command does is loaded when it runs: each call is a process of its own. */
 
-import type { Transaction } from 'kysely';
 import type { AccountList } from '../accounts/account-list.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import type { AccountPlan, Plan } from '../protocol/resources/account.ts';
 import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
@@ -98,7 +97,7 @@ export const COMMANDS: Commands<AdminContext> = {
     async run({ database }, { id = '' }) {
       const { countMembers, findAccount } = await import('../accounts/accounts.ts');
       const { ROLES } = await import('../accounts/roles.ts');
-      const account = await findAccount(database.kysely, id);
+      const account = await findAccount(database, id);
       const roles = await readPage(ROLES, database, id, undefined, MAX_ROWS);
       return {
         object: 'account',
@@ -213,7 +212,7 @@ export const COMMANDS: Commands<AdminContext> = {
       if (deactivated) throw new Error(`the user ${id} is deactivated: no token would be accepted`);
       if (role_id === null) throw new Error(`the user ${id} has no role: no token would be accepted`);
       const tokens = await Tokens.open({ database, secret: config.tokenSecret });
-      const pair = await issueTokenPair(database.kysely, tokens, { accountId: account_id, actorId: id });
+      const pair = await issueTokenPair(database, tokens, { accountId: account_id, actorId: id });
       return { ...pair, user_id: id, account_id };
     },
   },
@@ -224,9 +223,7 @@ export const COMMANDS: Commands<AdminContext> = {
   },
 };
 
-function inTransaction(
-  run: (tx: Transaction<Schema>, options: Options) => Promise<object>,
-): Command<AdminContext>['run'] {
+function inTransaction(run: (tx: Tx, options: Options) => Promise<object>): Command<AdminContext>['run'] {
   return ({ database }, options) => database.transaction((tx) => run(tx, options));
 }
 
@@ -243,7 +240,7 @@ async function accountList<Row extends object>(
   { search, limit }: ListOptions,
 ): Promise<object> {
   const { findAccount } = await import('../accounts/accounts.ts');
-  const { id } = await findAccount(database.kysely, account);
+  const { id } = await findAccount(database, account);
   return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
 }
 

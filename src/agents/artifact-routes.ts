@@ -26,7 +26,7 @@ export function artifactRoutes({ database, directory, files }: ArtifactRoutesOpt
         const { accountId } = principal;
         const row = await findArtifact(database, accountId, params.id!);
         if (row === undefined) throw notFound('artifact', 'id');
-        const run = await findRun(database.kysely, accountId, row.run_id);
+        const run = await findRun(database, accountId, row.run_id);
         if (!(await mayReadRun(directory, principal, run))) throw notFound('artifact', 'id');
         const { id, run_id, filename, content_type, size_bytes, created_at } = row;
         const url = await files.presignDownload({ key: row.s3_key, filename, contentType: content_type });

@@ -1,9 +1,8 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { requireGrant } from '../accounts/grants.ts';
 import { findRoleById } from '../accounts/roles.ts';
 import { removeEverywhere } from '../conversations/participants.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { CreateAgentBody, UpdateAgentBody } from '../protocol/resources/agent-definition.ts';
 import { cancelRuns } from './runs/cancel-all.ts';
@@ -55,11 +54,7 @@ export function readNewAgent(
  * Throws ApiError `resource_not_found` (param role_id), `insufficient_permissions` (a role above the
  * caller's own rights), `resource_exists` (param slug) or `limit_exceeded`.
  */
-export async function createAgent(
-  tx: Transaction<Schema>,
-  principal: Principal,
-  agent: NewAgent,
-): Promise<AgentRow> {
+export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent): Promise<AgentRow> {
   await requireRole(tx, principal, agent.roleId);
   await lockAgentsOf(tx, agent.accountId);
   const row = await insertAgent(tx, agent);
@@ -74,7 +69,7 @@ export async function createAgent(
  * `insufficient_permissions` (itself).
  */
 export async function changeAgent(
-  tx: Transaction<Schema>,
+  tx: Tx,
   catalogue: ToolCatalogue,
   principal: Principal,
   id: string,
@@ -93,11 +88,7 @@ export async function changeAgent(
  * Answers its last state; whatever it acts with ends, what it is running is cancelled, and it is in no conversation
  * any more. Throws as `changeAgent`.
  */
-export async function removeAgent(
-  tx: Transaction<Schema>,
-  principal: Principal,
-  id: string,
-): Promise<AgentRow> {
+export async function removeAgent(tx: Tx, principal: Principal, id: string): Promise<AgentRow> {
   const row = await lockAgent(tx, principal.accountId, id);
   refuseSelf(principal, row);
   requireEditable(row);
@@ -122,11 +113,7 @@ function readChanges(catalogue: ToolCatalogue, row: AgentRow, body: UpdateAgentB
   };
 }
 
-async function requireRole(
-  tx: Transaction<Schema>,
-  principal: Principal,
-  roleId: string | null | undefined,
-): Promise<void> {
+async function requireRole(tx: Tx, principal: Principal, roleId: string | null | undefined): Promise<void> {
   if (roleId === null || roleId === undefined) return;
   requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
 }

@@ -1,5 +1,5 @@
 import { readRoles } from '../accounts/roles.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type {
   AgentDefinition,
   AgentDefinitionConfig,
@@ -15,13 +15,13 @@ import type { ToolCatalogue } from './tools/catalogue.ts';
  * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` null.
  */
 export async function expandAgents(
-  database: Queries,
+  db: Db,
   rows: readonly AgentRow[],
   include: readonly AgentInclude[],
   catalogue: ToolCatalogue | null,
 ): Promise<ReadonlyMap<AgentRow, AgentDefinition>> {
   const roleIds = include.includes('role') ? [...new Set(rows.flatMap(({ role_id }) => role_id ?? []))] : [];
-  const roles = await readRoles(database, roleIds);
+  const roles = await readRoles(db, roleIds);
   const configOf = (row: AgentRow): AgentDefinitionConfig | null => {
     if (!include.includes('config') && !include.includes('tools')) return null;
     return presentConfig(row, {

@@ -1,4 +1,5 @@
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import type { SearchStretch } from '../db/stretch.ts';
 import { AGENT_COLUMNS, type AgentRow } from './store.ts';
 
@@ -11,12 +12,12 @@ export interface AgentFilters {
 
 /** Agents of one account: newest first in the direction `next`, else oldest first. */
 export function readAgents(
-  database: Queries,
+  db: Db,
   accountId: string,
   filters: AgentFilters,
   { direction, after, fetch, search }: SearchStretch,
 ): Promise<AgentRow[]> {
-  return database.query<AgentRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
+  return db.query<AgentRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
     accountId,
     filters.trigger_type ?? null,
     filters.status ?? null,

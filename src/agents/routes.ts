@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Database } from '../db/database.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -28,7 +28,7 @@ export interface AgentRoutesOptions {
 
 /** Agents as they are defined (docs/contract.md#agents). */
 export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[] {
-  const show = async (db: Queries, row: AgentRow, include: readonly AgentInclude[] = []) =>
+  const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;
   return [
     defineRoute({
@@ -47,7 +47,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
         const include = call.query['include[]'] ?? [];
         return inTransaction(database, call, async (tx) => {
           const row = await createAgent(tx, call.principal, agent);
-          return (await expandAgents(queriesOf(tx), [row], include, null)).get(row)!;
+          return (await expandAgents(tx, [row], include, null)).get(row)!;
         });
       },
     }),
@@ -94,7 +94,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       status: 200,
       response: AgentDefinition,
       async handle({ principal, params, query }) {
-        const row = await findAgent(database.kysely, principal.accountId, params.id!);
+        const row = await findAgent(database, principal.accountId, params.id!);
         return show(database, row, query['include[]']);
       },
     }),
@@ -112,7 +112,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       handle: (call) =>
         inTransaction(database, call, async (tx) => {
           const row = await changeAgent(tx, catalogue, call.principal, call.params.id!, call.body);
-          return show(queriesOf(tx), row, call.query['include[]']);
+          return show(tx, row, call.query['include[]']);
         }),
     }),
     defineRoute({
@@ -128,7 +128,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       handle: (call) =>
         inTransaction(database, call, async (tx) => {
           const row = await removeAgent(tx, call.principal, call.params.id!);
-          return show(queriesOf(tx), row, call.query['include[]']);
+          return show(tx, row, call.query['include[]']);
         }),
     }),
   ];

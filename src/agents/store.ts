@@ -1,6 +1,7 @@
-import { type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
+import { type Selectable, sql, type Updateable } from 'kysely';
 import { createActor } from '../accounts/actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
@@ -55,11 +56,11 @@ export interface NewAgent {
 }
 
 /** A definition with the actor it acts as, active at once. Throws `resource_exists` (param slug). */
-export async function insertAgent(tx: Transaction<Schema>, agent: NewAgent): Promise<AgentRow> {
+export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
   const { accountId, name, roleId = null, trigger = null, tools = [] } = agent;
   const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
   const now = await readClock(tx);
-  const row = await tx
+  const row = await tx.kysely
     .insertInto('agent_definitions')
     .values({
       id: newId('agent'),
@@ -97,8 +98,8 @@ export async function insertAgent(tx: Transaction<Schema>, agent: NewAgent): Pro
  * Has the account's agents counted and made one after the other from here to the end of `tx`: two at once
  * would both find room for one. Sends go on: their rows only lock the account's key.
  */
-export async function lockAgentsOf(tx: Transaction<Schema>, accountId: string): Promise<void> {
-  await tx
+export async function lockAgentsOf(tx: Tx, accountId: string): Promise<void> {
+  await tx.kysely
     .selectFrom('accounts')
     .select('id')
     .where('id', '=', accountId)
@@ -107,8 +108,8 @@ export async function lockAgentsOf(tx: Transaction<Schema>, accountId: string): 
 }
 
 /** Under `lockAgentsOf`, the new one being among them. Throws `limit_exceeded` with the quota. */
-export async function requireRoom(tx: Transaction<Schema>, accountId: string): Promise<void> {
-  const { plan, agents } = await tx
+export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
+  const { plan, agents } = await tx.kysely
     .selectFrom('accounts')
     .select('plan')
     .select(
@@ -125,29 +126,29 @@ export async function requireRoom(tx: Transaction<Schema>, accountId: string): P
 }
 
 /** An agent of this account, held until the end of `tx`. Throws `resource_not_found` (param id). */
-export async function lockAgent(tx: Transaction<Schema>, accountId: string, id: string): Promise<AgentRow> {
+export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw agentNotFound();
   return row;
 }
 
 /** The same, which nobody changes until the end of `tx`; hundreds may hold it at once, and none waits for another. */
-export async function holdAgent(tx: Transaction<Schema>, accountId: string, id: string): Promise<AgentRow> {
+export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
   if (row === undefined) throw agentNotFound();
   return row;
 }
 
 /** Throws `resource_not_found` (param id). */
-export async function findAgent(db: Kysely<Schema>, accountId: string, id: string): Promise<AgentRow> {
+export async function findAgent(db: Db, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();
   if (row === undefined) throw agentNotFound();
   return row;
 }
 
 /** An agent of any account; undefined where it was deleted. */
-export function readAgent(db: Kysely<Schema>, id: string): Promise<AgentRow | undefined> {
-  return db.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
+export function readAgent(db: Db, id: string): Promise<AgentRow | undefined> {
+  return db.kysely.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
 /** What can change of an agent; what is left out stays. */
@@ -160,12 +161,12 @@ export interface AgentChanges {
 
 /** `row` is locked. Its actor has the same name and role. */
 export async function updateAgent(
-  tx: Transaction<Schema>,
+  tx: Tx,
   row: AgentRow,
   { fields, trigger, tools }: AgentChanges,
 ): Promise<AgentRow> {
   const now = await readClock(tx, row.updated_at);
-  const updated = await tx
+  const updated = await tx.kysely
     .updateTable('agent_definitions')
     .set({
       ...fields,
@@ -180,7 +181,7 @@ export async function updateAgent(
   const { account_id: accountId, name, role_id } = updated;
   if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
   if (name !== row.name || role_id !== row.role_id) {
-    await tx
+    await tx.kysely
       .updateTable('actors')
       .set({ name, role_id, updated_at: sql<string>`later_than(updated_at)` })
       .where('id', '=', row.actor_id)
@@ -194,9 +195,9 @@ export async function updateAgent(
  * The definition goes, and its slug is free again; the actor stays for what it has written, and can do no
  * more.
  */
-export async function deleteAgent(tx: Transaction<Schema>, row: AgentRow): Promise<void> {
-  await tx.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
-  await tx
+export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
+  await tx.kysely.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
+  await tx.kysely
     .updateTable('actors')
     .set({
       deactivated_at: sql<string>`clock_timestamp()`,
@@ -227,8 +228,8 @@ function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | n
   return nextDue({ cron_schedule, timezone }, new Date(now))?.toISOString() ?? null;
 }
 
-function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {
-  return db
+function ofAccount(db: Db, accountId: string, id: string) {
+  return db.kysely
     .selectFrom('agent_definitions')
     .selectAll()
     .where('id', '=', id)
@@ -240,8 +241,8 @@ function agentNotFound(): ApiError {
 }
 
 /** The time that a row and what stands in its JSON are written with; behind `earlier`, where there is one. */
-async function readClock(tx: Transaction<Schema>, earlier: string | null = null): Promise<string> {
-  const { now } = await tx
+async function readClock(tx: Tx, earlier: string | null = null): Promise<string> {
+  const { now } = await tx.kysely
     .selectNoFrom(sql<string>`coalesce(later_than(${earlier}::timestamptz), clock_timestamp())`.as('now'))
     .executeTakeFirstOrThrow();
   return now;

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { ObjectStore } from './storage.ts';
@@ -25,7 +25,7 @@ export interface ClaimedFile {
  * the upload; else with what the store rejects with.
  */
 export async function claimUploads(
-  database: Queries,
+  db: Db,
   store: ObjectStore,
   principal: Principal,
   attachments: readonly AttachmentInput[],
@@ -35,7 +35,7 @@ export async function claimUploads(
   const keys = new Set(named.map(([, { s3_key }]) => s3_key!));
   const uploads = principal.customer
     ? new Map<string, Upload>()
-    : await readUploads(database, principal.accountId, [...keys]);
+    : await readUploads(db, principal.accountId, [...keys]);
   for (const [index, input] of named) checkClaim(index, input, uploads.get(input.s3_key!));
   const claimed = await Promise.all(
     named.map(async ([index, input]) => [index, await claim(store, index, input, uploads)] as const),

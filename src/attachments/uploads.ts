@@ -1,8 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { addJob } from '../db/queue.ts';
-import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
 import { defineTopic } from '../db/topic.ts';
 import { ATTACHABLE_HOURS } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
@@ -19,8 +18,8 @@ export interface NewUpload {
 /** What was said of a file when its URL was asked for. */
 export type Upload = Pick<NewUpload, 's3_key' | 'filename' | 'content_type' | 'size_bytes'>;
 
-export async function insertUpload(tx: Transaction<Schema>, upload: NewUpload): Promise<void> {
-  await tx.insertInto('uploads').values(upload).execute();
+export async function insertUpload(tx: Tx, upload: NewUpload): Promise<void> {
+  await tx.kysely.insertInto('uploads').values(upload).execute();
 }
 
 /** A job of the queue: files whose messages were deleted are removed (removeUnattached). */
@@ -30,9 +29,9 @@ export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withd
  * A message that had these files is deleted: they cannot be attached again, and go once nothing refers to them
  * (docs/decisions.md#files-of-deleted-messages).
  */
-export async function withdrawUploads(tx: Transaction<Schema>, keys: readonly string[]): Promise<void> {
+export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  await tx
+  await tx.kysely
     .updateTable('uploads')
     .set({ withdrawn_at: sql<string>`clock_timestamp()` })
     .where('s3_key', 'in', keys)
@@ -42,17 +41,17 @@ export async function withdrawUploads(tx: Transaction<Schema>, keys: readonly st
 }
 
 /** Whether nothing refers to the file, and nothing can refer to it any more: its links answer 410 from then on. */
-export async function isDeleted(database: Queries, key: string): Promise<boolean> {
-  return (await database.query(READ_DELETED, [key])).length > 0;
+export async function isDeleted(db: Db, key: string): Promise<boolean> {
+  return (await db.query(READ_DELETED, [key])).length > 0;
 }
 
 /** The account's uploads that may still be attached, by key. */
 export async function readUploads(
-  database: Queries,
+  db: Db,
   accountId: string,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Upload>> {
-  const rows = await database.query<Upload>(READ_UPLOADS, [accountId, keys]);
+  const rows = await db.query<Upload>(READ_UPLOADS, [accountId, keys]);
   return new Map(rows.map((row) => [row.s3_key, row]));
 }
 

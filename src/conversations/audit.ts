@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
-import type { Schema } from '../db/schema.ts';
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.ts';
@@ -16,8 +15,8 @@ export interface Audited {
 }
 
 /** Keeps what was done in the transaction that did it (docs/contract.md#audit). */
-export async function audit(tx: Kysely<Schema>, { accountId, details = {}, ...of }: Audited): Promise<void> {
-  await tx
+export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited): Promise<void> {
+  await tx.kysely
     .insertInto('audit_events')
     .values({
       id: newId('auditEvent'),
@@ -47,12 +46,12 @@ export interface AuditStretch {
 
 /** What was done to a conversation, in the order of the stretch. */
 export function readAudit(
-  database: Queries,
+  db: Db,
   conversationId: string,
   { order, after, limit }: AuditStretch,
 ): Promise<AuditRow[]> {
   const statement = STATEMENTS[order][after === null ? 'whole' : 'behind'];
-  return database.query<AuditRow>(statement, [conversationId, limit, ...(after ?? [])]);
+  return db.query<AuditRow>(statement, [conversationId, limit, ...(after ?? [])]);
 }
 
 export function presentAuditEvent({ id, action, actor, details, created_at }: AuditRow): AuditEvent {

@@ -1,4 +1,4 @@
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { conversationRows, expandConversations } from './expand.ts';
 import type { Change } from './outbox-topics.ts';
@@ -6,14 +6,14 @@ import { presentParticipants, type ShownParticipant } from './participant-presen
 
 /** `conversation.updated`, for team subscribers: what is each reader's own is left out (docs/realtime.md#events). */
 export async function conversationEvents(
-  database: Queries,
+  db: Db,
   changes: readonly Pick<Change, 'id'>[],
 ): Promise<DomainEvent[]> {
   const rows = await conversationRows(
-    database,
+    db,
     changes.map(({ id }) => id),
   );
-  const shown = await expandConversations(database, NOBODY, rows, []);
+  const shown = await expandConversations(db, NOBODY, rows, []);
   return rows.map((row) => {
     const { status: _, unread: __, ...data } = shown.get(row.id)!;
     return {
@@ -34,11 +34,11 @@ export async function conversationEvents(
  * any more is left out: the change that made it so has an event of its own.
  */
 export async function participantEvents(
-  database: Queries,
+  db: Db,
   changes: readonly Pick<Change, 'id' | 'event'>[],
 ): Promise<DomainEvent[]> {
-  const rows = await database.query<StreamedParticipant>(READ_PARTICIPANTS, [changes.map(({ id }) => id)]);
-  const shown = await presentParticipants(database, rows);
+  const rows = await db.query<StreamedParticipant>(READ_PARTICIPANTS, [changes.map(({ id }) => id)]);
+  const shown = await presentParticipants(db, rows);
   const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
   return rows.flatMap((row, index) => {
     const event = eventOf.get(row.id)!;
@@ -62,15 +62,15 @@ export async function participantEvents(
  * that actor; of one that it cannot read any more only which one it was.
  */
 export async function feedEvents(
-  database: Queries,
+  db: Db,
   changes: readonly Pick<Change, 'id' | 'event' | 'stream'>[],
 ): Promise<DomainEvent[]> {
   const events: DomainEvent[] = [];
   for (const { id, event, stream } of changes) {
-    const [row] = await database.query<Membership>(READ_MEMBERSHIP, [id, stream]);
+    const [row] = await db.query<Membership>(READ_MEMBERSHIP, [id, stream]);
     if (row === undefined || isMember(row) !== (event === 'conversation.added')) continue;
     const data = isMember(row)
-      ? await readAs(database, { customer: row.customer, actor: { id: stream } }, id)
+      ? await readAs(db, { customer: row.customer, actor: { id: stream } }, id)
       : { id, object: 'conversation' };
     events.push({
       event,
@@ -88,32 +88,29 @@ export async function feedEvents(
 
 /** What subscribers of these conversations may have missed from a transaction on, as the events that told it. */
 export async function changedConversations(
-  database: Queries,
+  db: Db,
   conversationIds: readonly string[],
   sinceXid: string,
 ): Promise<DomainEvent[]> {
   const values = [conversationIds, sinceXid];
-  const conversations = await database.query<{ id: string }>(READ_CHANGED_CONVERSATIONS, values);
-  const participants = await database.query<ChangedParticipant>(READ_CHANGED_PARTICIPANTS, values);
+  const conversations = await db.query<{ id: string }>(READ_CHANGED_CONVERSATIONS, values);
+  const participants = await db.query<ChangedParticipant>(READ_CHANGED_PARTICIPANTS, values);
   const changes = participants.map(({ id, membership, is_new }) => {
     if (!isMember({ membership })) return { id, event: 'participant.removed' } as const;
     return { id, event: is_new ? 'participant.added' : 'participant.updated' } as const;
   });
-  return [
-    ...(await conversationEvents(database, conversations)),
-    ...(await participantEvents(database, changes)),
-  ];
+  return [...(await conversationEvents(db, conversations)), ...(await participantEvents(db, changes))];
 }
 
 /** The same for actors' own feeds: the conversations that they came into or lost. */
 export async function changedMemberships(
-  database: Queries,
+  db: Db,
   actorIds: readonly string[],
   sinceXid: string,
 ): Promise<DomainEvent[]> {
-  const rows = await database.query<ChangedMembership>(READ_CHANGED_MEMBERSHIPS, [actorIds, sinceXid]);
+  const rows = await db.query<ChangedMembership>(READ_CHANGED_MEMBERSHIPS, [actorIds, sinceXid]);
   return feedEvents(
-    database,
+    db,
     rows.map(({ id, stream, membership }) => {
       const event = isMember({ membership }) ? 'conversation.added' : 'conversation.removed';
       return { id, stream, event } as const;
@@ -153,12 +150,12 @@ function isMember({ membership }: Pick<ShownParticipant, 'membership'>): boolean
 }
 
 async function readAs(
-  database: Queries,
+  db: Db,
   viewer: Parameters<typeof expandConversations>[1],
   id: string,
 ): Promise<object> {
-  const rows = await conversationRows(database, [id]);
-  return (await expandConversations(database, viewer, rows, [])).get(id)!;
+  const rows = await conversationRows(db, [id]);
+  return (await expandConversations(db, viewer, rows, [])).get(id)!;
 }
 
 const READ_PARTICIPANTS = {

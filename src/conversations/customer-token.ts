@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { TokenSubject } from '../access/tokens.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
 import { requireWriter } from './access.ts';
 import { audit } from './audit.ts';
@@ -13,7 +12,7 @@ import { findMember } from './participants.ts';
  * `resource_not_found` (param participant_id) for any participant that is no customer.
  */
 export async function requireCustomer(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
   participantId: string,

@@ -1,6 +1,6 @@
 import { readEntities, refKey } from '../accounts/entities.ts';
 import { readGroups } from '../accounts/groups.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
@@ -28,7 +28,7 @@ export interface ExpandOptions {
  * may read is the caller's to check.
  */
 export async function expandConversations(
-  database: Queries,
+  db: Db,
   viewer: ConversationViewer,
   rows: readonly ConversationRow[],
   include: readonly ConversationInclude[],
@@ -40,24 +40,24 @@ export async function expandConversations(
   const idsOf = (name: ConversationInclude, pick: (row: ConversationRow) => string | null) =>
     wanted.has(name) ? rows.flatMap((row) => pick(row) ?? []) : [];
 
-  const own = await readOwn(database, viewer, rows);
+  const own = await readOwn(db, viewer, rows);
   const [assignees, groups, topics, participants, lastMessages] = await Promise.all([
     readActors(
-      database,
+      db,
       idsOf('assignee', (row) => row.assignee_id),
     ),
     readGroups(
-      database,
+      db,
       idsOf('group', (row) => row.group_id),
     ),
-    wanted.has('topic') ? readTopics(database, rows) : NO_TOPICS,
+    wanted.has('topic') ? readTopics(db, rows) : NO_TOPICS,
     readParticipants(
-      database,
+      db,
       viewer,
       idsOf('participants', (row) => row.id),
       participantActors,
     ),
-    readMessages(database, viewer, wanted.has('last_message') ? [...own.values()] : []),
+    readMessages(db, viewer, wanted.has('last_message') ? [...own.values()] : []),
   ]);
   return new Map(
     rows.map((row) => {
@@ -75,8 +75,8 @@ export async function expandConversations(
 }
 
 /** Conversations by their ids, in no order; absent ones are left out. */
-export function conversationRows(database: Queries, ids: readonly string[]): Promise<ConversationRow[]> {
-  return database.query<ConversationRow>(READ_CONVERSATIONS, [ids]);
+export function conversationRows(db: Db, ids: readonly string[]): Promise<ConversationRow[]> {
+  return db.query<ConversationRow>(READ_CONVERSATIONS, [ids]);
 }
 
 /** `c.id, c.account_id, …` for a table or alias. */
@@ -120,12 +120,12 @@ interface OwnRow {
 }
 
 async function readOwn(
-  database: Queries,
+  db: Db,
   viewer: ConversationViewer,
   rows: readonly ConversationRow[],
 ): Promise<ReadonlyMap<string, Own>> {
   const ids = rows.map((row) => row.id);
-  const found = await database.query<OwnRow>(READ_OWN, [ids, viewer.actor.id, viewer.customer]);
+  const found = await db.query<OwnRow>(READ_OWN, [ids, viewer.actor.id, viewer.customer]);
   return new Map(
     found.map((row) => {
       const { membership, unread, last_message_at: lastMessageAt } = row;
@@ -139,11 +139,11 @@ async function readOwn(
 
 const NO_TOPICS: ReadonlyMap<string, Entity> = new Map();
 
-function readTopics(database: Queries, rows: readonly ConversationRow[]) {
+function readTopics(db: Db, rows: readonly ConversationRow[]) {
   const refs = rows.flatMap(({ topic_type: type, topic_id: id }) =>
     type === null || id === null ? [] : [{ type, id }],
   );
-  return readEntities(database, rows[0]!.account_id, refs);
+  return readEntities(db, rows[0]!.account_id, refs);
 }
 
 function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string | undefined {
@@ -152,19 +152,19 @@ function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string |
 
 /** Members by conversation, in the order in which they came; to a customer there is nobody but itself. */
 async function readParticipants(
-  database: Queries,
+  db: Db,
   viewer: ConversationViewer,
   conversationIds: readonly string[],
   withActors: boolean,
 ): Promise<ReadonlyMap<string, Participant[]>> {
   const participants = new Map<string, Participant[]>();
   if (conversationIds.length === 0) return participants;
-  const rows = await database.query<ShownParticipant & { conversation_id: string }>(READ_PARTICIPANTS, [
+  const rows = await db.query<ShownParticipant & { conversation_id: string }>(READ_PARTICIPANTS, [
     conversationIds,
     viewer.customer ? viewer.actor.id : null,
   ]);
   const shown = withActors
-    ? await presentParticipants(database, rows)
+    ? await presentParticipants(db, rows)
     : rows.map((row) => presentParticipant(row, null));
   for (const [index, { conversation_id: id }] of rows.entries()) {
     const ofConversation = participants.get(id) ?? [];
@@ -175,13 +175,13 @@ async function readParticipants(
 }
 
 async function readMessages(
-  database: Queries,
+  db: Db,
   viewer: ConversationViewer,
   own: readonly Own[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
   if (ids.length === 0) return new Map();
-  const rows = await database.query<MessageRow>(READ_LAST_MESSAGES, [ids]);
+  const rows = await db.query<MessageRow>(READ_LAST_MESSAGES, [ids]);
   return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
 }
 

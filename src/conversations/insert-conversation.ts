@@ -1,4 +1,5 @@
-import type { Selectable, Transaction } from 'kysely';
+import type { Selectable } from 'kysely';
+import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
@@ -45,10 +46,7 @@ export interface CreatedConversation {
  * The rows of a conversation and its participants, in the order given. What may be in them is the caller's to
  * check. Fails where there is one with its direct key.
  */
-export async function createConversation(
-  tx: Transaction<Schema>,
-  input: NewConversation,
-): Promise<CreatedConversation> {
+export async function createConversation(tx: Tx, input: NewConversation): Promise<CreatedConversation> {
   const created = await createUnlessThere(tx, input);
   if (created === undefined) throw new Error('there is a direct message of the same two');
   return created;
@@ -56,10 +54,10 @@ export async function createConversation(
 
 /** The same; undefined where there is one with its direct key, once it is committed. */
 export async function createUnlessThere(
-  tx: Transaction<Schema>,
+  tx: Tx,
   input: NewConversation,
 ): Promise<CreatedConversation | undefined> {
-  const conversation = await tx
+  const conversation = await tx.kysely
     .insertInto('conversations')
     .values({
       id: newId('conversation'),
@@ -87,11 +85,11 @@ export async function createUnlessThere(
 }
 
 export function addParticipant(
-  tx: Transaction<Schema>,
+  tx: Tx,
   conversation: Pick<ConversationRow, 'id' | 'account_id'>,
   { type, actorId, role, triggerPolicy, triggerKeywords }: NewParticipant,
 ): Promise<ParticipantRow> {
-  return tx
+  return tx.kysely
     .insertInto('participants')
     .values({
       id: newId('participant'),

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { readNamedActors } from '../accounts/named-actors.ts';
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { conversationColumns } from './expand.ts';
 import type { ConversationRow } from './insert-conversation.ts';
@@ -34,13 +35,13 @@ export const AssigneeFilter = Type.String({
  * there are is not theirs to learn.
  */
 export async function readAssigneeFilter(
-  database: Queries,
+  db: Db,
   { accountId, actor, customer }: Principal,
   given: string,
 ): Promise<string> {
   if (customer || given === NOBODY) return given;
   if (given === ME) return actor.id;
-  const assignee = (await readNamedActors(database, accountId, [given])).get(given);
+  const assignee = (await readNamedActors(db, accountId, [given])).get(given);
   if (assignee !== undefined) return assignee.id;
   throw new ApiError(
     'parameter_invalid',
@@ -60,7 +61,7 @@ export interface ConversationStretch {
 
 /** The conversations that the caller may read, in the order of the stretch. */
 export async function readConversations(
-  database: Queries,
+  db: Db,
   principal: Principal,
   filters: ConversationFilters,
   { order, after, limit }: ConversationStretch,
@@ -69,7 +70,7 @@ export async function readConversations(
   // To a customer these are null everywhere: nothing has the value asked for.
   if (principal.customer && (workflowStatus !== undefined || assigneeId !== undefined)) return [];
   const whose = seesWholeAccount(principal) ? 'whole_account' : 'own';
-  return database.query<ConversationRow>(STATEMENTS[whose][order][after === null ? 'whole' : 'behind'], [
+  return db.query<ConversationRow>(STATEMENTS[whose][order][after === null ? 'whole' : 'behind'], [
     principal.accountId,
     principal.actor.id,
     filters.status ?? null,

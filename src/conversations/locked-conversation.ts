@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { conversationNotFound } from './access.ts';
 import type { ConversationRow, ParticipantRow } from './insert-conversation.ts';
@@ -17,7 +16,7 @@ export interface LockedConversation {
  * (conversations/access.ts).
  */
 export async function lockConversationAsMember(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
 ): Promise<LockedConversation> {
@@ -30,7 +29,7 @@ export async function lockConversationAsMember(
  * `resource_conflict` where the caller reads the conversation without being in it.
  */
 export async function lockOwnParticipant(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
 ): Promise<{ readonly conversation: ConversationRow; readonly own: ParticipantRow }> {
@@ -42,17 +41,21 @@ export async function lockOwnParticipant(
   return { conversation, own };
 }
 
-function conversationOf(tx: Transaction<Schema>, { accountId }: Principal, id: string) {
-  return tx.selectFrom('conversations').selectAll().where('id', '=', id).where('account_id', '=', accountId);
+function conversationOf(tx: Tx, { accountId }: Principal, id: string) {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId);
 }
 
 async function standing(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversation: ConversationRow | undefined,
 ): Promise<LockedConversation> {
   if (conversation === undefined) throw conversationNotFound();
-  const own = await tx
+  const own = await tx.kysely
     .selectFrom('participants')
     .selectAll()
     .where('conversation_id', '=', conversation.id)

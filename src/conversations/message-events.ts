@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Downloads } from '../attachments/storage.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { StreamSeal } from '../protocol/socket/event-data.ts';
@@ -13,14 +13,12 @@ export type OutsideEvent = 'draft.created' | 'draft.updated' | 'scheduled.update
 
 /** `message.updated` of sent messages: edits, tombstones, finished streams. Customers get those that they may see. */
 export async function messageUpdates(
-  database: Queries,
+  db: Db,
   files: Downloads,
   changes: readonly Change[],
 ): Promise<readonly DomainEvent[]> {
-  const rows = await database.query<MessageRow & { audience: ConversationAudience }>(READ_SENT, [
-    idsOf(changes),
-  ]);
-  const messages = await withParts(database, files, rows);
+  const rows = await db.query<MessageRow & { audience: ConversationAudience }>(READ_SENT, [idsOf(changes)]);
+  const messages = await withParts(db, files, rows);
   return messages.map((message, index) =>
     sealed(messageEvent('message.updated', message, rows[index]!.audience), message.row, changes),
   );
@@ -28,14 +26,14 @@ export async function messageUpdates(
 
 /** `draft.created` and `draft.updated`, for the team: changes of one of these events. */
 export async function outsideUpdates(
-  database: Queries,
+  db: Db,
   files: Downloads,
   changes: readonly Change[],
 ): Promise<readonly DomainEvent[]> {
   const [first] = changes;
   if (first === undefined) return [];
-  const rows = await database.query<MessageRow>(READ_OUTSIDE, [idsOf(changes)]);
-  const events = await outsideEvents(database, files, rows, () => first.event as OutsideEvent);
+  const rows = await db.query<MessageRow>(READ_OUTSIDE, [idsOf(changes)]);
+  const events = await outsideEvents(db, files, rows, () => first.event as OutsideEvent);
   return events.map((event, index) => sealed(event, rows[index]!, changes));
 }
 
@@ -44,30 +42,26 @@ export async function outsideUpdates(
  * own feed where that does not include the author.
  */
 export async function scheduleUpdates(
-  database: Queries,
+  db: Db,
   files: Downloads,
   changes: readonly Pick<Change, 'id'>[],
 ): Promise<readonly DomainEvent[]> {
-  const rows = await database.query<ScheduleRow>(READ_SCHEDULES, [changes.map(({ id }) => id)]);
+  const rows = await db.query<ScheduleRow>(READ_SCHEDULES, [changes.map(({ id }) => id)]);
   const ofCases = rows.filter(({ audience }) => audience === 'customer');
   return [
-    ...(await outsideEvents(database, files, ofCases, outsideUpdateOf)),
-    ...(await authorEvents(database, files, rows)),
+    ...(await outsideEvents(db, files, ofCases, outsideUpdateOf)),
+    ...(await authorEvents(db, files, rows)),
   ];
 }
 
 /** What the feeds of these authors may have missed of their schedules since the transaction `since`. */
 export async function changedSchedules(
-  database: Queries,
+  db: Db,
   files: Downloads,
   authorIds: readonly string[],
   since: string,
 ): Promise<readonly DomainEvent[]> {
-  return authorEvents(
-    database,
-    files,
-    await database.query<ScheduleRow>(READ_CHANGED_SCHEDULES, [authorIds, since]),
-  );
+  return authorEvents(db, files, await db.query<ScheduleRow>(READ_CHANGED_SCHEDULES, [authorIds, since]));
 }
 
 /**
@@ -75,13 +69,13 @@ export async function changedSchedules(
  * decimal text): for readers that may have missed it. Oldest changes first.
  */
 export async function changedOutside(
-  database: Queries,
+  db: Db,
   files: Downloads,
   conversationIds: readonly string[],
   since: string,
 ): Promise<readonly DomainEvent[]> {
-  const rows = await database.query<MessageRow>(READ_CHANGED_OUTSIDE, [conversationIds, since]);
-  return outsideEvents(database, files, rows, outsideUpdateOf);
+  const rows = await db.query<MessageRow>(READ_CHANGED_OUTSIDE, [conversationIds, since]);
+  return outsideEvents(db, files, rows, outsideUpdateOf);
 }
 
 /** The event of a change to a row that began outside the timeline. */
@@ -90,12 +84,12 @@ export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): OutsideEven
 }
 
 async function outsideEvents(
-  database: Queries,
+  db: Db,
   files: Downloads,
   rows: readonly MessageRow[],
   eventOf: (row: MessageRow) => OutsideEvent,
 ): Promise<DomainEvent[]> {
-  const messages = await withParts(database, files, rows);
+  const messages = await withParts(db, files, rows);
   return messages.map(({ row, sender, attachments }) => ({
     event: eventOf(row),
     stream: row.conversation_id,
@@ -115,13 +109,9 @@ interface ScheduleRow extends MessageRow {
 }
 
 /** On the authors' own feeds, which the conversation's subscribers do not get. */
-async function authorEvents(
-  database: Queries,
-  files: Downloads,
-  rows: readonly ScheduleRow[],
-): Promise<DomainEvent[]> {
+async function authorEvents(db: Db, files: Downloads, rows: readonly ScheduleRow[]): Promise<DomainEvent[]> {
   const apart = rows.filter(({ audience, by_customer }) => audience === 'internal' || by_customer);
-  const messages = await withParts(database, files, apart);
+  const messages = await withParts(db, files, apart);
   return messages.map(({ row, sender, attachments }, index) => {
     const { outcome, by_customer } = apart[index]!;
     const author = { customer: by_customer, actor: { id: row.author_id! } };

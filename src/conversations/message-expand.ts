@@ -1,6 +1,6 @@
 import { readEntities, refKey } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/resources/chat-message.ts';
 import { type MessageExpansions, presentMessage } from './message-present.ts';
@@ -20,7 +20,7 @@ export interface Viewer {
  * they contain messages themselves (messages/expand.ts).
  */
 export async function expandMessages(
-  database: Queries,
+  db: Db,
   files: Downloads,
   viewer: Viewer,
   rows: readonly MessageRow[],
@@ -30,10 +30,10 @@ export async function expandMessages(
   // Who or what wrote behind a persona is not a customer's business: not even looked up.
   if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
   const [actors, attachments, resources, runs] = await Promise.all([
-    readOthers(database, viewer.actor, rows, wanted),
-    readAttachments(database, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
-    readResources(database, wanted.has('resource') ? rows : []),
-    readRuns(database, wanted.has('agent_run') ? runIdsOf(rows) : []),
+    readOthers(db, viewer.actor, rows, wanted),
+    readAttachments(db, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
+    readResources(db, wanted.has('resource') ? rows : []),
+    readRuns(db, wanted.has('agent_run') ? runIdsOf(rows) : []),
   ]);
   const shown = new Map<MessageRow, ChatMessage>();
   for (const row of rows) {
@@ -50,7 +50,7 @@ export async function expandMessages(
 }
 
 async function readOthers(
-  database: Queries,
+  db: Db,
   self: Actor,
   rows: readonly MessageRow[],
   wanted: ReadonlySet<MessageInclude>,
@@ -61,7 +61,7 @@ async function readOthers(
     if (wanted.has('author') && row.author_id !== null) ids.add(row.author_id);
   }
   ids.delete(self.id);
-  return new Map([[self.id, self], ...(await readActors(database, [...ids]))]);
+  return new Map([[self.id, self], ...(await readActors(db, [...ids]))]);
 }
 
 function idsWithAttachments(rows: readonly MessageRow[]): string[] {
@@ -72,11 +72,11 @@ function runIdsOf(rows: readonly MessageRow[]): string[] {
   return [...new Set(rows.flatMap(({ agent_run_id }) => agent_run_id ?? []))];
 }
 
-function readResources(database: Queries, rows: readonly MessageRow[]) {
+function readResources(db: Db, rows: readonly MessageRow[]) {
   const refs = rows.flatMap(({ resource_type: type, resource_id: id }) =>
     type === null || id === null ? [] : [{ type, id }],
   );
-  return readEntities(database, rows[0]?.account_id ?? '', refs);
+  return readEntities(db, rows[0]?.account_id ?? '', refs);
 }
 
 function resourceKey({ resource_type: type, resource_id: id }: MessageRow): string | undefined {

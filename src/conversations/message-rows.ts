@@ -1,6 +1,6 @@
 import { type EntityRow, presentEntity } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Actor, ActorFields } from '../protocol/resources/actor.ts';
 import { presentActor } from '../protocol/resources/actor.ts';
 import type { Attachment, AttachmentKind } from '../protocol/resources/attachment.ts';
@@ -95,15 +95,15 @@ export function messageColumns(alias: string): string {
 
 /** Adds senders and attachments to rows, in their order: at most two queries, whatever their number. */
 export async function withParts(
-  database: Queries,
+  db: Db,
   files: Downloads,
   rows: readonly MessageRow[],
 ): Promise<MessageWithParts[]> {
   const senderIds = new Set(rows.flatMap((row) => row.sender_id ?? []));
   const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
   const [senders, attachments] = await Promise.all([
-    readActors(database, [...senderIds]),
-    readAttachments(database, files, withFiles),
+    readActors(db, [...senderIds]),
+    readAttachments(db, files, withFiles),
   ]);
   return rows.map((row) => ({
     row,
@@ -113,24 +113,21 @@ export async function withParts(
 }
 
 /** Actors by id; absent ones are left out. */
-export async function readActors(
-  database: Queries,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Actor>> {
+export async function readActors(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Actor>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<ActorFields>(READ_ACTORS, [ids]);
+  const rows = await db.query<ActorFields>(READ_ACTORS, [ids]);
   return new Map(rows.map((row) => [row.id, presentActor(row)]));
 }
 
 /** Attachments by message, in their order; those of files with a URL to get them by. */
 export async function readAttachments(
-  database: Queries,
+  db: Db,
   files: Downloads,
   messageIds: readonly string[],
 ): Promise<ReadonlyMap<string, Attachment[]>> {
   const attachments = new Map<string, Attachment[]>();
   if (messageIds.length === 0) return attachments;
-  const rows = await database.query<StoredAttachmentRow>(READ_ATTACHMENTS, [messageIds]);
+  const rows = await db.query<StoredAttachmentRow>(READ_ATTACHMENTS, [messageIds]);
   const urls = await Promise.all(rows.map((row) => downloadUrl(files, row)));
   for (const [index, row] of rows.entries()) {
     const ofMessage = attachments.get(row.message_id) ?? [];

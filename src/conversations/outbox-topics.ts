@@ -1,8 +1,7 @@
 /** What this slice writes into the outbox (db/topic.ts). Each is handled once its transaction has committed. */
 
-import type { Kysely } from 'kysely';
+import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
-import type { Schema } from '../db/schema.ts';
 import { defineTopic } from '../db/topic.ts';
 import { newId } from '../protocol/ids.ts';
 import type { EventName } from '../protocol/socket/events.ts';
@@ -28,7 +27,7 @@ export interface Change {
   readonly attempt?: number;
 }
 
-export async function enqueueChanged(tx: Kysely<Schema>, changes: readonly Change[]): Promise<void> {
+export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promise<void> {
   if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
 }
 
@@ -44,7 +43,7 @@ export interface ConversationCreated {
 }
 
 export async function enqueueCreated(
-  tx: Kysely<Schema>,
+  tx: Tx,
   { id, account_id, created_at }: Pick<ConversationRow, 'id' | 'account_id' | 'created_at'>,
   by: string | null,
 ): Promise<void> {
@@ -64,7 +63,7 @@ export interface ParticipantAdded {
 
 /** May be called for every participant: only users whom another actor added are notified. */
 export async function enqueueAdded(
-  tx: Kysely<Schema>,
+  tx: Tx,
   { participantId, by }: { readonly participantId: string; readonly by: string | null },
 ): Promise<void> {
   await enqueue(tx, PARTICIPANT_ADDED, {
@@ -87,6 +86,6 @@ export interface SystemEvent {
   readonly body: string;
 }
 
-export async function enqueueSystemEvent(tx: Kysely<Schema>, event: Omit<SystemEvent, 'id'>): Promise<void> {
+export async function enqueueSystemEvent(tx: Tx, event: Omit<SystemEvent, 'id'>): Promise<void> {
   await enqueue(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
 }

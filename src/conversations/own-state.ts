@@ -1,9 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -23,7 +21,7 @@ import { writeParticipant } from './participants.ts';
  * reads the conversation by its role in the account alone.
  */
 export async function setHidden(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
   move: 'hide' | 'unhide',
@@ -61,7 +59,7 @@ export async function showAgain(
   }
   if (heads.size === 0) return;
   await database.transaction(async (tx) => {
-    const shown = await queriesOf(tx).query<{ id: string; conversation_id: string }>(SHOW_AGAIN, [
+    const shown = await tx.query<{ id: string; conversation_id: string }>(SHOW_AGAIN, [
       [...heads.keys()],
       [...heads.values()],
     ]);
@@ -85,22 +83,18 @@ export interface MarkedRead {
  * that it may see. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
  */
 export async function markRead(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
   sequence: number,
 ): Promise<MarkedRead> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
-  const statements = queriesOf(tx);
-  const [row] = await statements.query<{ head: number }>(READ_VISIBLE_HEAD, [
-    conversationId,
-    principal.customer,
-  ]);
+  const [row] = await tx.query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, principal.customer]);
   if (sequence > (row?.head ?? 0)) {
     throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
   }
-  const [moved] = await statements.query<{ at: string }>(MOVE_POSITION, [own.id, sequence]);
+  const [moved] = await tx.query<{ at: string }>(MOVE_POSITION, [own.id, sequence]);
   return { conversation, movedAt: moved?.at };
 }
 
@@ -118,8 +112,8 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
   }).catch(() => {});
 }
 
-async function readHead(tx: Transaction<Schema>, conversationId: string): Promise<number> {
-  const [row] = await queriesOf(tx).query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, false]);
+async function readHead(tx: Tx, conversationId: string): Promise<number> {
+  const [row] = await tx.query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, false]);
   return row?.head ?? 0;
 }
 

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import type { Stretch } from '../db/stretch.ts';
 import type { ShownParticipant } from './participant-present.ts';
 
@@ -12,12 +13,12 @@ export interface ListedParticipant extends ShownParticipant {
  * the direction `next`, else the other way round. A customer sees only itself.
  */
 export function readParticipants(
-  database: Queries,
+  db: Db,
   { customer, actor }: Principal,
   conversationId: string,
   { direction, after, fetch }: Stretch,
 ): Promise<ListedParticipant[]> {
-  return database.query<ListedParticipant>(STATEMENTS[direction][after === null ? 'edge' : 'behind'], [
+  return db.query<ListedParticipant>(STATEMENTS[direction][after === null ? 'edge' : 'behind'], [
     conversationId,
     customer ? actor.id : null,
     fetch,

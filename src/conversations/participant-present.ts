@@ -1,4 +1,4 @@
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type { ParticipantRow } from './insert-conversation.ts';
@@ -33,12 +33,9 @@ export function presentParticipant(row: ShownParticipant, actor: Actor | null): 
 }
 
 /** The same with their actors, as the companions show them, in the order of the rows: one query. */
-export async function presentParticipants(
-  database: Queries,
-  rows: readonly ShownParticipant[],
-): Promise<Participant[]> {
+export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
   const actors = await readActors(
-    database,
+    db,
     rows.flatMap((row) => row.actor_id ?? []),
   );
   return rows.map((row) => presentParticipant(row, actors.get(row.actor_id ?? '') ?? null));

@@ -1,10 +1,8 @@
-import type { Transaction } from 'kysely';
 import type { Rights } from '../access/rights.ts';
 import type { Tokens } from '../access/tokens.ts';
 import { issueTokenPair } from '../accounts/token-pairs.ts';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
@@ -125,7 +123,7 @@ export function participantRoutes({
         let marked: MarkedRead | undefined;
         const reply = await inTransaction(database, call, async (tx) => {
           marked = await markRead(tx, principal, params.id!, body.sequence);
-          return show(queriesOf(tx), principal, marked.conversation, query['include[]']);
+          return show(tx, principal, marked.conversation, query['include[]']);
         });
         if (marked?.movedAt !== undefined) {
           publishRead(engine, params.id!, { actor_id: principal.actor.id, ...body }, marked.movedAt);
@@ -151,7 +149,7 @@ export function participantRoutes({
           const id = call.params.id!;
           const reply = await inTransaction(database, call, async (tx) => {
             const row = await setHidden(tx, call.principal, id, move);
-            return show(queriesOf(tx), call.principal, row, call.query['include[]']);
+            return show(tx, call.principal, row, call.query['include[]']);
           });
           // Before the caller gets its answer, so that a message sent after that shows the conversation again.
           await rights.announce(id);
@@ -183,7 +181,7 @@ export function participantRoutes({
 
 const PARTICIPANTS = defineList('participants', ['time', 'text']);
 
-async function showParticipant(tx: Transaction<Schema>, row: ParticipantRow): Promise<Participant> {
-  const [shown] = await presentParticipants(queriesOf(tx), [row]);
+async function showParticipant(tx: Tx, row: ParticipantRow): Promise<Participant> {
+  const [shown] = await presentParticipants(tx, [row]);
   return shown!;
 }

@@ -1,7 +1,8 @@
-import { type Kysely, sql, type Transaction, type Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
@@ -19,7 +20,7 @@ import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
  * ApiError, `resource_exists` (param actor_id) for who is one now.
  */
 export async function joinConversation(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
   body: ParticipantInput,
@@ -52,7 +53,7 @@ export async function joinConversation(
  * Throws ApiError.
  */
 export async function changeParticipant(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
   participantId: string,
@@ -105,7 +106,7 @@ export async function changeParticipant(
  * admins only as owner). The sockets of the removed actor lose the conversation with the commit. Throws ApiError.
  */
 export async function leaveConversation(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversationId: string,
   participantId: string,
@@ -148,15 +149,15 @@ export async function leaveConversation(
  * The caller answers for it: no role is looked at, and a group that it owned alone is left to the account's admins.
  */
 export async function removeEverywhere(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   { id: actorId, name }: { readonly id: string; readonly name: string },
 ): Promise<void> {
-  const memberships = tx
+  const memberships = tx.kysely
     .selectFrom('participants')
     .where('actor_id', '=', actorId)
     .where('membership', 'in', ['active', 'hidden']);
-  const conversations = await tx
+  const conversations = await tx.kysely
     .selectFrom('conversations')
     .selectAll()
     .where('id', 'in', memberships.select('conversation_id'))
@@ -198,11 +199,11 @@ export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param:
 
 /** The participant, as long as it is a member. Throws `resource_not_found` (param participant_id). */
 export async function findMember(
-  tx: Kysely<Schema>,
+  tx: Tx,
   conversationId: string,
   participantId: string,
 ): Promise<ParticipantRow> {
-  const participant = await tx
+  const participant = await tx.kysely
     .selectFrom('participants')
     .selectAll()
     .where('id', '=', participantId)
@@ -215,11 +216,11 @@ export async function findMember(
 
 /** Changes a row that clients are streamed. */
 export function writeParticipant(
-  tx: Transaction<Schema>,
+  tx: Tx,
   participantId: string,
   set: Updateable<Schema['participants']>,
 ): Promise<ParticipantRow> {
-  return tx
+  return tx.kysely
     .updateTable('participants')
     .set({
       ...set,
@@ -232,12 +233,8 @@ export function writeParticipant(
 }
 
 /** A new row, or the one of before with what is asked now. */
-async function join(
-  tx: Transaction<Schema>,
-  conversation: ConversationRow,
-  entry: RosterEntry,
-): Promise<ParticipantRow> {
-  const before = await tx
+async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): Promise<ParticipantRow> {
+  const before = await tx.kysely
     .selectFrom('participants')
     .select(['id', 'membership'])
     .where('conversation_id', '=', conversation.id)
@@ -272,7 +269,7 @@ function triggerChange(
 }
 
 async function checkRole(
-  tx: Transaction<Schema>,
+  tx: Tx,
   conversation: ConversationRow,
   participant: ParticipantRow,
   role: ParticipantRow['role'],
@@ -285,12 +282,12 @@ async function checkRole(
 
 /** A group with active users keeps an active owner: the last one hands it over first. */
 async function requireAnotherOwner(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, type }: ConversationRow,
   participant: ParticipantRow,
 ): Promise<void> {
   if (type !== 'group' || participant.role !== 'owner') return;
-  const others = await tx
+  const others = await tx.kysely
     .selectFrom('participants')
     .innerJoin('actors', 'actors.id', 'participants.actor_id')
     .select(['participants.role', 'participants.type'])
@@ -312,7 +309,7 @@ function refuseDirect({ type }: ConversationRow): void {
 }
 
 function auditParticipant(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { actor }: Principal,
   participant: ParticipantRow,
   action: 'participant.added' | 'participant.changed' | 'participant.left' | 'participant.removed',
@@ -328,7 +325,7 @@ function auditParticipant(
 }
 
 function writeParticipantMessage(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { actor }: Principal,
   { id, account_id }: ConversationRow,
   says: string,
@@ -337,8 +334,8 @@ function writeParticipantMessage(
   return enqueueSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
 }
 
-async function nameOf(tx: Transaction<Schema>, actorId: string): Promise<string> {
-  const actor = await tx
+async function nameOf(tx: Tx, actorId: string): Promise<string> {
+  const actor = await tx.kysely
     .selectFrom('actors')
     .select('name')
     .where('id', '=', actorId)

@@ -1,8 +1,6 @@
-import type { Transaction } from 'kysely';
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
@@ -19,13 +17,13 @@ export interface RosterEntry extends NewParticipant {
  * `participants[0].`, or nothing where the body is one participant. Throws the first problem.
  */
 export async function readRoster(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { accountId, audience }: { readonly accountId: string; readonly audience: ConversationAudience },
   inputs: readonly ParticipantInput[],
   prefixOf: (index: number) => string = () => '',
 ): Promise<RosterEntry[]> {
   const actors = await readNamedActors(
-    queriesOf(tx),
+    tx,
     accountId,
     inputs.flatMap((input) => input.actor_id ?? []),
   );
@@ -52,8 +50,8 @@ export async function readRoster(
 }
 
 /** The members of a roster as participants, in its order; who was deactivated meanwhile is left out. */
-export async function readGroupRoster(tx: Transaction<Schema>, groupId: string): Promise<RosterEntry[]> {
-  const members = await tx
+export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
+  const members = await tx.kysely
     .selectFrom('group_members')
     .innerJoin('actors', 'actors.id', 'group_members.actor_id')
     .select(['actors.id', 'actors.type'])
@@ -116,7 +114,7 @@ function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput,
 
 /** The customer with the address, whose name stays as it is, or a new one. Throws `missing_field` (param name). */
 async function customerOf(
-  tx: Transaction<Schema>,
+  tx: Tx,
   accountId: string,
   input: ParticipantInput,
   prefix: string,

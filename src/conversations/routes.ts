@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Database } from '../db/database.ts';
-import { type Queries, queriesOf } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import {
   defineList,
   PageQuery,
@@ -59,7 +59,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
         inTransaction(database, call, async (tx) => {
           const { principal, query } = call;
           const { conversation, isNew } = await startConversation(tx, principal, call.body);
-          const shown = await show(queriesOf(tx), principal, conversation, query['include[]']);
+          const shown = await show(tx, principal, conversation, query['include[]']);
           return new Answer(isNew ? 201 : 200, shown);
         }),
     }),
@@ -134,7 +134,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
         inTransaction(database, call, async (tx) => {
           const { principal, params, query, body } = call;
           const row = await updateConversation(tx, principal, params.id!, body);
-          return show(queriesOf(tx), principal, row, query['include[]']);
+          return show(tx, principal, row, query['include[]']);
         }),
     }),
     defineRoute({
@@ -171,7 +171,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
           const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
           // The topic is there whenever there is one, and participants' actors never are (docs/contract.md#expansion).
           const include = ['topic', ...(query['include[]'] ?? [])] as const;
-          const shown = await expandConversations(queriesOf(tx), principal, [row], include);
+          const shown = await expandConversations(tx, principal, [row], include);
           return shown.get(row.id)!;
         }),
     }),
@@ -182,12 +182,12 @@ export const ConversationQuery = Body({ 'include[]': Include(CONVERSATION_INCLUD
 
 /** A conversation as the companions answer it. */
 export async function show(
-  database: Queries,
+  db: Db,
   principal: Principal,
   row: ConversationRow,
   include: readonly ConversationInclude[] = [],
 ): Promise<Conversation> {
-  const shown = await expandConversations(database, principal, [row], include, ACTORS);
+  const shown = await expandConversations(db, principal, [row], include, ACTORS);
   return shown.get(row.id)!;
 }
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
+import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Queries } from '../db/statement.ts';
 import type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/resources/agent-run.ts';
 
 /** What the resource shows of a run as it stands in Postgres. */
@@ -45,12 +45,9 @@ export function presentRun(
 }
 
 /** The runs that messages show as who wrote them, by their ids. */
-export async function readRuns(
-  database: Queries,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, AgentRun>> {
+export async function readRuns(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, AgentRun>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<ShownRun>(READ_RUNS, [ids]);
+  const rows = await db.query<ShownRun>(READ_RUNS, [ids]);
   return new Map(rows.map((row) => [row.id, presentRun(row)]));
 }
 

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import { audit } from './audit.ts';
@@ -22,7 +21,7 @@ import { updateConversation } from './update-conversation.ts';
  * existing one is active again. Throws ApiError.
  */
 export async function startConversation(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   body: CreateConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
@@ -51,11 +50,7 @@ export async function startConversation(
 type GroupBody = CreateConversationBody & { readonly type: 'group' };
 type DirectBody = CreateConversationBody & { readonly type: 'direct_message' };
 
-async function groupInput(
-  tx: Transaction<Schema>,
-  principal: Principal,
-  body: GroupBody,
-): Promise<NewConversation> {
+async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promise<NewConversation> {
   const { accountId } = principal;
   const audience = body.audience ?? 'internal';
   if (body.group_id !== undefined) await requireGroup(tx, accountId, body.group_id);
@@ -72,11 +67,7 @@ async function groupInput(
 }
 
 /** Exactly two users, both members, of whom the caller is one unless it is a key. */
-async function directInput(
-  tx: Transaction<Schema>,
-  principal: Principal,
-  body: DirectBody,
-): Promise<NewConversation> {
+async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
   if (principal.actor.type === 'agent') {
     throw invalid('type', 'A direct message is between two users: an agent cannot begin one.');
@@ -121,8 +112,8 @@ function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
   return [...byActor.values()];
 }
 
-async function requireGroup(tx: Transaction<Schema>, accountId: string, id: string): Promise<void> {
-  const group = await tx
+async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void> {
+  const group = await tx.kysely
     .selectFrom('messaging_groups')
     .select('id')
     .where('id', '=', id)
@@ -134,11 +125,11 @@ async function requireGroup(tx: Transaction<Schema>, accountId: string, id: stri
 
 /** The direct message that the two have, in the caller's list and active again. */
 async function openDirect(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   { accountId, directKey, participants }: NewConversation,
 ): Promise<ConversationRow> {
-  const { id } = await tx
+  const { id } = await tx.kysely
     .selectFrom('conversations')
     .select('id')
     .where('account_id', '=', accountId)

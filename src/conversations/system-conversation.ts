@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import { addParticipant, type ConversationRow, createUnlessThere } from './insert-conversation.ts';
 import { enqueueChanged } from './outbox-topics.ts';
 
@@ -8,10 +7,7 @@ import { enqueueChanged } from './outbox-topics.ts';
  * The account's one `system` conversation, for its automated alerts (docs/contract.md#system-messages), made at
  * first use. The account's admins are in it, those that became one since the last time too; who has left stays away.
  */
-export async function systemConversation(
-  tx: Transaction<Schema>,
-  accountId: string,
-): Promise<ConversationRow> {
+export async function systemConversation(tx: Tx, accountId: string): Promise<ConversationRow> {
   const created = await createUnlessThere(tx, {
     accountId,
     type: 'system',
@@ -37,8 +33,8 @@ export async function systemConversation(
 const KEY = 'system';
 
 /** Held until the end of `tx`: two at once would both add the same admin. */
-function lockExisting(tx: Transaction<Schema>, accountId: string): Promise<ConversationRow> {
-  return tx
+function lockExisting(tx: Tx, accountId: string): Promise<ConversationRow> {
+  return tx.kysely
     .selectFrom('conversations')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -47,11 +43,8 @@ function lockExisting(tx: Transaction<Schema>, accountId: string): Promise<Conve
     .executeTakeFirstOrThrow();
 }
 
-async function adminsOutside(
-  tx: Transaction<Schema>,
-  { id, account_id }: ConversationRow,
-): Promise<readonly string[]> {
-  const rows = await tx
+async function adminsOutside(tx: Tx, { id, account_id }: ConversationRow): Promise<readonly string[]> {
+  const rows = await tx.kysely
     .selectFrom('actors')
     .innerJoin('roles', 'roles.id', 'actors.role_id')
     .select('actors.id')

@@ -1,19 +1,13 @@
-import type { Transaction } from 'kysely';
 import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
 
 /**
  * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param topic.id) where the
  * account has no such resource.
  */
-export async function findTopic(
-  tx: Transaction<Schema>,
-  accountId: string,
-  topic: EntityRef,
-): Promise<EntityRef> {
-  const found = await readEntities(queriesOf(tx), accountId, [topic]);
+export async function findTopic(tx: Tx, accountId: string, topic: EntityRef): Promise<EntityRef> {
+  const found = await readEntities(tx, accountId, [topic]);
   const resource = found.get(refKey(topic));
   if (resource !== undefined) return { type: resource.type, id: resource.id };
   throw notFound('resource', 'topic.id');

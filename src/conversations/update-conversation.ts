@@ -1,9 +1,9 @@
-import { sql, type Transaction, type Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
@@ -25,7 +25,7 @@ import { moveWorkflow } from './workflow.ts';
  * is so already changes nothing. Throws ApiError.
  */
 export async function updateConversation(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   id: string,
   body: UpdateConversationBody,
@@ -46,7 +46,7 @@ export async function updateConversation(
  * conversation on the team may, but its viewers.
  */
 export async function setLegalHold(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   id: string,
   legalHold: Conversation['legal_hold'],
@@ -71,7 +71,7 @@ interface FieldChange {
 }
 
 async function changesOf(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   { conversation, own }: LockedConversation,
   { title, assignee_id, topic: named, status }: UpdateConversationBody,
@@ -123,12 +123,12 @@ async function changesOf(
 }
 
 async function write(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { accountId, actor }: Principal,
   { id }: ConversationRow,
   changes: readonly FieldChange[],
 ): Promise<void> {
-  await tx
+  await tx.kysely
     .updateTable('conversations')
     .set({
       ...Object.assign({}, ...changes.map(({ set }) => set)),
@@ -154,7 +154,7 @@ async function write(
 
 /** To `new` and `needs_approval`, and out of the latter, nobody moves a case by hand. */
 async function moveByHand(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   conversation: ConversationRow,
   lane: WorkflowStatus,
@@ -180,19 +180,15 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
  * The actor that is to own the conversation: a user that can read it, or a group. Throws `resource_not_found` or
  * `validation_failed`.
  */
-async function findAssignee(
-  tx: Transaction<Schema>,
-  conversation: ConversationRow,
-  id: string,
-): Promise<NamedActor> {
+async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
   const param = 'assignee_id';
-  const actor = (await readNamedActors(queriesOf(tx), conversation.account_id, [id])).get(id);
+  const actor = (await readNamedActors(tx, conversation.account_id, [id])).get(id);
   if (actor === undefined) throw notFound('actor', param);
   if (actor.type === 'group') return actor;
   if (actor.type !== 'user' || actor.customer || actor.deactivated) {
     throw invalid(param, 'A conversation is assigned to a user or a group.');
   }
-  const [reader] = await queriesOf(tx).query(FIND_READER, [actor.id, conversation.id]);
+  const [reader] = await tx.query(FIND_READER, [actor.id, conversation.id]);
   if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
   return actor;
 }
@@ -207,8 +203,8 @@ const FIND_READER = {
     WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
 };
 
-function readRow(tx: Transaction<Schema>, id: string): Promise<ConversationRow> {
-  return tx.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+function readRow(tx: Tx, id: string): Promise<ConversationRow> {
+  return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 function invalid(param: string, message: string): ApiError {

@@ -1,5 +1,5 @@
-import { sql, type Transaction } from 'kysely';
-import type { Schema } from '../db/schema.ts';
+import { sql } from 'kysely';
+import type { Tx } from '../db/handle.ts';
 import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../protocol/states/workflow.ts';
@@ -15,7 +15,7 @@ import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
  * happens. Throws ApiError `resource_conflict` (param workflow_status) where the table has no such move.
  */
 export async function moveWorkflow(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, account_id: accountId, audience }: Pick<ConversationRow, 'id' | 'account_id' | 'audience'>,
   move: WorkflowMove,
   by: string | null,
@@ -26,7 +26,7 @@ export async function moveWorkflow(
   if (next.shown === before.shown && next.behind === before.behind) return;
 
   const isVisible = next.shown !== before.shown;
-  await tx
+  await tx.kysely
     .updateTable('conversations')
     .set({
       workflow_status: next.shown,
@@ -67,7 +67,7 @@ interface WorkflowState {
 }
 
 async function decide(
-  tx: Transaction<Schema>,
+  tx: Tx,
   id: string,
   { shown, behind }: WorkflowState,
   move: WorkflowMove,
@@ -88,8 +88,8 @@ async function decide(
   }
 }
 
-async function readWorkflow(tx: Transaction<Schema>, id: string): Promise<WorkflowState> {
-  const row = await tx
+async function readWorkflow(tx: Tx, id: string): Promise<WorkflowState> {
+  const row = await tx.kysely
     .selectFrom('conversations')
     .select(['workflow_status', 'lane_behind'])
     .where('id', '=', id)
@@ -98,8 +98,8 @@ async function readWorkflow(tx: Transaction<Schema>, id: string): Promise<Workfl
   return { shown, behind: shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null };
 }
 
-async function hasOpenDraft(tx: Transaction<Schema>, conversationId: string): Promise<boolean> {
-  const draft = await tx
+async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
+  const draft = await tx.kysely
     .selectFrom('messages')
     .select('id')
     .where('conversation_id', '=', conversationId)

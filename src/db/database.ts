@@ -1,15 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
-import { type OutboxRow, recordOutbox } from './outbox.ts';
+import type { Db, Tx } from './handle.ts';
+import { OpenTransaction } from './open-transaction.ts';
+import type { OutboxRow } from './outbox-row.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import type { Schema } from './schema.ts';
 import { requireServerVersion } from './server-version.ts';
 import { Shortage, type ShortageKind } from './shortage.ts';
-import { bindable, type Queries, type Statement, type Value } from './statement.ts';
+import { bindable, type Statement, type Value } from './statement.ts';
 import { codeOf, isUnavailable, wrapUnavailable } from './unavailable.ts';
 
 export interface DatabaseOptions {
@@ -73,7 +75,7 @@ const PATIENCE_MS = 10_000;
  * With Postgres away each of them answers within about a second, and works again by itself when it is back.
  * isUnavailable() (unavailable.ts) recognizes such an error, also one of `kysely` itself, which is raw.
  */
-export class Database implements Queries {
+export class Database implements Db {
   /** Of the Postgres that it was opened on, such as `18.4`. */
   serverVersion = '';
   readonly pool: pg.Pool;
@@ -180,23 +182,20 @@ export class Database implements Queries {
   }
 
   /**
-   * Commits when `run` resolves and rolls back when it rejects. Rejects with DatabaseUnavailableError (a
-   * commit that was under way may have happened), or with what `run` rejected with. What `run` put into the
+   * Commits when `work` resolves and rolls back when it rejects. Rejects with DatabaseUnavailableError (a
+   * commit that was under way may have happened), or with what `work` rejected with. What `work` put into the
    * outbox is handed to the listener below before this resolves.
    */
-  async transaction<T>(run: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
-    const rows: OutboxRow[] = [];
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const outbox = { rows: [] as OutboxRow[], isHandledHere: this.#onCommitted !== undefined };
     let result: T;
     try {
-      result = await this.kysely.transaction().execute((tx) => {
-        recordOutbox(tx, { rows, dealtWith: this.#onCommitted !== undefined });
-        return run(tx);
-      });
+      result = await this.kysely.transaction().execute((kysely) => work(new OpenTransaction(kysely, outbox)));
     } catch (error) {
       // Of what was thrown by the caller's own code nothing is counted: refusals are no errors of Postgres.
       throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
     }
-    if (rows.length > 0) this.#onCommitted?.(rows);
+    if (outbox.rows.length > 0) this.#onCommitted?.(outbox.rows);
     return result;
   }
 

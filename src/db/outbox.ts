@@ -1,15 +1,7 @@
-import { type Kysely, sql } from 'kysely';
-import type { Schema } from './schema.ts';
-import type { Queries } from './statement.ts';
+import { sql } from 'kysely';
+import type { Querier, Tx } from './handle.ts';
+import type { OutboxRow } from './outbox-row.ts';
 import type { Topic } from './topic.ts';
-
-/** An event that is true and not yet told to everybody. */
-export interface OutboxRow {
-  readonly id: number;
-  readonly topic: string;
-  readonly payload: unknown;
-  readonly attempts: number;
-}
 
 /** How long a row is its writer's alone; then a sweep of any node takes it over (docs/architecture.md#the-write-path). */
 export const TAKEOVER_MS = 2_000;
@@ -24,63 +16,46 @@ const LEASE_MS = 10_000;
 export const AWAITED_ATTEMPTS = 50;
 
 /**
- * What is known of a transaction under way: the rows it has put into the outbox, and whether its process
- * will deal with them. One that does not (a command outside any node) leaves them to whichever node sweeps next.
- */
-export interface OutboxRecord {
-  readonly rows: OutboxRow[];
-  readonly dealtWith: boolean;
-}
-
-const notes = new WeakMap<object, OutboxRecord>();
-
-/** Database.transaction calls it: what `enqueue` writes within `tx` is recorded. */
-export function recordOutbox(tx: object, note: OutboxRecord): void {
-  notes.set(tx, note);
-}
-
-/**
  * Writes a row that exists if and only if `tx` commits. It is handled right after (Database.onCommitted), and by a
  * sweep if this process dies in between. `payload` is JSON.
  */
 export async function enqueue<Payload extends object>(
-  tx: Kysely<Schema>,
+  tx: Tx,
   { name: topic }: Topic<Payload>,
   payload: NoInfer<Payload>,
 ): Promise<void> {
-  const note = notes.get(tx);
   const dueNow = sql<string>`clock_timestamp() - ${sql.lit(`${TAKEOVER_MS} ms`)}::interval`;
-  const { id } = await tx
+  const { id } = await tx.kysely
     .insertInto('outbox')
     .values({
       topic,
       payload: JSON.stringify(payload),
-      ...(note?.dealtWith ? {} : { due_at: dueNow }),
+      ...(tx.outbox.isHandledHere ? {} : { due_at: dueNow }),
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  note?.rows.push({ id, topic, payload, attempts: 0 });
+  tx.outbox.rows.push({ id, topic, payload, attempts: 0 });
 }
 
 /**
  * Takes rows that their writer has not dealt with, and keeps other sweeps off them for a while. The
  * lease is a time in the row, not a lock: no transaction stays open while effects run.
  */
-export function takeOverdue(database: Queries, limit: number): Promise<OutboxRow[]> {
-  return database.query<OutboxRow>(TAKE_OVERDUE, [limit]);
+export function takeOverdue(db: Querier, limit: number): Promise<OutboxRow[]> {
+  return db.query<OutboxRow>(TAKE_OVERDUE, [limit]);
 }
 
 /**
  * The events were published and their effects are committed. For Database.relaxed: a row that comes back
  * after a crash is dealt with again.
  */
-export async function removeDone(relaxed: Queries, ids: readonly number[]): Promise<void> {
+export async function removeDone(relaxed: Querier, ids: readonly number[]): Promise<void> {
   await relaxed.query(REMOVE, [ids]);
 }
 
 /** Returns how many rows wait, and the age of the oldest in seconds. */
-export async function measureOutbox(database: Queries): Promise<{ pending: number; lagSeconds: number }> {
-  const [row] = await database.query<{ pending: number; lag: number | null }>(MEASURE);
+export async function measureOutbox(db: Querier): Promise<{ pending: number; lagSeconds: number }> {
+  const [row] = await db.query<{ pending: number; lag: number | null }>(MEASURE);
   return { pending: row?.pending ?? 0, lagSeconds: Number(row?.lag ?? 0) };
 }
 

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { connectionOptions } from './connection-options.ts';
+import type { Querier } from './handle.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
 import { DatabaseUnavailableError, wrapUnavailable } from './unavailable.ts';
 
@@ -33,7 +34,7 @@ export interface PipelinedConnectionOptions {
  * What it relies on in pg 8.23.1 (`pipeline: true`, client.js and query.js): one Sync per query (errors are
  * isolated); a query that timed out destroys the stream; the end of a stream rejects everything sent.
  */
-export class PipelinedConnection {
+export class PipelinedConnection implements Querier {
   readonly #config: pg.ClientConfig;
   readonly #log: Logger;
   #current: Session | undefined;

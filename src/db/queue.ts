@@ -1,8 +1,7 @@
 import { Logger as JobLogger } from 'graphile-worker';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Logger } from '../log.ts';
-import type { Schema } from './schema.ts';
-import type { Queries } from './statement.ts';
+import type { Querier, Tx } from './handle.ts';
 import type { Topic } from './topic.ts';
 
 export interface JobOptions {
@@ -17,19 +16,19 @@ export interface JobOptions {
  * node takes it (jobs/). `payload` is JSON.
  */
 export async function addJob<Payload extends object>(
-  tx: Kysely<Schema>,
+  tx: Tx,
   { name: task }: Topic<Payload>,
   payload: NoInfer<Payload>,
   { runAt, key }: JobOptions = {},
 ): Promise<void> {
   await sql`
     SELECT graphile_worker.add_job(${task}, payload => ${JSON.stringify(payload)}::json,
-      run_at => ${runAt ?? null}::timestamptz, job_key => ${key ?? null})`.execute(tx);
+      run_at => ${runAt ?? null}::timestamptz, job_key => ${key ?? null})`.execute(tx.kysely);
 }
 
 /** Takes the waiting job of a key out again; one that is running goes on. */
-export async function removeJob(tx: Kysely<Schema>, key: string): Promise<void> {
-  await sql`SELECT graphile_worker.remove_job(${key})`.execute(tx);
+export async function removeJob(tx: Tx, key: string): Promise<void> {
+  await sql`SELECT graphile_worker.remove_job(${key})`.execute(tx.kysely);
 }
 
 /**
@@ -50,8 +49,8 @@ const DEAD_AFTER_MS = 3_000;
 const SOON_MS = 15_000;
 
 /** Removes jobs that nobody will try again, an hour after their last attempt. */
-export async function purgeJobs(database: Queries): Promise<void> {
-  await database.query(PURGE);
+export async function purgeJobs(db: Querier): Promise<void> {
+  await db.query(PURGE);
 }
 
 const PURGE = {

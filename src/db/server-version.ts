@@ -1,11 +1,11 @@
-import type { Queries } from './statement.ts';
+import type { Querier } from './handle.ts';
 
 /** Oldest Postgres that Parley is tested with, by its major version. */
 export const LEAST_POSTGRES = 15;
 
 /** The version of the server, such as `18.4`. Rejects with an Error of one line where it is older than Parley needs. */
-export async function requireServerVersion(database: Queries, place: string): Promise<string> {
-  const rows = await database.query<{ server_version: string }>(READ_VERSION);
+export async function requireServerVersion(db: Querier, place: string): Promise<string> {
+  const rows = await db.query<{ server_version: string }>(READ_VERSION);
   // Distributions append their own: "15.14 (Debian 15.14-0+deb12u1)".
   const version = rows[0]?.server_version.split(' ')[0] ?? '';
   if (Number.parseInt(version, 10) >= LEAST_POSTGRES) return version;

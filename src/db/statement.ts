@@ -1,6 +1,3 @@
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Schema } from './schema.ts';
-
 /** A statement that Postgres parses once per connection, by its name (at most 63 bytes, one text each). */
 export interface Statement {
   readonly name: string;
@@ -12,21 +9,6 @@ export interface Statement {
  * be given as JSON text). Times are ISO 8601 strings.
  */
 export type Value = string | number | bigint | boolean | null | object;
-
-/** Whatever runs statements: the Database itself, or a transaction of it (`within`). */
-export interface Queries {
-  query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
-}
-
-/** Statements inside a transaction: they see what it has written. */
-export function queriesOf(tx: Kysely<Schema>): Queries {
-  return {
-    async query<Row extends object>({ text }: Statement, values: readonly Value[] = []) {
-      const { rows } = await tx.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));
-      return rows;
-    },
-  };
-}
 
 /**
  * The values in a form that pg's own conversion cannot fail on, or throws here. When it fails inside pg

@@ -1,8 +1,7 @@
-import type { Kysely, Transaction } from 'kysely';
 import type { Static, TSchema } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import type { AdminPermission, Permission } from '../protocol/permissions.ts';
 import type { Version } from '../protocol/versions.ts';
 
@@ -76,7 +75,7 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly remember: Remember | undefined;
 }
 
-export type Remember = (tx: Kysely<Schema>, reply: HandlerResult) => Promise<Answer>;
+export type Remember = (tx: Tx, reply: HandlerResult) => Promise<Answer>;
 
 /**
  * A value is answered with the route's status, in the form of the caller's version; a Buffer is JSON already, in the
@@ -98,12 +97,12 @@ export class Answer {
 
 /**
  * Runs a handler's change in one transaction, the stored answer of an Idempotency-Key with it. `run` makes
- * the reply from what it reads inside (`within(tx)`, db/statement.ts).
+ * the reply from what it reads through `tx`.
  */
 export function inTransaction(
   database: Database,
   call: Pick<Call, 'remember'>,
-  run: (tx: Transaction<Schema>) => Promise<HandlerResult>,
+  run: (tx: Tx) => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
   return database.transaction(async (tx) => {
     const reply = await run(tx);

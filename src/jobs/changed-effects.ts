@@ -1,14 +1,14 @@
 import type { Change, ResourcesChanged } from '../conversations/outbox-topics.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type DomainEvent, publish } from '../engine/publish.ts';
 import type { EventName } from '../protocol/socket/events.ts';
 
 /** The events of these changes, from the resources as they stand now; what is gone is left out. */
-export type ReadEvents = (database: Queries, changes: readonly Change[]) => Promise<readonly DomainEvent[]>;
+export type ReadEvents = (db: Db, changes: readonly Change[]) => Promise<readonly DomainEvent[]>;
 
 export interface ChangedEffectsOptions {
-  readonly database: Queries;
+  readonly database: Db;
   readonly engine: Engine;
   readonly readers: Readonly<Partial<Record<EventName, ReadEvents>>>;
   /** Messages of the timeline that were written to their ends: what that causes besides the event. */

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
-import { measureOutbox, type OutboxRow, removeDone, takeOverdue } from '../db/outbox.ts';
+import { measureOutbox, removeDone, takeOverdue } from '../db/outbox.ts';
+import type { OutboxRow } from '../db/outbox-row.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';

@@ -5,7 +5,7 @@ import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { visibleToCustomers } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
@@ -17,7 +17,7 @@ import { checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
 
 /** A message out of a validated body, checked against all that it names. Throws ApiError. */
 export async function compose(
-  database: Queries,
+  db: Db,
   store: ObjectStore,
   principal: Principal,
   facts: ConversationFacts,
@@ -25,10 +25,10 @@ export async function compose(
 ): Promise<Outgoing> {
   if (principal.customer) checkCustomerSend(body);
   checkSend(body, facts);
-  const resources = refersToOthers(body) ? await readReferences(database, principal, facts, body) : NONE;
+  const resources = refersToOthers(body) ? await readReferences(db, principal, facts, body) : NONE;
   const linked = resourceOf(resources, body.link_resource_type, body.link_resource_id);
   const files = body.attachments?.length
-    ? await claimUploads(database, store, principal, body.attachments)
+    ? await claimUploads(db, store, principal, body.attachments)
     : undefined;
   const external = goesToCustomer(body);
   const sender = external && !principal.customer ? facts.persona : principal.actor;
@@ -77,18 +77,18 @@ const NONE: ReadonlyMap<string, Entity> = new Map();
 
 /** The resources that the body names, by refKey. All of them exist in this account, and the messages in this conversation. */
 async function readReferences(
-  database: Queries,
+  db: Db,
   principal: Principal,
   facts: ConversationFacts,
   body: SendMessageBody,
 ): Promise<ReadonlyMap<string, Entity>> {
   for (const param of ['source_thread_message_id', 'reply_to_message_id'] as const) {
     const id = body[param];
-    if (id !== undefined) await checkMessage(database, principal, facts, id, param);
+    if (id !== undefined) await checkMessage(db, principal, facts, id, param);
   }
   const named = namedResources(body);
   const found = await readEntities(
-    database,
+    db,
     facts.accountId,
     named.map(({ ref }) => ref),
   );
@@ -100,13 +100,13 @@ async function readReferences(
 
 /** Sent, to be seen by the caller, and not deleted. */
 async function checkMessage(
-  database: Queries,
+  db: Db,
   principal: Principal,
   facts: ConversationFacts,
   id: string,
   param: string,
 ): Promise<void> {
-  const [original] = await database.query<MessageRow>(READ_MESSAGE, [id, facts.id]);
+  const [original] = await db.query<MessageRow>(READ_MESSAGE, [id, facts.id]);
   const visible =
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
   if (!visible) throw notFound('message', param);

@@ -1,11 +1,9 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../conversations/audit.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
@@ -30,7 +28,7 @@ export interface NewDraft {
  * locked the conversation; `by` is who proposes it.
  */
 export async function openDraft(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { message, sourceThreadMessageId }: NewDraft,
   by: string,
 ): Promise<MessageRow> {
@@ -47,11 +45,7 @@ export async function openDraft(
  * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` where it is none, or is
  * still being written.
  */
-export async function rejectDraft(
-  tx: Transaction<Schema>,
-  { actor }: Principal,
-  draft: MessageRow,
-): Promise<MessageRow> {
+export async function rejectDraft(tx: Tx, { actor }: Principal, draft: MessageRow): Promise<MessageRow> {
   await lockConversation(tx, draft.conversation_id);
   const current = await lockMessage(tx, draft);
   requireFinished(current);
@@ -93,8 +87,8 @@ export interface DraftSending {
   readonly by: string;
   readonly audited: 'draft.approved' | 'draft.sent_by_agent';
   /** Looks at the draft as it stands, under the conversation's lock; throws what refuses. May be called again. */
-  readonly require: (tx: Transaction<Schema>, draft: MessageRow) => Promise<void>;
-  readonly also?: (tx: Transaction<Schema>, sent: MessageRow) => Promise<void>;
+  readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
+  readonly also?: (tx: Tx, sent: MessageRow) => Promise<void>;
 }
 
 /** Throws ApiError `resource_conflict` where it is no open draft, or is still being written; or what `require` throws. */
@@ -130,13 +124,13 @@ export async function sendDraft(
  * ones: its newest draft answers all that the customer has written.
  */
 async function supersedeOlder(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { conversation_id, kind, author_id }: NewMessage,
   sourceId: string | null,
 ): Promise<void> {
   const agentId = kind === 'agent' ? author_id : null;
   if (sourceId === null && agentId === null) return;
-  const older = await tx
+  const older = await tx.kysely
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
     .where('conversation_id', '=', conversation_id)
@@ -148,7 +142,7 @@ async function supersedeOlder(
 }
 
 async function requireSeen(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { conversation_id, updated_at }: MessageRow,
   { if_version, if_last_sequence }: ApproveDraftBody,
 ): Promise<void> {
@@ -156,7 +150,7 @@ async function requireSeen(
     throw changedMeanwhile('if_version', 'The draft was changed since that version.');
   }
   if (if_last_sequence === undefined) return;
-  const [newer] = await queriesOf(tx).query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
+  const [newer] = await tx.query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
   if (newer !== undefined) {
     throw changedMeanwhile('if_last_sequence', 'The customer has written since that message.');
   }
@@ -167,7 +161,7 @@ function changedMeanwhile(param: keyof ApproveDraftBody, message: string): ApiEr
 }
 
 function auditDraft(
-  tx: Transaction<Schema>,
+  tx: Tx,
   actorId: string,
   { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
   action: DraftSending['audited'] | 'draft.rejected',

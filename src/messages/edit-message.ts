@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit } from '../conversations/audit.ts';
@@ -7,8 +7,8 @@ import { lockAgainstHold } from '../conversations/legal-hold.ts';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
+import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
-import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
@@ -31,7 +31,7 @@ export interface EditRequest {
  * conversation is held, what was there before is kept (docs/contract.md#legal-hold). Throws ApiError.
  */
 export async function editMessage(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { principal, facts, row }: EditRequest,
   body: EditMessageBody,
 ): Promise<MessageRow> {
@@ -71,16 +71,13 @@ export async function editMessage(
 }
 
 /** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
-export async function deleteMessage(
-  tx: Transaction<Schema>,
-  { principal, facts, row }: EditRequest,
-): Promise<MessageRow> {
+export async function deleteMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   const held = await lockAgainstHold(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
   checkDelete(principal, facts, current);
   if (held)
     throw new ApiError('resource_conflict', 'Nothing can be deleted in a conversation under legal hold.');
-  const attachments = await tx
+  const attachments = await tx.kysely
     .deleteFrom('attachments')
     .where('conversation_id', '=', current.conversation_id)
     .where('message_id', '=', current.id)
@@ -103,10 +100,7 @@ export async function deleteMessage(
 }
 
 /** Takes back what waits for its time. Throws ApiError. */
-export async function cancelMessage(
-  tx: Transaction<Schema>,
-  { principal, facts, row }: EditRequest,
-): Promise<MessageRow> {
+export async function cancelMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   requireAuthority(principal, facts, row);
   // Before the message, as a delivery does.
   await lockConversation(tx, row.conversation_id);
@@ -142,7 +136,7 @@ function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody)
 
 /** Of a sent message only what a hold keeps is audited: everybody in the conversation has the event. */
 async function auditEdit(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   row: MessageRow,
   details: { readonly fields: readonly string[]; readonly revision?: number },
@@ -153,12 +147,8 @@ async function auditEdit(
   else if (revision !== undefined) await auditOf(tx, principal, row, 'message.edited', { revision });
 }
 
-function update(
-  tx: Transaction<Schema>,
-  { id, conversation_id }: MessageRow,
-  change: object,
-): Promise<MessageRow> {
-  return tx
+function update(tx: Tx, { id, conversation_id }: MessageRow, change: object): Promise<MessageRow> {
+  return tx.kysely
     .updateTable('messages')
     .set({
       ...change,
@@ -172,7 +162,7 @@ function update(
 }
 
 function auditOf(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { actor }: Principal,
   { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
   action: 'message.edited' | 'draft.edited' | 'scheduled.edited' | 'message.deleted' | 'message.canceled',

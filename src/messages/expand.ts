@@ -4,7 +4,7 @@ import { conversationRows, expandConversations } from '../conversations/expand.t
 import { expandMessages } from '../conversations/message-expand.ts';
 import { presentMessage, visibleToCustomers } from '../conversations/message-present.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/resources/chat-message.ts';
 import type { Conversation } from '../protocol/resources/conversation.ts';
 import { READ_BY_ID } from './insert-messages.ts';
@@ -15,19 +15,19 @@ import { READ_BY_ID } from './insert-messages.ts';
  * nothing is expanded further.
  */
 export async function showMessages(
-  database: Queries,
+  db: Db,
   files: Downloads,
   principal: Principal,
   rows: readonly MessageRow[],
   include: readonly MessageInclude[],
 ): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
-  const shown = await expandMessages(database, files, principal, rows, include);
+  const shown = await expandMessages(db, files, principal, rows, include);
   const withConversation = include.includes('conversation');
   const withReplyTo = include.includes('reply_to');
   if (!withConversation && !withReplyTo) return shown;
   const [conversations, originals] = await Promise.all([
-    readConversations(database, principal, withConversation ? rows : []),
-    readOriginals(database, principal, withReplyTo ? rows : []),
+    readConversations(db, principal, withConversation ? rows : []),
+    readOriginals(db, principal, withReplyTo ? rows : []),
   ]);
   return new Map(
     [...shown].map(([row, message]) => [
@@ -43,35 +43,35 @@ export async function showMessages(
 
 /** One row's. */
 export async function showMessage(
-  database: Queries,
+  db: Db,
   files: Downloads,
   principal: Principal,
   row: MessageRow,
   include: readonly MessageInclude[],
 ): Promise<ChatMessage> {
-  const shown = await showMessages(database, files, principal, [row], include);
+  const shown = await showMessages(db, files, principal, [row], include);
   return shown.get(row)!;
 }
 
 async function readConversations(
-  database: Queries,
+  db: Db,
   principal: Principal,
   rows: readonly MessageRow[],
 ): Promise<ReadonlyMap<string, Conversation>> {
   if (rows.length === 0) return new Map();
   const ids = [...new Set(rows.map((row) => row.conversation_id))];
-  return expandConversations(database, principal, await conversationRows(database, ids), []);
+  return expandConversations(db, principal, await conversationRows(db, ids), []);
 }
 
 /** The messages replied to, as the caller may see them. */
 async function readOriginals(
-  database: Queries,
+  db: Db,
   principal: Principal,
   rows: readonly MessageRow[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
   if (ids.length === 0) return new Map();
-  const originals = await database.query<MessageRow>(READ_BY_ID, [ids]);
+  const originals = await db.query<MessageRow>(READ_BY_ID, [ids]);
   // A customer reads no other conversations than cases.
   const visible = originals.filter((row) => !principal.customer || visibleToCustomers(row, 'customer'));
   return new Map(visible.map((row) => [row.id, presentMessage(row, principal)]));

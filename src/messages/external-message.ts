@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { CommittedMessage } from './outgoing.ts';
 
@@ -10,7 +9,7 @@ import type { CommittedMessage } from './outgoing.ts';
  * that moved it, null for a customer.
  */
 export async function followExternal(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { row, audience }: Pick<CommittedMessage, 'row' | 'audience'>,
   move: 'customer_wrote' | 'reply_sent',
   by: string | null,
@@ -24,8 +23,8 @@ export function requireActive({ status }: Pick<ConversationRow, 'status'>): void
 }
 
 /** The conversation, which changes and takes messages to and from customers only here until the transaction ends. */
-export function lockConversation(tx: Transaction<Schema>, id: string): Promise<ConversationRow> {
-  return tx
+export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
+  return tx.kysely
     .selectFrom('conversations')
     .selectAll()
     .where('id', '=', id)

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import type { NewMessage } from './insert-messages.ts';
 
 /** What makes a message wait outside the timeline. */
@@ -17,11 +17,11 @@ export type Waiting =
  * author has one of the same client_message_id in the conversation.
  */
 export async function insertWaiting(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { attachments, ...message }: NewMessage,
   waiting: Waiting,
 ): Promise<MessageRow | undefined> {
-  const row = await tx
+  const row = await tx.kysely
     .insertInto('messages')
     .values({
       ...message,
@@ -40,7 +40,7 @@ export async function insertWaiting(
     .executeTakeFirst();
   if (row === undefined || attachments.length === 0) return row;
   const { id: message_id, conversation_id, created_at } = row;
-  await tx
+  await tx.kysely
     .insertInto('attachments')
     .values(
       attachments.map(({ download_url: _, resource: __, ...columns }) => ({

@@ -1,9 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import { type MessageRow, withParts } from '../conversations/message-rows.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
 import {
@@ -35,10 +33,10 @@ export type Entry =
     };
 
 /** The conversation as it stands under the lock. */
-export type Decide = (tx: Transaction<Schema>, conversation: ConversationRow) => Promise<Entry>;
+export type Decide = (tx: Tx, conversation: ConversationRow) => Promise<Entry>;
 
 /** What else becomes true with the message: lanes, audits, the stored answer of an Idempotency-Key. */
-export type Follow = (tx: Transaction<Schema>, written: CommittedMessage) => Promise<void>;
+export type Follow = (tx: Tx, written: CommittedMessage) => Promise<void>;
 
 export interface LockedWritesOptions extends WriteOptions {
   readonly files: Downloads;
@@ -132,8 +130,8 @@ class WriteAttempt {
     return { row, resent: false };
   }
 
-  #lock(tx: Transaction<Schema>): Promise<ConversationRow> {
-    return tx
+  #lock(tx: Tx): Promise<ConversationRow> {
+    return tx.kysely
       .selectFrom('conversations')
       .selectAll()
       .where('id', '=', this.#conversationId)
@@ -142,15 +140,14 @@ class WriteAttempt {
   }
 
   async #write(
-    tx: Transaction<Schema>,
+    tx: Tx,
     entry: Entry,
     conversation: ConversationRow,
   ): Promise<{ message: CommittedMessage; outboxId: number }> {
     const sequence = await this.#takeNumber(tx);
-    const statements = queriesOf(tx);
     if (entry.kind === 'new') {
       const { message } = entry.outgoing;
-      const [inserted] = await statements.query<InsertedRow>(insertMessages(message.attachments.length > 0), [
+      const [inserted] = await tx.query<InsertedRow>(insertMessages(message.attachments.length > 0), [
         JSON.stringify([{ ...message, sequence }]),
       ]);
       if (inserted === undefined) throw new NumberTaken();
@@ -160,7 +157,7 @@ class WriteAttempt {
       };
     }
     const { id, status, senderId } = entry;
-    const [entered] = await statements.query<MessageRow & { outbox_id: number }>(ENTER_TIMELINE, [
+    const [entered] = await tx.query<MessageRow & { outbox_id: number }>(ENTER_TIMELINE, [
       id,
       this.#conversationId,
       sequence,
@@ -169,15 +166,15 @@ class WriteAttempt {
     ]);
     if (entered === undefined) throw new NumberTaken();
     const { outbox_id: outboxId, ...row } = entered;
-    const [parts] = await withParts(statements, this.#options.files, [row]);
+    const [parts] = await withParts(tx, this.#options.files, [row]);
     return { message: { ...parts!, audience: conversation.audience }, outboxId };
   }
 
-  async #takeNumber(tx: Transaction<Schema>): Promise<number> {
+  async #takeNumber(tx: Tx): Promise<number> {
     const { engine } = this.#options;
     const claim = { stream: this.#conversationId, count: 1 };
     const head = async () => {
-      const [row] = await queriesOf(tx).query<{ head: number }>(READ_HEADS, [[this.#conversationId]]);
+      const [row] = await tx.query<{ head: number }>(READ_HEADS, [[this.#conversationId]]);
       return row?.head ?? 0;
     };
     const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
@@ -204,12 +201,12 @@ interface Written {
 class NumberTaken extends Error {}
 
 async function findOriginal(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { message: { conversation_id, author_id, client_message_id } }: Outgoing,
 ): Promise<MessageRow | undefined> {
   if (client_message_id === null) return undefined;
   // Under the lock nobody adds one but through the quicker lane, whose conflict the insert meets.
-  const [original] = await queriesOf(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
+  const [original] = await tx.query<MessageRow>(READ_BY_CLIENT_ID, [
     JSON.stringify([{ conversation_id, author_id, client_message_id }]),
   ]);
   return original;

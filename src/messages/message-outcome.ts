@@ -1,8 +1,8 @@
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { outsideUpdateOf } from '../conversations/message-events.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Tx } from '../db/handle.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
@@ -16,13 +16,13 @@ export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
  * such move.
  */
 export async function conclude(
-  tx: Transaction<Schema>,
+  tx: Tx,
   row: MessageRow,
   move: EndingMove,
   reason: string | null = null,
 ): Promise<MessageRow> {
   const status = transition(MESSAGE_MOVES, move, row.status);
-  const concluded = await tx
+  const concluded = await tx.kysely
     .updateTable('messages')
     .set({
       status,

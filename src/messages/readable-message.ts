@@ -3,12 +3,12 @@ import { mayRead } from '../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import { visibleToCustomers } from '../conversations/message-present.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
 import { readMessage } from './store.ts';
 
 export interface MessageSources {
-  readonly database: Queries;
+  readonly database: Db;
   readonly directory: ConversationDirectory;
 }
 

@@ -1,18 +1,14 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { Schema } from '../db/schema.ts';
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { MessageRevision } from '../protocol/resources/message-revision.ts';
 
 /** Keeps what `row` says, which an edit is about to replace. Returns the number of the revision. */
-export async function keepRevision(
-  tx: Transaction<Schema>,
-  { actor }: Principal,
-  row: MessageRow,
-): Promise<number> {
-  const { revision } = await tx
+export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow): Promise<number> {
+  const { revision } = await tx.kysely
     .insertInto('message_revisions')
     .values({
       message_id: row.id,
@@ -29,8 +25,8 @@ export async function keepRevision(
 }
 
 /** A deleted message says nothing any more, and neither does what it said before. */
-export async function removeRevisions(tx: Transaction<Schema>, messageId: string): Promise<void> {
-  await tx.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
+export async function removeRevisions(tx: Tx, messageId: string): Promise<void> {
+  await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
 }
 
 export interface RevisionRow extends Omit<MessageRevision, 'object' | 'replaced_by'> {
@@ -45,11 +41,11 @@ export interface RevisionStretch {
 }
 
 export function readRevisions(
-  database: Queries,
+  db: Db,
   messageId: string,
   { order, after, limit }: RevisionStretch,
 ): Promise<RevisionRow[]> {
-  return database.query<RevisionRow>(READ_REVISIONS[order], [messageId, after, limit]);
+  return db.query<RevisionRow>(READ_REVISIONS[order], [messageId, after, limit]);
 }
 
 export function presentRevision({ replaced_by, ...row }: RevisionRow): MessageRevision {

@@ -1,8 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
@@ -16,11 +14,11 @@ import { requireActive } from './external-message.ts';
  * that does not stop it.
  */
 export async function requireAuthor(
-  tx: Transaction<Schema>,
+  tx: Tx,
   message: Pick<MessageRow, 'author_id' | 'visibility'>,
   conversation: Pick<ConversationRow, 'id' | 'status'>,
 ): Promise<{ readonly customer: boolean }> {
-  const [author] = await queriesOf(tx).query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
+  const [author] = await tx.query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
   if (author === undefined || author.has_left) {
     throw new ApiError(
       'invalid_credentials',

@@ -1,10 +1,8 @@
-import type { Transaction } from 'kysely';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
+import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { hasLiveJob } from '../db/queue.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
@@ -83,7 +81,7 @@ export class ScheduledDelivery {
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
     return database.transaction(async (tx) => {
-      const lost = await queriesOf(tx).query<{ id: string; conversation_id: string }>(LOCK_LOST, [MAX_LOST]);
+      const lost = await tx.query<{ id: string; conversation_id: string }>(LOCK_LOST, [MAX_LOST]);
       for (const row of lost) await addDelivery(tx, row);
       return lost.length;
     });
@@ -123,7 +121,7 @@ export class ScheduledDelivery {
     const failed = await database.transaction(async (tx) => {
       const row = await lockUnchanged(tx, job, seen);
       if (row === undefined) return undefined;
-      await tx
+      await tx.kysely
         .updateTable('messages')
         .set({ attempts })
         .where('id', '=', row.id)
@@ -151,11 +149,7 @@ class NothingToDo extends Error {}
 /** After so long nobody expects it any more. */
 class TooLate extends Error {}
 
-async function followDelivery(
-  tx: Transaction<Schema>,
-  written: CommittedMessage,
-  byCustomer: boolean,
-): Promise<void> {
+async function followDelivery(tx: Tx, written: CommittedMessage, byCustomer: boolean): Promise<void> {
   const { row } = written;
   await enqueueScheduleUpdated(tx, row);
   if (row.visibility !== 'external') return;
@@ -164,29 +158,22 @@ async function followDelivery(
 }
 
 /** The event reaches who looks at the conversation; its author may not, and may have lost it. */
-function enqueueNotSent(tx: Transaction<Schema>, { message_id }: ScheduledJob): Promise<void> {
+function enqueueNotSent(tx: Tx, { message_id }: ScheduledJob): Promise<void> {
   return enqueue(tx, SCHEDULE_NOT_SENT, { message_id });
 }
 
-async function addLater(tx: Transaction<Schema>, job: ScheduledJob, delayMs: number): Promise<void> {
-  const [later] = await queriesOf(tx).query<{ at: string }>(READ_LATER, [delayMs]);
+async function addLater(tx: Tx, job: ScheduledJob, delayMs: number): Promise<void> {
+  const [later] = await tx.query<{ at: string }>(READ_LATER, [delayMs]);
   await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, later!.at);
 }
 
-async function lockDue(
-  tx: Transaction<Schema>,
-  { message_id, conversation_id }: ScheduledJob,
-): Promise<DueRow | undefined> {
-  const [row] = await queriesOf(tx).query<DueRow>(LOCK_DUE, [message_id, conversation_id]);
+async function lockDue(tx: Tx, { message_id, conversation_id }: ScheduledJob): Promise<DueRow | undefined> {
+  const [row] = await tx.query<DueRow>(LOCK_DUE, [message_id, conversation_id]);
   return row;
 }
 
 /** Undefined: somebody else counted the attempt, or the schedule is another one by now. */
-async function lockUnchanged(
-  tx: Transaction<Schema>,
-  job: ScheduledJob,
-  seen: DueRow,
-): Promise<MessageRow | undefined> {
+async function lockUnchanged(tx: Tx, job: ScheduledJob, seen: DueRow): Promise<MessageRow | undefined> {
   const row = await lockDue(tx, job);
   const isSame = row?.attempts === seen.attempts && row.scheduled_at === seen.scheduled_at;
   return isSame ? row : undefined;

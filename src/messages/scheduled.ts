@@ -1,9 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
+import type { Tx } from '../db/handle.ts';
 import { addJob, removeJob } from '../db/queue.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
 import { defineTopic } from '../db/topic.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
@@ -27,11 +26,7 @@ export interface ScheduledJob {
  * ApiError `validation_failed` for a time that is not within the year to come, by Postgres' clock
  * (docs/contract.md#scheduled-messages).
  */
-export async function scheduleMessage(
-  tx: Transaction<Schema>,
-  message: NewMessage,
-  scheduledAt: string,
-): Promise<MessageRow> {
+export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
   await requireComing(tx, scheduledAt);
   const status = transition(MESSAGE_MOVES, 'schedule', 'none');
   const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
@@ -45,15 +40,11 @@ export async function scheduleMessage(
  * Another time for a message that still waits (`row` is locked and as it stands); its attempts begin anew.
  * Throws ApiError `resource_conflict` where it waits no more, `validation_failed` as scheduleMessage does.
  */
-export async function reschedule(
-  tx: Transaction<Schema>,
-  row: MessageRow,
-  scheduledAt: string,
-): Promise<MessageRow> {
+export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
   if (row.status !== 'scheduled') {
     throw new ApiError('resource_conflict', `Cannot reschedule what is ${row.status}.`);
   }
-  const moved = await tx
+  const moved = await tx.kysely
     .updateTable('messages')
     .set({
       scheduled_at: scheduledAt,
@@ -79,7 +70,7 @@ export async function reschedule(
  * wanted it so. Throws ApiError `resource_conflict` where it waits no more.
  */
 export async function cancelScheduled(
-  tx: Transaction<Schema>,
+  tx: Tx,
   row: MessageRow,
   reason: string | null = null,
 ): Promise<MessageRow> {
@@ -90,7 +81,7 @@ export async function cancelScheduled(
 
 /** Has it delivered at that time (ISO 8601; without: at once), whatever was planned before. */
 export function addDelivery(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
   runAt?: string,
 ): Promise<void> {
@@ -100,22 +91,22 @@ export function addDelivery(
 
 /** `scheduled.updated` (docs/realtime.md#events). */
 export function enqueueScheduleUpdated(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, conversation_id: stream }: Pick<MessageRow, 'id' | 'conversation_id'>,
 ): Promise<void> {
   return enqueueChanged(tx, [{ event: 'scheduled.updated', id, stream }]);
 }
 
-async function findOriginal(tx: Transaction<Schema>, message: NewMessage): Promise<MessageRow> {
+async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
   const { conversation_id, author_id, client_message_id } = message;
-  const [original] = await queriesOf(tx).query<MessageRow>(READ_BY_CLIENT_ID, [
+  const [original] = await tx.query<MessageRow>(READ_BY_CLIENT_ID, [
     JSON.stringify([{ conversation_id, author_id, client_message_id }]),
   ]);
   return original!;
 }
 
-async function requireComing(tx: Transaction<Schema>, scheduledAt: string): Promise<void> {
-  const [found] = await queriesOf(tx).query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
+async function requireComing(tx: Tx, scheduledAt: string): Promise<void> {
+  const [found] = await tx.query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
   if (found?.is_coming) return;
   throw new ApiError('validation_failed', 'Must be in the future, within a year.', {
     param: 'scheduled_at',

@@ -1,22 +1,21 @@
-import type { Transaction } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../conversations/message-rows.ts';
-import type { Schema } from '../db/schema.ts';
-import type { Queries, Statement } from '../db/statement.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import type { Statement } from '../db/statement.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { READ_BY_ID } from './insert-messages.ts';
 
 /** A message of any account, in whatever state; undefined where there is none. */
-export async function readMessage(database: Queries, id: string): Promise<MessageRow | undefined> {
-  const [row] = await database.query<MessageRow>(READ_BY_ID, [[id]]);
+export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
+  const [row] = await db.query<MessageRow>(READ_BY_ID, [[id]]);
   return row?.status === 'void' ? undefined : row;
 }
 
 /** The message as it stands, which nobody else changes until the transaction ends. */
 export function lockMessage(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
 ): Promise<MessageRow> {
-  return tx
+  return tx.kysely
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
     .where('id', '=', id)
@@ -39,11 +38,11 @@ export interface OutsidePage {
 
 /** Messages that are not sent, by their `created_at`. */
 export function readOutside(
-  database: Queries,
+  db: Db,
   { conversationId, status, authorId, order, after, limit }: OutsidePage,
 ): Promise<MessageRow[]> {
   const [at, id] = after ?? FARTHEST[order];
-  return database.query<MessageRow>(READ_OUTSIDE[order], [conversationId, status, at, id, limit, authorId]);
+  return db.query<MessageRow>(READ_OUTSIDE[order], [conversationId, status, at, id, limit, authorId]);
 }
 
 const FARTHEST = { newest_first: ['infinity', ''], oldest_first: ['-infinity', ''] } as const;

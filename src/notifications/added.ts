@@ -1,5 +1,5 @@
 import type { ParticipantAdded } from '../conversations/outbox-topics.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
@@ -13,10 +13,10 @@ import { insertNotifications } from './store.ts';
  * muted it and did not add themselves (docs/contract.md#notifications). Rejects when some node could
  * not be told.
  */
-export async function notifyAdded(database: Queries, engine: Engine, added: ParticipantAdded): Promise<void> {
-  const [joining] = await database.query<Joining>(READ_JOINING, [added.participant_id, added.by]);
+export async function notifyAdded(db: Db, engine: Engine, added: ParticipantAdded): Promise<void> {
+  const [joining] = await db.query<Joining>(READ_JOINING, [added.participant_id, added.by]);
   if (joining === undefined) return;
-  const rows = await insertNotifications(database, [addedNotification(added.notification_id, joining)]);
+  const rows = await insertNotifications(db, [addedNotification(added.notification_id, joining)]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
 }
 

@@ -1,6 +1,6 @@
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from '../accounts/entities.ts';
 import { readActors } from '../conversations/message-rows.ts';
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
 import type { FeedRow } from './feed.ts';
@@ -10,7 +10,7 @@ export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
 
 /** What makes the resource of each of these rows, with what was asked for: one query a kind of sub-object. */
 export async function expandFeed(
-  database: Queries,
+  db: Db,
   accountId: string,
   rows: readonly FeedRow[],
   include: readonly NotificationInclude[],
@@ -19,8 +19,8 @@ export async function expandFeed(
     ? [...new Set(rows.flatMap((row) => row.sender_id ?? []))]
     : [];
   const [senders, resources] = await Promise.all([
-    readActors(database, senderIds),
-    include.includes('resource') ? readResources(database, accountId, rows) : NO_RESOURCES,
+    readActors(db, senderIds),
+    include.includes('resource') ? readResources(db, accountId, rows) : NO_RESOURCES,
   ]);
   return (row) => {
     const sender = row.sender_id ? senders.get(row.sender_id) : undefined;
@@ -37,7 +37,7 @@ const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
  * though nothing else may link to it as one: readEntities does not know it.
  */
 async function readResources(
-  database: Queries,
+  db: Db,
   accountId: string,
   rows: readonly FeedRow[],
 ): Promise<ReadonlyMap<string, Entity>> {
@@ -45,8 +45,8 @@ async function readResources(
   for (const ref of rows.flatMap((row) => refOf(row) ?? [])) refs.set(refKey(ref), ref);
   const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
   const [entities, conversations] = await Promise.all([
-    readEntities(database, accountId, [...refs.values()]),
-    database.query<EntityRow>(READ_CONVERSATIONS, [accountId, entityIds]),
+    readEntities(db, accountId, [...refs.values()]),
+    db.query<EntityRow>(READ_CONVERSATIONS, [accountId, entityIds]),
   ]);
   const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
   for (const [key, entity] of entities) found.set(key, entity);

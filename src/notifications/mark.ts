@@ -1,8 +1,6 @@
-import type { Transaction } from 'kysely';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import { queriesOf } from '../db/statement.ts';
+import type { Tx } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
 import type { MarkAllStatus } from '../protocol/resources/notification.ts';
 import {
@@ -19,16 +17,15 @@ import { lockNotification, moveAll, moveOne, type NotificationRow } from './stor
  * else's, or `resource_conflict`: what was dismissed is neither seen nor read any more.
  */
 export async function mark(
-  tx: Transaction<Schema>,
+  tx: Tx,
   recipientId: string,
   id: string,
   move: NotificationMove,
 ): Promise<NotificationRow> {
-  const queries = queriesOf(tx);
-  const row = await lockNotification(queries, recipientId, id);
+  const row = await lockNotification(tx, recipientId, id);
   if (row === undefined) throw notFound('notification', 'id');
   if ((NOTIFICATION_MOVED_ALREADY[move] as readonly string[]).includes(row.status)) return row;
-  const moved = await moveOne(queries, row, transition(NOTIFICATION_MOVES, move, row.status));
+  const moved = await moveOne(tx, row, transition(NOTIFICATION_MOVES, move, row.status));
   await enqueueUpdated(tx, recipientId, [moved]);
   return moved;
 }
@@ -43,13 +40,13 @@ export async function markAll<Reply>(
   database: Database,
   recipientId: string,
   to: MarkAllStatus,
-  finish: (tx: Transaction<Schema>) => Promise<Reply>,
+  finish: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> {
   const { from } = NOTIFICATION_MOVES[MOVE_TO[to]];
   let upTo = 'infinity';
   for (let marked = MARK_ALL_BATCH; ; marked += MARK_ALL_BATCH) {
     const { rows, answer } = await database.transaction(async (tx) => {
-      const rows = await moveAll(queriesOf(tx), recipientId, { from, to, upTo, limit: MARK_ALL_BATCH });
+      const rows = await moveAll(tx, recipientId, { from, to, upTo, limit: MARK_ALL_BATCH });
       await enqueueUpdated(tx, recipientId, rows);
       const isLast = rows.length < MARK_ALL_BATCH || marked >= MAX_MARK_ALL;
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
@@ -70,7 +67,7 @@ const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const sat
 >;
 
 function enqueueUpdated(
-  tx: Transaction<Schema>,
+  tx: Tx,
   recipientId: string,
   rows: readonly { readonly id: string }[],
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { NotSent } from '../messages/outbox-topics.ts';
@@ -12,14 +12,10 @@ import { insertNotifications } from './store.ts';
  * does: `system.broadcast`. The handler of SCHEDULE_NOT_SENT, which may be called again for the same row.
  * Rejects when some node could not be told.
  */
-export async function notifyNotSent(
-  database: Queries,
-  engine: Engine,
-  { message_id }: NotSent,
-): Promise<void> {
-  const [unsent] = await database.query<Unsent>(READ_UNSENT, [message_id]);
+export async function notifyNotSent(db: Db, engine: Engine, { message_id }: NotSent): Promise<void> {
+  const [unsent] = await db.query<Unsent>(READ_UNSENT, [message_id]);
   if (unsent === undefined) return;
-  const rows = await insertNotifications(database, [notification(unsent)]);
+  const rows = await insertNotifications(db, [notification(unsent)]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
 }
 

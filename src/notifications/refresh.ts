@@ -1,6 +1,5 @@
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
-import { queriesOf } from '../db/statement.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import { preview } from './notify.ts';
 import { type NotificationRow, withdrawNotifications, writePreviews } from './store.ts';
@@ -15,7 +14,7 @@ export async function refreshNotifications(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     // Held, so that of two handlers at once the later one writes the newer text.
-    const message = await tx
+    const message = await tx.kysely
       .selectFrom('messages')
       .select(['body', 'deleted_at'])
       .where('id', '=', message_id)
@@ -26,8 +25,8 @@ export async function refreshNotifications(
     const place = { messageId: message_id, conversationId: conversation_id };
     const changed: Pick<NotificationRow, 'id' | 'recipient_id'>[] =
       message.deleted_at === null
-        ? await writePreviews(queriesOf(tx), place, message.body && preview(message.body))
-        : await withdrawNotifications(queriesOf(tx), place);
+        ? await writePreviews(tx, place, message.body && preview(message.body))
+        : await withdrawNotifications(tx, place);
     const event = 'notification.updated';
     await enqueueChanged(
       tx,

@@ -1,7 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { toActorIds } from '../accounts/named-actors.ts';
 import type { Database } from '../db/database.ts';
-import { queriesOf } from '../db/statement.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -53,7 +52,7 @@ export function notificationRoutes(database: Database): Route[] {
       handle({ principal, body, remember }) {
         const recipientId = principal.actor.id;
         return markAll(database, recipientId, body.status, async (tx) => {
-          const summary = await readSummary(queriesOf(tx), recipientId);
+          const summary = await readSummary(tx, recipientId);
           return remember === undefined ? summary : remember(tx, summary);
         });
       },

@@ -1,4 +1,4 @@
-import type { Queries } from '../db/statement.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { NewNotification } from './notify.ts';
 
@@ -48,37 +48,35 @@ export const NOTIFICATION_COLUMNS = [
  * and recipient exists once, one without a message once by its id, however often this is called.
  */
 export async function insertNotifications(
-  database: Queries,
+  db: Db,
   notifications: readonly NewNotification[],
 ): Promise<NotificationRow[]> {
   if (notifications.length === 0) return [];
-  const inserted = await database.query<NotificationRow>(INSERT, [JSON.stringify(notifications)]);
+  const inserted = await db.query<NotificationRow>(INSERT, [JSON.stringify(notifications)]);
   if (inserted.length === notifications.length) return inserted;
   const recipientIds = [...new Set(notifications.map(({ recipient_id }) => recipient_id))];
   const messageIds = [...new Set(notifications.flatMap(({ message_id }) => message_id ?? []))];
   const ids = notifications.filter(({ message_id }) => message_id === null).map(({ id }) => id);
   const [ofMessages, others] = await Promise.all([
-    messageIds.length === 0
-      ? []
-      : database.query<NotificationRow>(READ_OF_MESSAGES, [recipientIds, messageIds]),
-    readNotifications(database, recipientIds, ids),
+    messageIds.length === 0 ? [] : db.query<NotificationRow>(READ_OF_MESSAGES, [recipientIds, messageIds]),
+    readNotifications(db, recipientIds, ids),
   ]);
   return [...ofMessages, ...others];
 }
 
 /** As they stand now; what is gone is left out. */
 export async function readNotifications(
-  database: Queries,
+  db: Db,
   recipientIds: readonly string[],
   ids: readonly string[],
 ): Promise<NotificationRow[]> {
   if (ids.length === 0) return [];
-  return database.query<NotificationRow>(READ, [recipientIds, ids]);
+  return db.query<NotificationRow>(READ, [recipientIds, ids]);
 }
 
 /** The recipient's notification, its state held until the transaction ends. */
 export async function lockNotification(
-  tx: Queries,
+  tx: Tx,
   recipientId: string,
   id: string,
 ): Promise<NotificationRow | undefined> {
@@ -88,7 +86,7 @@ export async function lockNotification(
 
 /** A locked row in another state, the time of which is kept where it is its first. */
 export async function moveOne(
-  tx: Queries,
+  tx: Tx,
   { recipient_id, id }: NotificationRow,
   to: Notification['status'],
 ): Promise<NotificationRow> {
@@ -107,7 +105,7 @@ export interface Batch {
 
 /** The rows that it moved, in no order. */
 export function moveAll(
-  tx: Queries,
+  tx: Tx,
   recipientId: string,
   { from, to, upTo, limit }: Batch,
 ): Promise<Pick<NotificationRow, 'id' | 'created_at'>[]> {
@@ -122,7 +120,7 @@ export interface MessagePlace {
 
 /** Gives the notifications of a message this body. Returns those that had another one. */
 export function writePreviews(
-  tx: Queries,
+  tx: Tx,
   { messageId, conversationId }: MessagePlace,
   body: string | null,
 ): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
@@ -131,7 +129,7 @@ export function writePreviews(
 
 /** The notifications of a message that is gone lose their body and are dismissed. Returns those that were not yet. */
 export function withdrawNotifications(
-  tx: Queries,
+  tx: Tx,
   { messageId, conversationId }: MessagePlace,
 ): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
   return tx.query(WITHDRAW, [messageId, conversationId]);
@@ -139,11 +137,11 @@ export function withdrawNotifications(
 
 /** What changed for these recipients from a transaction on, oldest first. */
 export function readChanged(
-  database: Queries,
+  db: Db,
   recipientIds: readonly string[],
   sinceXid: string,
 ): Promise<NotificationRow[]> {
-  return database.query<NotificationRow>(READ_CHANGED, [recipientIds, sinceXid]);
+  return db.query<NotificationRow>(READ_CHANGED, [recipientIds, sinceXid]);
 }
 
 // Those of one statement a microsecond apart: feeds are in the order of the messages.

@@ -1,9 +1,9 @@
-import type { Queries } from '../db/statement.ts';
+import type { Db } from '../db/handle.ts';
 import type { NotificationSummary } from '../protocol/resources/notification.ts';
 
 /** Counted when asked, never stored: it cannot drift from the feed. */
-export async function readSummary(database: Queries, recipientId: string): Promise<NotificationSummary> {
-  const [counts] = await database.query<Counts>(COUNT, [recipientId]);
+export async function readSummary(db: Db, recipientId: string): Promise<NotificationSummary> {
+  const [counts] = await db.query<Counts>(COUNT, [recipientId]);
   return { object: 'notification_summary', ...counts! };
 }
 

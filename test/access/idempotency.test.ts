@@ -110,7 +110,7 @@ t.test('idempotency', async (t) => {
     t.equal(await refusal(() => claimOf(key)), 'idempotency_in_progress', 'the lapsed owner changes nothing');
     const effect = () =>
       database.transaction(async (tx) => {
-        await tx.insertInto('settings').values({ name: 'effect of the lapsed', value: '' }).execute();
+        await tx.kysely.insertInto('settings').values({ name: 'effect of the lapsed', value: '' }).execute();
         await lapsed.complete(201, BODY, { tx });
       });
     t.equal(await refusal(effect), 'idempotency_in_progress');
@@ -121,7 +121,7 @@ t.test('idempotency', async (t) => {
     const key = newKey();
     const claim = await claimOf(key);
     const failing = database.transaction(async (tx) => {
-      await tx.insertInto('settings').values({ name: 'rolled back', value: '' }).execute();
+      await tx.kysely.insertInto('settings').values({ name: 'rolled back', value: '' }).execute();
       await claim.complete(201, BODY, { tx });
       throw new Error('after all');
     });
@@ -130,7 +130,7 @@ t.test('idempotency', async (t) => {
     await endLeases(database);
     const second = await claimOf(key);
     await database.transaction(async (tx) => {
-      await tx.insertInto('settings').values({ name: 'effect', value: '' }).execute();
+      await tx.kysely.insertInto('settings').values({ name: 'effect', value: '' }).execute();
       await second.complete(201, BODY, { tx });
     });
     t.ok((await idempotency.begin(SCOPE, key, PRINT)).replay);

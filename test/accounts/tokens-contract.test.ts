@@ -320,7 +320,7 @@ async function actorId(wanted: { customer?: true; type?: 'api_key' | 'group' }):
 /** A user of the other account. */
 async function theirs(): Promise<string> {
   const account_id = demo.other_account.account_id;
-  const { id } = await createActor(database.kysely, { account_id, type: 'user', name: 'Neighbour' });
+  const { id } = await createActor(database, { account_id, type: 'user', name: 'Neighbour' });
   await database.kysely
     .insertInto('users')
     .values({ id, account_id, email: 'neighbour@example.com' })

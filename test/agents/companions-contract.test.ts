@@ -15,7 +15,7 @@ const app = await startTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const ALL = 'include[]=config&include[]=tools&include[]=role';
-const agentRole = await findRole(database.kysely, demo.account_id, 'agent');
+const agentRole = await findRole(database, demo.account_id, 'agent');
 
 t.test('GET: what Create Agent said, and what starts it and each tool besides', async (t) => {
   const made = await createdAgent(

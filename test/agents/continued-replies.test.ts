@@ -30,7 +30,7 @@ interface Said {
 const ground = await Ground.start(t);
 const node = ReplyNode.start(t, ground);
 const { database, demo, engine } = ground;
-const agent = await findAgent(database.kysely, demo.account_id, demo.agent.id);
+const agent = await findAgent(database, demo.account_id, demo.agent.id);
 const PAUSES: Said = { text: 'Dear Cleo,', calls: ['file', 'ask'] };
 
 t.test('a customer gets what was said before the pause too, with its files', async (t) => {
@@ -191,7 +191,7 @@ t.test('a run whose text cannot be written ends for the reason that it has', asy
     .execute();
   reply.append('Dear Cleo,');
   t.ok(await endClaimed({ database, admit }, run, reply, { move: 'fail', error: 'No model answered.' }));
-  const { status, error_message } = await findRun(database.kysely, demo.account_id, run.id);
+  const { status, error_message } = await findRun(database, demo.account_id, run.id);
   t.strictSame([status, error_message], ['failed', 'No model answered.']);
   t.strictSame(await messagesOf(run), []);
 });
@@ -233,7 +233,7 @@ async function questionIn(conversationId: string): Promise<string> {
 /** The same run, claimed again after people have allowed what it asked for. */
 async function approved({ id }: RunRow): Promise<RunRow> {
   await database.transaction(async (tx) => {
-    await tx
+    await tx.kysely
       .updateTable('agent_run_actions')
       .set({ status: 'approved' })
       .where('run_id', '=', id)
@@ -326,7 +326,7 @@ async function messagesOf({ id }: RunRow) {
 }
 
 async function outputOf({ id }: RunRow) {
-  const { output } = await findRun(database.kysely, demo.account_id, id);
+  const { output } = await findRun(database, demo.account_id, id);
   return output as { readonly text: string; readonly message_id?: string } | null;
 }
 

@@ -441,7 +441,7 @@ t.test('a role no higher than the caller’s own rights', async (t) => {
   for (const role of [admin, writer]) t.equal((await post(role.id, ada.access_token)).status, 201, role.name);
 
   // Another account's role is one that there is not.
-  const foreign = await findRole(database.kysely, demo.other_account.account_id, 'viewer');
+  const foreign = await findRole(database, demo.other_account.account_id, 'viewer');
   const [ofOther, absent] = [
     await post(foreign.id, ada.access_token),
     await post(newId('role'), ada.access_token),
@@ -554,7 +554,7 @@ t.test('who may', async (t) => {
 });
 
 function roleOf(name: string) {
-  return findRole(database.kysely, demo.account_id, name);
+  return findRole(database, demo.account_id, name);
 }
 
 function newRole(permissions: readonly Permission[]) {

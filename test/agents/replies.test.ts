@@ -155,7 +155,7 @@ t.test('over a server', async (t) => {
     reply.append(', so good');
 
     await database.transaction(async (tx) => {
-      await tx
+      await tx.kysely
         .updateTable('agent_runs')
         .set({ owner: 'another', fence: 2 })
         .where('id', '=', run.id)

@@ -142,7 +142,7 @@ t.test('who may not decide, and what cannot be decided, changes nothing', async 
   const [other, foreign] = await runs.waiting(agent.id, [{}]);
   const yes = (action_id = open!) => ({ action_id, approve: true });
   const no = { action_id: open!, approve: false };
-  const { actor_id } = await findAgent(database.kysely, demo.account_id, demo.agent.id);
+  const { actor_id } = await findAgent(database, demo.account_id, demo.agent.id);
   const agentToken = await app.tokenOf(actor_id);
   const before = await runs.get(id, LISTS);
 

@@ -203,7 +203,7 @@ t.test('a run that is cancelled while it writes ends with the text so far', asyn
     what: 'its first text',
   });
   await database.transaction(async (tx) => {
-    await tx
+    await tx.kysely
       .updateTable('agent_runs')
       .set({ cancel_requested_at: sql<string>`clock_timestamp()` })
       .where('id', '=', run.id)
@@ -291,7 +291,7 @@ async function start(
     const agent = (await readAgent(tx, agentId))!;
     const run = (await startRun(tx, agent, { ...trigger, key: newId('message'), depth: 0, rootId: null }))!;
     // As if the node that made it had died before it took it up.
-    if (silent) await tx.deleteFrom('outbox').where('topic', '=', 'agent_runs.due').execute();
+    if (silent) await tx.kysely.deleteFrom('outbox').where('topic', '=', 'agent_runs.due').execute();
     return run;
   });
 }
@@ -306,7 +306,7 @@ async function agentWith(config: object, role: string | null = 'admin'): Promise
       ...{ config, role_id: roleId },
     },
   });
-  const { actor_id } = (await readAgent(database.kysely, agent.body.id))!;
+  const { actor_id } = (await readAgent(database, agent.body.id))!;
   await app.call('POST', `/v1/messaging/conversations/${group}/participants`, {
     body: { type: 'agent', actor_id, agent_trigger_policy: 'mention' },
   });
@@ -317,7 +317,7 @@ async function agentWith(config: object, role: string | null = 'admin'): Promise
 async function becomes(agentId: string, place: { role?: 'viewer'; membership?: 'removed' }): Promise<void> {
   await database.transaction(async (tx) => {
     const { actor_id } = (await readAgent(tx, agentId))!;
-    await tx.updateTable('participants').set(place).where('actor_id', '=', actor_id).execute();
+    await tx.kysely.updateTable('participants').set(place).where('actor_id', '=', actor_id).execute();
     await enqueueRightsChanged(tx, [group]);
   });
   await rightsTold();
@@ -325,7 +325,7 @@ async function becomes(agentId: string, place: { role?: 'viewer'; membership?: '
 
 async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
   await database.transaction(async (tx) => {
-    await tx.updateTable('accounts').set({ subscription }).where('id', '=', demo.account_id).execute();
+    await tx.kysely.updateTable('accounts').set({ subscription }).where('id', '=', demo.account_id).execute();
     await enqueueRightsChanged(tx, [demo.account_id]);
   });
   await rightsTold();
@@ -342,7 +342,7 @@ function rightsTold(): Promise<unknown> {
 /** What the endpoint does for a person: every call that waits is decided. */
 async function decide(run: RunRow, status: 'approved' | 'rejected'): Promise<void> {
   await database.transaction(async (tx) => {
-    await tx.updateTable('agent_run_actions').set({ status }).where('run_id', '=', run.id).execute();
+    await tx.kysely.updateTable('agent_run_actions').set({ status }).where('run_id', '=', run.id).execute();
     await continueIfDecided(tx, run);
   });
 }

@@ -168,7 +168,7 @@ t.test('Trigger: refusals', async (t) => {
 });
 
 t.test('an agent that starts runs does so at a depth that ends', async (t) => {
-  const { actor_id: actorId } = await findAgent(database.kysely, demo.account_id, agent.id);
+  const { actor_id: actorId } = await findAgent(database, demo.account_id, agent.id);
   const role = await createdRole(['agents:run']);
   accepted(await app.call('PATCH', `${AGENTS}/${agent.id}`, { body: { role_id: role } }));
   const token = await app.tokenOf(actorId);
@@ -316,7 +316,7 @@ t.test('an agent without a role fails at once: who started it and the account ar
   const told = await until(async () => (await notifications(ada.access_token)).length >= 2, {
     what: 'the notifications',
   }).then(() => notifications(ada.access_token));
-  const { actor_id: sender } = await findAgent(database.kysely, demo.account_id, agentId);
+  const { actor_id: sender } = await findAgent(database, demo.account_id, agentId);
   const [alerted, notified] = told;
   t.match(notified, {
     category: 'agent.run_completed',
@@ -384,7 +384,7 @@ t.test('who cancels a run themselves is not told of it; who had started it is', 
 t.test('in a conversation: its message shows the run, and who started it hears how it goes', async (t) => {
   const { group } = demo.conversations;
   const socket = await openSocket();
-  const row = await findAgent(database.kysely, demo.account_id, demo.agent.id);
+  const row = await findAgent(database, demo.account_id, demo.agent.id);
   const run = await database.transaction((tx) =>
     startRun(tx, row, {
       ...{

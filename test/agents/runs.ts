@@ -24,7 +24,7 @@ export class Runs {
 
   /** With the account's ordinary role for agents. */
   async agent(fields: object = {}): Promise<AgentDefinition> {
-    const role = await findRole(this.#app.database.kysely, this.#app.demo.account_id, 'agent');
+    const role = await findRole(this.#app.database, this.#app.demo.account_id, 'agent');
     return createdAgent(this.#app, { role_id: role.id, ...fields });
   }
 

@@ -118,7 +118,7 @@ t.test('the run: its trigger, its place, who triggered it; and once for each mes
     await sql`INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, channel,
         body, sender_id, author_id, has_attachments)
       SELECT ${copy}, account_id, conversation_id, 1000, kind, status, visibility, channel, body, sender_id,
-        author_id, has_attachments FROM messages WHERE id = ${message.id}`.execute(tx);
+        author_id, has_attachments FROM messages WHERE id = ${message.id}`.execute(tx.kysely);
     const messages = [copy, message.id].map((one) => ({ conversation_id: id, id: one }));
     await enqueue(tx, MESSAGES_SENT, { messages });
   });

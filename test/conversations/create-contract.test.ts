@@ -109,7 +109,7 @@ t.test('include[]: what was made, with every sub-object and each of its fields',
 });
 
 t.test('the customer of a case is one that is known, or a new one', async (t) => {
-  const { id } = await createCustomer(database.kysely, { accountId: demo.account_id, name: 'Carla' });
+  const { id } = await createCustomer(database, { accountId: demo.account_id, name: 'Carla' });
   const known = await conversations.createCase({ participants: [{ type: 'customer', actor_id: id }] });
   t.strictSame(known.customer.actor, actor(id, 'user', 'Carla'));
   const { customer } = await conversations.createCase();
@@ -202,7 +202,7 @@ t.test('what is refused', async (t) => {
   const direct = { type: 'direct_message', participants: [USER] };
   const aCase = { ...group, audience: 'customer' };
   const customer = { type: 'customer', name: 'Cleo' };
-  const { id: carla } = await createCustomer(database.kysely, { accountId: demo.account_id, name: 'Carla' });
+  const { id: carla } = await createCustomer(database, { accountId: demo.account_id, name: 'Carla' });
   const elsewhere = await actorOf(demo.other_account.account_id);
   const key = await actorOf(demo.account_id);
   const inGroup = (participant: object) => ({ ...group, participants: [participant] });

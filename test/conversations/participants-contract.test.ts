@@ -135,7 +135,7 @@ t.test('what is said of joining and leaving, to whom', async (t) => {
 t.test('what is refused when adding', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
-  const { id: carl } = await createCustomer(database.kysely, { accountId: demo.account_id, name: 'Carl' });
+  const { id: carl } = await createCustomer(database, { accountId: demo.account_id, name: 'Carl' });
   await conversations.ok('POST', `${PATH}/${group.id}/actions/hide`, BY_GRACE);
   const refusals: [what: string, id: string, body: object, expected: string][] = [
     ['nobody', group.id, {}, '400 missing_field type'],

@@ -152,7 +152,7 @@ t.test('what is refused', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { direct } = demo.conversations;
-  const { id: customer } = await createCustomer(database.kysely, {
+  const { id: customer } = await createCustomer(database, {
     accountId: demo.account_id,
     name: 'Carl',
   });

@@ -118,7 +118,7 @@ async function run(aCase: ConversationRow, move: WorkflowMove): Promise<string[]
   await database.kysely.deleteFrom('outbox').execute();
   await database.kysely.deleteFrom('audit_events').execute();
   await database.transaction(async (tx) => {
-    await tx.selectFrom('conversations').select('id').where('id', '=', aCase.id).forUpdate().execute();
+    await tx.kysely.selectFrom('conversations').select('id').where('id', '=', aCase.id).forUpdate().execute();
     await moveWorkflow(tx, aCase, move, ground.authorId);
   });
   const audited = await database.kysely.selectFrom('audit_events').selectAll().execute();

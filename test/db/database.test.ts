@@ -71,7 +71,7 @@ t.test('a transaction is all or nothing', async (t) => {
   await sql`CREATE TABLE things (n int PRIMARY KEY)`.execute(database.kysely);
   t.equal(
     await database.transaction(async (tx) => {
-      await sql`INSERT INTO things VALUES (1)`.execute(tx);
+      await sql`INSERT INTO things VALUES (1)`.execute(tx.kysely);
       return 'done';
     }),
     'done',
@@ -79,7 +79,7 @@ t.test('a transaction is all or nothing', async (t) => {
   const failure = new Error('changed my mind');
   await t.rejects(
     database.transaction(async (tx) => {
-      await sql`INSERT INTO things VALUES (2)`.execute(tx);
+      await sql`INSERT INTO things VALUES (2)`.execute(tx.kysely);
       throw failure;
     }),
     failure,
@@ -94,7 +94,7 @@ t.test('Postgres goes and comes back', async (t) => {
     query: () => database.query(ONE),
     pipeline: () => database.pipeline.query(ONE),
     reader: () => database.reader.query(ONE),
-    transaction: () => database.transaction((tx) => sql`SELECT 1`.execute(tx)),
+    transaction: () => database.transaction((tx) => sql`SELECT 1`.execute(tx.kysely)),
   };
   const expectAway = async (what: string) => {
     for (const [way, ask] of Object.entries(ways)) {
@@ -123,9 +123,9 @@ t.test('Postgres goes and comes back', async (t) => {
   });
   const interrupted = database
     .transaction(async (tx) => {
-      await sql`SELECT 1`.execute(tx);
+      await sql`SELECT 1`.execute(tx.kysely);
       inTransaction();
-      await sql`SELECT pg_sleep(60)`.execute(tx);
+      await sql`SELECT pg_sleep(60)`.execute(tx.kysely);
     })
     .catch((error) => error);
   await begun;

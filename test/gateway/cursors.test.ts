@@ -27,7 +27,7 @@ t.test('a cursor covers what a slow transaction commits behind it', async (t) =>
   let cursor: unknown;
   await database.transaction(async (tx) => {
     await sql`UPDATE messages SET body = 'late', updated_at = later_than(updated_at),
-      changed_in = pg_current_xact_id() WHERE id = ${id}`.execute(tx);
+      changed_in = pg_current_xact_id() WHERE id = ${id}`.execute(tx.kysely);
     // Younger and committed before it.
     await missed.insertMessage(conversationId, { id: newId('message'), sequence: 2 });
     // A node that starts now takes its first cursor now.
@@ -245,7 +245,7 @@ async function changeWithEvent(meanwhile = async () => {}): Promise<{ xid: bigin
     const name = newId('message');
     await enqueue(tx, defineTopic(name), {});
     const { rows } = await sql<{ xid: string; id: number }>`
-      SELECT pg_current_xact_id()::text AS xid, id FROM outbox WHERE topic = ${name}`.execute(tx);
+      SELECT pg_current_xact_id()::text AS xid, id FROM outbox WHERE topic = ${name}`.execute(tx.kysely);
     await meanwhile();
     return { xid: BigInt(rows[0]!.xid), outboxId: rows[0]!.id };
   });

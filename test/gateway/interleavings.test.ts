@@ -1,7 +1,7 @@
 /** Orders of events that chance brings about once in a million, each brought about on purpose. */
 
 import t from 'tap';
-import { queriesOf, type Statement } from '../../src/db/statement.ts';
+import type { Statement } from '../../src/db/statement.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';
@@ -93,7 +93,7 @@ for (const end of ['COMMIT', 'ROLLBACK'] as const) {
     const { conversation, client } = await freshConversation();
     const gate = Promise.withResolvers<void>();
     const late = database.transaction(async (tx) => {
-      await queriesOf(tx).query(...insertion(conversation, 1, 'late'));
+      await tx.query(...insertion(conversation, 1, 'late'));
       await gate.promise;
     });
     const ended = late.catch(() => undefined);

@@ -84,7 +84,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
     const veras = await sockets(vera.access_token);
     const roleId = await roleOf(vera.id);
     await database.transaction(async (tx) => {
-      await tx.updateTable('roles').set({ permissions: [] }).where('id', '=', roleId).execute();
+      await tx.kysely.updateTable('roles').set({ permissions: [] }).where('id', '=', roleId).execute();
       await enqueueRightsChanged(tx, [roleId]);
     });
     await within(veras, isRevoked, 'the end of the subscriptions');

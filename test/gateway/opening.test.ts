@@ -282,7 +282,7 @@ async function key({ expired = false, revoked = false }): Promise<string> {
       ...(expired ? { expiresAt: new Date(Date.now() - 1_000).toISOString() } : {}),
     });
     if (revoked) {
-      await tx
+      await tx.kysely
         .updateTable('api_keys')
         .set({ revoked_at: new Date().toISOString() })
         .where('id', '=', apiKey.id)

@@ -23,7 +23,7 @@ export class Cases {
   async open(...others: NewParticipant[]): Promise<Case> {
     const { demo, database } = this.#app;
     const accountId = demo.account_id;
-    const { id: customerId } = await createCustomer(database.kysely, { accountId, name: 'Cleo' });
+    const { id: customerId } = await createCustomer(database, { accountId, name: 'Cleo' });
     const id = await this.conversation('customer', { type: 'customer', actorId: customerId }, ...others);
     return { id, customerId, customerToken: await this.#app.tokenOf(customerId) };
   }

@@ -424,7 +424,7 @@ function conversationOf(...actorIds: string[]): Promise<string> {
 }
 
 async function caseOf(name: string): Promise<string> {
-  const { id } = await createCustomer(database.kysely, { accountId: demo.account_id, name });
+  const { id } = await createCustomer(database, { accountId: demo.account_id, name });
   return create([{ type: 'customer', actorId: id }], 'customer');
 }
 

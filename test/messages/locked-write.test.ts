@@ -41,7 +41,7 @@ t.test('a draft enters the timeline as it is, once however many try', async (t) 
   const draft = await insertDraft(ground);
   const approve = (node: number) =>
     nodes[node]!.lockedWrites.enter(ground.conversationId, async (tx) => {
-      const { status } = await tx
+      const { status } = await tx.kysely
         .selectFrom('messages')
         .select('status')
         .where('id', '=', draft)
@@ -99,7 +99,7 @@ t.test('many who wait for one conversation keep nobody else from Postgres', asyn
   t.teardown(() => other.close());
   let waiting: Promise<unknown>[] = [];
   await other.transaction(async (tx) => {
-    await tx
+    await tx.kysely
       .selectFrom('conversations')
       .select('id')
       .where('id', '=', ground.conversationId)

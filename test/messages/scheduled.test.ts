@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import { sql } from 'kysely';
 import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
-import type { Schema } from '../../src/db/schema.ts';
+import type { Tx } from '../../src/db/handle.ts';
 import { handle } from '../../src/db/topic.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
@@ -446,7 +445,7 @@ function schedule(ground: Ground, at: string, fields: Partial<NewMessage> = {}) 
 function change<T>(
   ground: Ground,
   id: string,
-  run: (tx: Transaction<Schema>, row: Awaited<ReturnType<typeof lockMessage>>) => Promise<T>,
+  run: (tx: Tx, row: Awaited<ReturnType<typeof lockMessage>>) => Promise<T>,
 ): Promise<T> {
   return ground.database.transaction(async (tx) =>
     run(tx, await lockMessage(tx, { id, conversation_id: ground.conversationId })),

@@ -349,7 +349,7 @@ t.test('a resend answers the original also when it could not be sent any more', 
   await refused(t, draft, '422 validation_failed mode', 'drafts ignore it');
 
   await database.transaction(async (tx) => {
-    await tx
+    await tx.kysely
       .updateTable('conversations')
       .set({ status: 'archived' })
       .where('id', '=', conversation)
@@ -981,14 +981,14 @@ async function createConversationOf(
 
 /** A case of another customer. */
 async function createCase(participants: readonly NewParticipant[]): Promise<string> {
-  const { id } = await createCustomer(database.kysely, { accountId: demo.account_id, name: 'Cleo' });
+  const { id } = await createCustomer(database, { accountId: demo.account_id, name: 'Cleo' });
   return createConversationOf([user(ada.id), { type: 'customer', actorId: id }, ...participants], 'customer');
 }
 
 async function insertAgentActor(
   permissions: Parameters<typeof createRole>[1]['permissions'],
 ): Promise<string> {
-  const { id: role_id } = await createRole(database.kysely, {
+  const { id: role_id } = await createRole(database, {
     ...{ accountId: demo.account_id, name: randomUUID(), type: 'agent', permissions },
   });
   const id = newId('actor');
@@ -1040,7 +1040,11 @@ async function personaOf(accountId: string): Promise<string> {
 async function unpaidAccount(): Promise<SendOptions> {
   return database.transaction(async (tx) => {
     const { account, roles } = await createAccount(tx, { name: 'Unpaid' });
-    await tx.updateTable('accounts').set({ subscription: 'inactive' }).where('id', '=', account.id).execute();
+    await tx.kysely
+      .updateTable('accounts')
+      .set({ subscription: 'inactive' })
+      .where('id', '=', account.id)
+      .execute();
     const { key } = await createApiKey(tx, { accountId: account.id, name: 'Key', roleId: roles.admin.id });
     return { token: key, headers: { 'Service-Account': account.id } };
   });
@@ -1056,11 +1060,15 @@ async function badCredentials(): Promise<[what: string, value: string | undefine
     const expired = await key('Expired', new Date(hourAgo).toISOString());
     const revoked = await key('Revoked');
     const now = new Date().toISOString();
-    await tx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', revoked.apiKey.id).execute();
+    await tx.kysely
+      .updateTable('api_keys')
+      .set({ revoked_at: now })
+      .where('id', '=', revoked.apiKey.id)
+      .execute();
     const { user } = await createUser(tx, {
       ...{ accountId: demo.account_id, name: 'Gone', email: 'gone@example.com', roleId },
     });
-    await tx.updateTable('actors').set({ deactivated_at: now }).where('id', '=', user.id).execute();
+    await tx.kysely.updateTable('actors').set({ deactivated_at: now }).where('id', '=', user.id).execute();
     return { expired: expired.key, revoked: revoked.key, deactivated: user.id };
   });
   const token = ada.access_token;

@@ -266,7 +266,7 @@ t.test('whose notification: one’s own; any other is not there', async (t) => {
 t.test('what is refused', async (t) => {
   const reader = await newReader(app);
   const id = await insertRow(app, reader);
-  const role = await createRole(database.kysely, {
+  const role = await createRole(database, {
     accountId: demo.account_id,
     name: 'no reader',
     permissions: ['messaging:create', 'messaging:update'],

@@ -94,10 +94,10 @@ t.test('makes the accounts, people, conversations and agent that demo.json promi
   t.match(agent.tools, [{ tool: 'create_artifact', review_requirement: 'required' }]);
   t.equal(agent.tools.length, 1);
 
-  t.ok(await isValidApiKey(kysely, demo.account_id, demo.api_key));
+  t.ok(await isValidApiKey(database, demo.account_id, demo.api_key));
   const { account_id: otherId, api_key: otherKey } = demo.other_account;
-  t.ok(await isValidApiKey(kysely, otherId, otherKey));
-  t.notOk(await isValidApiKey(kysely, demo.account_id, otherKey), 'accounts are walled off');
+  t.ok(await isValidApiKey(database, otherId, otherKey));
+  t.notOk(await isValidApiKey(database, demo.account_id, otherKey), 'accounts are walled off');
 
   const inAbout24h = (ms: number) => Math.abs(ms - Date.now() - 86_400_000) < 60_000;
   for (const user of Object.values(demo.users)) {
@@ -153,7 +153,7 @@ t.test('a key that is lost or no longer valid is replaced, the other one stays',
   const { account_id } = first;
   const lost = await seedDemo({ database, tokens, path });
   t.not(lost.api_key, first.api_key);
-  t.ok(await isValidApiKey(database.kysely, account_id, lost.api_key));
+  t.ok(await isValidApiKey(database, account_id, lost.api_key));
 
   writeDemoFile(path, lost, BASE_URL);
   const { id } = await database.kysely
@@ -164,12 +164,12 @@ t.test('a key that is lost or no longer valid is replaced, the other one stays',
   await database.transaction((tx) => revokeApiKey(tx, id));
   const revoked = await seedDemo({ database, tokens, path });
   t.not(revoked.api_key, lost.api_key);
-  t.ok(await isValidApiKey(database.kysely, account_id, revoked.api_key));
+  t.ok(await isValidApiKey(database, account_id, revoked.api_key));
   t.equal(revoked.other_account.api_key, lost.other_account.api_key);
 
   writeFileSync(path, 'no JSON');
   const broken = await seedDemo({ database, tokens, path });
-  t.ok(await isValidApiKey(database.kysely, account_id, broken.api_key));
+  t.ok(await isValidApiKey(database, account_id, broken.api_key));
 });
 
 t.test('two nodes that start at once on an empty database seed one demo account', async (t) => {

@@ -83,7 +83,7 @@ export class ReplyNode {
   async conversation(audience: 'internal' | 'customer' = 'internal'): Promise<string> {
     const { database, demo } = this.ground;
     const { account_id: accountId, users, agent } = demo;
-    const { id: customerId } = await createCustomer(database.kysely, { accountId, name: 'Cleo' });
+    const { id: customerId } = await createCustomer(database, { accountId, name: 'Cleo' });
     const { conversation } = await database.transaction((tx) =>
       createConversation(tx, {
         ...{ accountId, type: 'group', title: 'Pier', audience },

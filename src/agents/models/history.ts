@@ -1,4 +1,4 @@
-import type { Queries } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import type { AgentRow } from '../store.ts';
@@ -33,15 +33,12 @@ const GUIDANCE_TOKENS = 500;
  * message that started the run, or its input where there is none. Bounded to the model's window: the newest
  * messages are kept, and what started the run always is, cut if need be.
  */
-export async function readTurns(
-  database: Queries,
-  { run, agent, contextTokens }: HistoryAsk,
-): Promise<Turn[]> {
+export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAsk): Promise<Turn[]> {
   const promptTokens = tokensOf(agent.system_prompt ?? '') + GUIDANCE_TOKENS;
   const budget = Math.max(Math.floor(contextTokens * SHARE) - promptTokens, 500);
   const { conversation_id: conversationId, trigger_message_id: messageId } = run;
   if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
-  const rows = await database.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MAX_MESSAGES]);
+  const rows = await db.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MAX_MESSAGES]);
   const isTold = messageId !== null && rows[0]?.id === messageId;
   // Started by something else than a message, or by one that was deleted since: that is said at the end.
   const said = isTold ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];

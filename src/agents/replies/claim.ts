@@ -1,13 +1,9 @@
-import type { Queries } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
 import type { RunRow } from '../runs/store.ts';
 
 /** Notes what a run writes, under the fence of its claim. Rejects with ClaimLost. */
-export async function claimReply(
-  database: Queries,
-  { id, owner, fence }: RunRow,
-  messageId: string,
-): Promise<void> {
-  const rows = await database.query(NOTE, [id, owner, fence, messageId]);
+export async function claimReply(db: Db, { id, owner, fence }: RunRow, messageId: string): Promise<void> {
+  const rows = await db.query(NOTE, [id, owner, fence, messageId]);
   if (rows.length === 0) throw new ClaimLost();
 }
 

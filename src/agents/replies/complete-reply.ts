@@ -1,7 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
-import type { Schema } from '../../db/schema.ts';
-import type { Queries } from '../../db/statement.ts';
+import type { Db, Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import type { RunRow } from '../runs/store.ts';
@@ -22,11 +21,11 @@ export interface End {
 
 /** Ends a text that is being written, and has everybody told. False where it has ended already, or was never begun. */
 export async function completeReply(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, conversation_id: stream }: ReplyPosition,
   { event, attempt, body, hasAttachments, mentions }: End,
 ): Promise<boolean> {
-  const ended = await tx
+  const ended = await tx.kysely
     .updateTable('messages')
     .set({ ...COMPLETE, body, has_attachments: hasAttachments, mentions: mentions && [...mentions] })
     .where('id', '=', id)
@@ -41,13 +40,13 @@ export async function completeReply(
 
 /** The files that a run has made, as attachments of what it has written, in the order of their making. */
 export async function attachArtifacts(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id: message_id, conversation_id }: ReplyPosition,
   runId: string,
   artifactIds: readonly string[],
 ): Promise<void> {
   if (artifactIds.length === 0) return;
-  const artifacts = await tx
+  const artifacts = await tx.kysely
     .selectFrom('artifacts')
     .select(['s3_key', 'filename', 'content_type', 'size_bytes'])
     .where('run_id', '=', runId)
@@ -63,7 +62,7 @@ export async function attachArtifacts(
     resource_type: null,
     resource_id: null,
   }));
-  await tx.insertInto('attachments').values(attachments).execute();
+  await tx.kysely.insertInto('attachments').values(attachments).execute();
 }
 
 /**
@@ -71,11 +70,11 @@ export async function attachArtifacts(
  * not by its `reply_message_id`: a node may have died between the two.
  */
 export async function completeAbandoned(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, conversation_id }: Pick<RunRow, 'id' | 'conversation_id'>,
 ): Promise<void> {
   if (conversation_id === null) return;
-  const ended = await tx
+  const ended = await tx.kysely
     .updateTable('messages')
     .set(COMPLETE)
     .where('conversation_id', '=', conversation_id)
@@ -99,8 +98,8 @@ export async function completeAbandoned(
  * Runs that have ended, or wait, and yet have a text that is being written: a node that had lost the run without
  * knowing it yet has begun it behind its end.
  */
-export function findStrays(database: Queries): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
-  return database.query(FIND_STRAYS);
+export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
+  return db.query(FIND_STRAYS);
 }
 
 const COMPLETE = {

@@ -1,10 +1,8 @@
-import type { Transaction } from 'kysely';
 import { hasPermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
-import { queriesOf } from '../../db/statement.ts';
+import type { Tx } from '../../db/handle.ts';
 import { sendDraft } from '../../messages/drafts.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
 import type { RunRow } from '../runs/store.ts';
@@ -46,11 +44,11 @@ type Draft = Pick<MessageRow, 'id' | 'conversation_id' | 'status'>;
 class DraftKept extends Error {}
 
 async function requireUnanswered(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { author_id, conversation_id, edited_at }: MessageRow,
   runId: string,
 ): Promise<void> {
-  const [found] = await queriesOf(tx).query<{ is_answered: boolean; may_send: boolean }>(READ_ANSWERS, [
+  const [found] = await tx.query<{ is_answered: boolean; may_send: boolean }>(READ_ANSWERS, [
     runId,
     conversation_id,
     author_id,

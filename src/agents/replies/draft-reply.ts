@@ -1,7 +1,5 @@
-import type { Transaction } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../conversations/message-rows.ts';
-import type { Schema } from '../../db/schema.ts';
-import { queriesOf } from '../../db/statement.ts';
+import type { Tx } from '../../db/handle.ts';
 import { openDraft } from '../../messages/drafts.ts';
 import { lockConversation, requireActive } from '../../messages/external-message.ts';
 import { conclude } from '../../messages/message-outcome.ts';
@@ -19,7 +17,7 @@ export class DraftReply extends LiveReply {
     const { run, facts, host } = this;
     await host.database.transaction(async (tx) => {
       const conversation = await lockConversation(tx, facts.id);
-      const known = await tx
+      const known = await tx.kysely
         .selectFrom('messages')
         .select('id')
         .where('id', '=', id)
@@ -36,14 +34,14 @@ export class DraftReply extends LiveReply {
       await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
       if (earlier?.edited_at) await this.#markEdited(tx, id, earlier.edited_at);
       // Last: whoever renews the leases of this node waits for this row.
-      await claimReply(queriesOf(tx), run, id);
+      await claimReply(tx, run, id);
     });
     return 0;
   }
 
   /** What an earlier claim of the run has composed, if it is still open. */
-  #lockEarlier(tx: Transaction<Schema>): Promise<MessageRow | undefined> {
-    return tx
+  #lockEarlier(tx: Tx): Promise<MessageRow | undefined> {
+    return tx.kysely
       .selectFrom('messages')
       .select(MESSAGE_COLUMNS)
       .where('conversation_id', '=', this.facts.id)
@@ -57,8 +55,8 @@ export class DraftReply extends LiveReply {
   }
 
   /** A person's words are in it: it is not sent unseen (delivery.ts). */
-  async #markEdited(tx: Transaction<Schema>, id: string, edited_at: string): Promise<void> {
-    await tx
+  async #markEdited(tx: Tx, id: string, edited_at: string): Promise<void> {
+    await tx.kysely
       .updateTable('messages')
       .set({ edited_at })
       .where('id', '=', id)

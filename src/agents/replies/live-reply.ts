@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { isUnavailable } from '../../db/unavailable.ts';
 import type { Engine, Subscription } from '../../engine/engine.ts';
 import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
@@ -117,7 +116,7 @@ export abstract class LiveReply implements AgentReply {
     await this.#published.drained();
   }
 
-  async finish(tx: Transaction<Schema>, artifactIds: readonly string[]): Promise<void> {
+  async finish(tx: Tx, artifactIds: readonly string[]): Promise<void> {
     if (this.#opening === undefined) {
       this.#close();
       return;

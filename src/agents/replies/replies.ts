@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
@@ -77,7 +76,7 @@ export class Replies {
   }
 
   /** In the transaction that ends a run whose node died: what it was writing ends with the text that was kept. */
-  finishAbandoned(tx: Transaction<Schema>, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
+  finishAbandoned(tx: Tx, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
     return completeAbandoned(tx, run);
   }
 

@@ -1,5 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 
 /**
  * The text that one run writes for people, as it grows: a streaming message in the conversation, a draft on a
@@ -33,7 +32,7 @@ export interface AgentReply {
    * everybody is told (`message.updated` or `draft.updated` with its seal). Files are attached. Nothing where there
    * is no message.
    */
-  finish(tx: Transaction<Schema>, artifactIds: readonly string[]): Promise<void>;
+  finish(tx: Tx, artifactIds: readonly string[]): Promise<void>;
 
   /** The run is not this node's any more: nothing more is told. */
   abandon(): void;

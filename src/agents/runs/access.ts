@@ -1,10 +1,8 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import { mayRead, requireWriter } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
-import { queriesOf } from '../../db/statement.ts';
+import type { Tx } from '../../db/handle.ts';
 import { readMessage } from '../../messages/store.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
@@ -24,7 +22,7 @@ export async function readableRun(
   principal: Principal,
   id: string,
 ): Promise<RunRow> {
-  const run = await findRun(database.kysely, principal.accountId, id);
+  const run = await findRun(database, principal.accountId, id);
   await requireReadable(directory, principal, run);
   return run;
 }
@@ -34,7 +32,7 @@ export async function readableRun(
  * its conversation read only.
  */
 export async function lockChangeableRun(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { directory }: Pick<RunSources, 'directory'>,
   principal: Principal,
   id: string,
@@ -57,7 +55,7 @@ interface WaitingCall {
  * `insufficient_permissions`. Where there is no such conversation, the call fails by itself.
  */
 export async function requirePlaceOf(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { directory }: Pick<RunSources, 'directory'>,
   principal: Principal,
   { endpoint, arguments: text }: WaitingCall,
@@ -65,7 +63,7 @@ export async function requirePlaceOf(
   const [, kind] = PLACE.exec(endpoint.path) ?? [];
   const id = kind === undefined ? undefined : idIn(text);
   if (id === undefined) return;
-  const conversationId = kind === 'messages' ? (await readMessage(queriesOf(tx), id))?.conversation_id : id;
+  const conversationId = kind === 'messages' ? (await readMessage(tx, id))?.conversation_id : id;
   const facts = conversationId === undefined ? undefined : await directory.facts(conversationId);
   // Another account's is none: whether it is there is not to be learned by asking.
   if (facts === undefined || facts.accountId !== principal.accountId) return;

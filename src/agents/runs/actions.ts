@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
@@ -19,12 +19,12 @@ export interface ReadyCall {
 
 /** The calls of a turn, in the transaction that ends it: those that need review wait for it, the rest may begin. */
 export async function insertActions(
-  tx: Transaction<Schema>,
+  tx: Tx,
   step: StepRow,
   calls: readonly ReadyCall[],
 ): Promise<ActionRow[]> {
   if (calls.length === 0) return [];
-  return tx
+  return tx.kysely
     .insertInto('agent_run_actions')
     .values(
       calls.map(({ tool, position, callId, arguments: text }) => ({
@@ -47,8 +47,8 @@ export async function insertActions(
 }
 
 /** Once for each action: rejects where it was begun before. In a transaction that holds the run. */
-export function beginAction(tx: Transaction<Schema>, { id }: Pick<ActionRow, 'id'>): Promise<ActionRow> {
-  return tx
+export function beginAction(tx: Tx, { id }: Pick<ActionRow, 'id'>): Promise<ActionRow> {
+  return tx.kysely
     .updateTable('agent_run_actions')
     .set({
       status: ACTION_MOVES.execute.to,

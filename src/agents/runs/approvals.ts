@@ -1,15 +1,15 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
+import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
-import type { Schema } from '../../db/schema.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { type RunRow, updateRun } from './store.ts';
 
 /** A run that waits for people goes on as soon as nothing of it waits any more; answers how it stands. `run` is locked. */
-export async function continueIfDecided(tx: Transaction<Schema>, run: RunRow): Promise<RunRow> {
-  const waiting = await tx
+export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
+  const waiting = await tx.kysely
     .selectFrom('agent_run_actions')
     .select('id')
     .where('run_id', '=', run.id)
@@ -29,7 +29,7 @@ export async function expireApprovals(database: Database): Promise<void> {
     found = await database.transaction(async (tx) => {
       const run = await lockOverdue(tx);
       if (run === undefined) return false;
-      await tx
+      await tx.kysely
         .updateTable('agent_run_actions')
         .set({ status: ACTION_MOVES.expire.to, updated_at: sql<string>`later_than(updated_at)` })
         .where('run_id', '=', run.id)
@@ -45,8 +45,8 @@ export async function expireApprovals(database: Database): Promise<void> {
 /** Of the statement: unlike clock_timestamp(), an index can be asked for it. */
 const NOW = sql<string>`statement_timestamp()`;
 
-function lockOverdue(tx: Transaction<Schema>): Promise<RunRow | undefined> {
-  return tx
+function lockOverdue(tx: Tx): Promise<RunRow | undefined> {
+  return tx.kysely
     .selectFrom('agent_runs')
     .selectAll()
     .where('status', '=', 'awaiting_approval')

@@ -1,7 +1,5 @@
-import type { Transaction } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
-import type { Queries } from '../../db/statement.ts';
+import type { Db, Tx } from '../../db/handle.ts';
 import type { RunRow } from './store.ts';
 
 /** Ids of the files that a run has made, oldest first. */
@@ -16,8 +14,8 @@ export async function artifactsOf(database: Database, runId: string): Promise<st
 }
 
 /** Those of them that no message shows yet: a draft whose place another has taken shows none. */
-export async function unattachedArtifacts(tx: Transaction<Schema>, runId: string): Promise<string[]> {
-  const rows = await tx
+export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string[]> {
+  const rows = await tx.kysely
     .selectFrom('artifacts')
     .select('id')
     .where('run_id', '=', runId)
@@ -46,10 +44,10 @@ export async function unattachedArtifacts(tx: Transaction<Schema>, runId: string
  * claims have made was shown when they paused: who has deleted it does not get it again.
  */
 export async function hasFilesToShow(
-  database: Queries,
+  db: Db,
   { id, updated_at: claimedAt }: Pick<RunRow, 'id' | 'updated_at'>,
 ): Promise<boolean> {
-  const rows = await database.query(READ_NEW_FILE, [id, claimedAt]);
+  const rows = await db.query(READ_NEW_FILE, [id, claimedAt]);
   return rows.length > 0;
 }
 

@@ -1,7 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import type { AgentRow } from '../store.ts';
 import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';
@@ -11,11 +11,11 @@ import { updateRun } from './store.ts';
  * ends here; a run's owner hears of it as of any cancel (cancel.ts), and ends it with what it is writing.
  */
 export async function cancelRuns(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { actor }: Principal,
   { actor_id }: Pick<AgentRow, 'actor_id'>,
 ): Promise<void> {
-  const open = await tx
+  const open = await tx.kysely
     .selectFrom('agent_runs')
     .select(['id', 'cancelled_by'])
     .where('actor_id', '=', actor_id)

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
@@ -28,12 +28,7 @@ export async function cancelRun(sources: RunSources, principal: Principal, id: s
 const WAIT_MS = 3_000;
 const LOOK_EVERY_MS = 50;
 
-async function requestCancel(
-  tx: Transaction<Schema>,
-  sources: RunSources,
-  principal: Principal,
-  id: string,
-): Promise<RunRow> {
+async function requestCancel(tx: Tx, sources: RunSources, principal: Principal, id: string): Promise<RunRow> {
   const run = await lockChangeableRun(tx, sources, principal, id);
   if (isEnded(run)) return run;
   const asked = run.cancel_requested_at === null ? await recordCancelRequest(tx, principal, id) : run;
@@ -41,11 +36,7 @@ async function requestCancel(
   return asked;
 }
 
-async function recordCancelRequest(
-  tx: Transaction<Schema>,
-  { actor }: Principal,
-  id: string,
-): Promise<RunRow> {
+async function recordCancelRequest(tx: Tx, { actor }: Principal, id: string): Promise<RunRow> {
   const asked = await updateRun(tx, id, {
     cancel_requested_at: sql<string>`clock_timestamp()`,
     cancelled_by: actor.id,

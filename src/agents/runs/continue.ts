@@ -1,7 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { requirePermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { Permission } from '../../protocol/permissions.ts';
 import type { ContinueRunBody } from '../../protocol/resources/agent-run.ts';
@@ -27,7 +27,7 @@ type Decision = ContinueRunBody['decisions'][number];
  * (a call named twice).
  */
 export async function continueRun(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { directory, endpointOf }: ContinueSources,
   principal: Principal,
   id: string,
@@ -60,11 +60,8 @@ type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status' | 'arguments'> & {
 };
 
 /** Nobody else changes them while their run is locked and waits. */
-async function readActions(
-  tx: Transaction<Schema>,
-  runId: string,
-): Promise<ReadonlyMap<string, WaitingAction>> {
-  const rows = await tx
+async function readActions(tx: Tx, runId: string): Promise<ReadonlyMap<string, WaitingAction>> {
+  const rows = await tx.kysely
     .selectFrom('agent_run_actions')
     .select([
       'id',
@@ -88,8 +85,8 @@ function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, 
   transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
 }
 
-async function decide(tx: Transaction<Schema>, { actor }: Principal, decision: Decision): Promise<void> {
-  await tx
+async function decide(tx: Tx, { actor }: Principal, decision: Decision): Promise<void> {
+  await tx.kysely
     .updateTable('agent_run_actions')
     .set({
       status: ACTION_MOVES[moveOf(decision)].to,

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
+import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
-import type { Schema } from '../../db/schema.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
 import { RUN_ENDED } from './outbox-topics.ts';
@@ -17,7 +17,7 @@ export type Ending =
  * The end of a run that is locked: nothing of it is open afterwards. Who triggered it is told, notifications and
  * triggers follow. Throws ApiError `resource_conflict` where it has ended already.
  */
-export async function endRun(tx: Transaction<Schema>, run: RunRow, ending: Ending): Promise<RunRow> {
+export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRow> {
   const status = transition(RUN_MOVES, ending.move, run.status);
   await endCalls(tx, run.id);
   const ended = await updateRun(tx, run.id, {
@@ -34,16 +34,16 @@ export async function endRun(tx: Transaction<Schema>, run: RunRow, ending: Endin
 }
 
 /** What waits is never executed any more; of what was under way nobody knows how far it came. */
-async function endCalls(tx: Transaction<Schema>, runId: string): Promise<void> {
+async function endCalls(tx: Tx, runId: string): Promise<void> {
   const now = sql<string>`clock_timestamp()`;
   const later = sql<string>`later_than(updated_at)`;
-  await tx
+  await tx.kysely
     .updateTable('agent_run_actions')
     .set({ status: 'cancelled', updated_at: later })
     .where('run_id', '=', runId)
     .where('status', 'in', ['pending_review', 'approved'])
     .execute();
-  await tx
+  await tx.kysely
     .updateTable('agent_run_actions')
     .set({
       status: 'failed',
@@ -54,7 +54,7 @@ async function endCalls(tx: Transaction<Schema>, runId: string): Promise<void> {
     .where('run_id', '=', runId)
     .where('status', '=', 'executing')
     .execute();
-  await tx
+  await tx.kysely
     .updateTable('agent_run_steps')
     .set({ status: 'failed', completed_at: now, updated_at: later })
     .where('run_id', '=', runId)

@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import type { StoredCall } from '../../db/agent-run-tables.ts';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { unlessAborted } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -289,7 +288,7 @@ export class Execution {
   }
 
   /** Under the claim, and only while nobody has asked the run to end. Throws Stop. */
-  #change<T>(work: (tx: Transaction<Schema>) => Promise<T>): Promise<T> {
+  #change<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const { database, run, admit } = this.#options;
     return admit(() =>
       database.transaction(async (tx) => {

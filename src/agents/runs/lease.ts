@@ -1,7 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
-import type { Queries } from '../../db/statement.ts';
+import type { Db, Tx } from '../../db/handle.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
@@ -25,7 +24,7 @@ const MAX_AT_ONCE = 100;
  */
 export function claimRun(database: Database, node: string, id: string): Promise<RunRow | undefined> {
   return database.transaction(async (tx) => {
-    const waiting = await tx
+    const waiting = await tx.kysely
       .selectFrom('agent_runs')
       .selectAll()
       .where('id', '=', id)
@@ -51,11 +50,8 @@ export function claimRun(database: Database, node: string, id: string): Promise<
 export type RunClaim = Pick<RunRow, 'id' | 'owner' | 'fence'>;
 
 /** The run, locked, if the claim still holds. */
-export function lockClaimed(
-  tx: Transaction<Schema>,
-  { id, owner, fence }: RunClaim,
-): Promise<RunRow | undefined> {
-  return tx
+export function lockClaimed(tx: Tx, { id, owner, fence }: RunClaim): Promise<RunRow | undefined> {
+  return tx.kysely
     .selectFrom('agent_runs')
     .selectAll()
     .where('id', '=', id)
@@ -73,8 +69,8 @@ export interface Renewed {
 }
 
 /** Renews what this node holds of these runs; those that do not come back are not its any more. */
-export function renewLeases(database: Queries, node: string, ids: readonly string[]): Promise<Renewed[]> {
-  return database.query<Renewed>(RENEW, [node, ids]);
+export function renewLeases(db: Db, node: string, ids: readonly string[]): Promise<Renewed[]> {
+  return db.query<Renewed>(RENEW, [node, ids]);
 }
 
 /** What runs of this database wait for. */
@@ -88,14 +84,14 @@ export interface Overdue {
 }
 
 /** One statement for all that a round looks for: nearly always there is nothing. */
-export async function findOverdue(database: Queries): Promise<Overdue> {
-  const [overdue] = await database.query<Overdue>(FIND_OVERDUE);
+export async function findOverdue(db: Db): Promise<Overdue> {
+  const [overdue] = await db.query<Overdue>(FIND_OVERDUE);
   return overdue!;
 }
 
 /** Locks a run whose owner has let its lease run out, until the end of `tx`; `alive`: runs of which it is known better. */
-export function lockDead(tx: Transaction<Schema>, alive: readonly string[]): Promise<RunRow | undefined> {
-  return tx
+export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
+  return tx.kysely
     .selectFrom('agent_runs')
     .selectAll()
     .where('status', '=', RUN_MOVES.start.to)

@@ -1,5 +1,6 @@
 import { type Principal, seesWholeAccount } from '../../access/principal.ts';
-import type { Queries, Statement } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
+import type { Statement } from '../../db/statement.ts';
 import type { Stretch } from '../../db/stretch.ts';
 import { isReadableBy } from './access.ts';
 import type { RunRow } from './store.ts';
@@ -12,13 +13,13 @@ export interface RunFilters {
 
 /** Runs of one agent that the caller may read: newest first in the direction `next`, else oldest first. */
 export function readRunsOf(
-  database: Queries,
+  db: Db,
   principal: Principal,
   agentId: string,
   filters: RunFilters,
   { direction, after, fetch }: Stretch,
 ): Promise<RunRow[]> {
-  return database.query<RunRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
+  return db.query<RunRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
     agentId,
     seesWholeAccount(principal),
     principal.actor.id,

@@ -1,5 +1,5 @@
 import { presentRun } from '../../conversations/run-present.ts';
-import type { Queries } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
 import type {
   AgentRun,
   AgentRunAction,
@@ -10,13 +10,13 @@ import type { ActionRow, RunRow, StepRow } from './store.ts';
 
 /** Each row's resource with the lists that were asked for: one query a list, whatever the number of runs. */
 export async function expandRuns(
-  database: Queries,
+  db: Db,
   rows: readonly RunRow[],
   include: readonly RunInclude[],
 ): Promise<ReadonlyMap<RunRow, AgentRun>> {
   const ids = rows.map(({ id }) => id);
-  const steps = include.includes('steps') ? await database.query<StepRow>(READ_STEPS, [ids]) : null;
-  const actions = include.includes('actions') ? await database.query<ActionRow>(READ_ACTIONS, [ids]) : null;
+  const steps = include.includes('steps') ? await db.query<StepRow>(READ_STEPS, [ids]) : null;
+  const actions = include.includes('actions') ? await db.query<ActionRow>(READ_ACTIONS, [ids]) : null;
   const stepsOf = steps && Map.groupBy(steps, ({ run_id }) => run_id);
   const actionsOf = actions && Map.groupBy(actions, ({ run_id }) => run_id);
   return new Map(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type Queries, queriesOf } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
@@ -31,7 +31,7 @@ export interface RunRoutesOptions extends RunSources {
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database, directory, catalogue } = options;
   const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
-  const show = async (db: Queries, row: RunRow, include: readonly RunInclude[] = []) =>
+  const show = async (db: Db, row: RunRow, include: readonly RunInclude[] = []) =>
     (await expandRuns(db, [row], include)).get(row)!;
   return [
     defineRoute({
@@ -49,7 +49,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         checkInput(call.body.input);
         return inTransaction(database, call, async (tx) => {
           const row = await triggerRun(tx, call.principal, call.params.id!, call.body.input);
-          return show(queriesOf(tx), row, call.query['include[]']);
+          return show(tx, row, call.query['include[]']);
         });
       },
     }),
@@ -70,7 +70,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       async handle({ principal, params, query, url }) {
         const { status, trigger_type } = query;
         const filters = { status, trigger_type };
-        const agent = await findAgent(database.kysely, principal.accountId, params.id!);
+        const agent = await findAgent(database, principal.accountId, params.id!);
         const page = readPage(RUNS, query, { agent: agent.id, ...filters });
         const rows = await readRunsOf(database, principal, agent.id, filters, page);
         const shown = await expandRuns(database, rows, query['include[]'] ?? []);
@@ -114,7 +114,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         inTransaction(database, call, async (tx) => {
           const sources = { directory, endpointOf };
           const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
-          return show(queriesOf(tx), row, call.query['include[]']);
+          return show(tx, row, call.query['include[]']);
         }),
     }),
     defineRoute({

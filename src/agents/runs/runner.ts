@@ -146,14 +146,14 @@ export class Runner {
   async #prepare({ run, log, abort: { signal } }: Active) {
     const { database, authenticator, replies, toolbox, tiers } = this.#options;
     const admit = this.#admitFor(run, signal);
-    const agent = await admit(() => readAgent(database.kysely, run.agent_id));
+    const agent = await admit(() => readAgent(database, run.agent_id));
     if (agent === undefined) throw new RunFailure('The agent was deleted.');
     const principal = () => authenticator.principalOf(identityOf(run));
     const facts = await this.#requireStanding(run);
     const chain = tiers.chainFor(agent, run.trigger_type);
     const tools = toolbox.toolsFor(agent);
     const readTools = async () => {
-      const now = await readAgent(database.kysely, run.agent_id);
+      const now = await readAgent(database, run.agent_id);
       return now === undefined ? [] : toolbox.toolsFor(now);
     };
     const contextTokens = chain.contextTokens - tokensOfTools(tools.map(({ spec }) => spec));

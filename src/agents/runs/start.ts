@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
-import type { Schema } from '../../db/schema.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { AgentRow } from '../store.ts';
@@ -31,11 +30,11 @@ export interface Trigger {
  * before. Who triggered it is told (`agent_run.updated`).
  */
 export async function startRun(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id: agentId, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
   trigger: Trigger,
 ): Promise<RunRow | undefined> {
-  const row = await tx
+  const row = await tx.kysely
     .insertInto('agent_runs')
     .values({
       id: newId('agentRun'),
@@ -62,7 +61,7 @@ export async function startRun(
 
 /** Has who triggered the run told of how it stands, once the transaction has committed (docs/realtime.md#events). */
 export async function enqueueRunUpdated(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,
 ): Promise<void> {
   if (stream !== null) await enqueueChanged(tx, [{ event: 'agent_run.updated', id, stream }]);

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Failover } from '../../protocol/resources/agent-run.ts';
 import type { Completion } from '../models/chain.ts';
@@ -47,12 +47,8 @@ export function insertStep(database: Database, runId: string, position: number):
 }
 
 /** What the model has said in it. */
-export function completeStep(
-  tx: Transaction<Schema>,
-  { id }: StepRow,
-  completion: Completion,
-): Promise<StepRow> {
-  return tx
+export function completeStep(tx: Tx, { id }: StepRow, completion: Completion): Promise<StepRow> {
+  return tx.kysely
     .updateTable('agent_run_steps')
     .set({
       status: 'completed',
@@ -79,11 +75,11 @@ export interface FailedStep {
 }
 
 export async function failStep(
-  tx: Transaction<Schema>,
+  tx: Tx,
   { id }: StepRow,
   { text, failovers, error }: FailedStep,
 ): Promise<void> {
-  await tx
+  await tx.kysely
     .updateTable('agent_run_steps')
     .set({
       status: 'failed',

@@ -1,4 +1,5 @@
-import { type Kysely, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
+import { type Selectable, sql, type UpdateObject } from 'kysely';
+import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
 
@@ -8,14 +9,14 @@ export type StepRow = Selectable<Schema['agent_run_steps']>;
 export type ActionRow = Selectable<Schema['agent_run_actions']>;
 
 /** A run of this account. Throws ApiError `resource_not_found` (param id). */
-export async function findRun(db: Kysely<Schema>, accountId: string, id: string): Promise<RunRow> {
+export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();
   if (row === undefined) throw runNotFound();
   return row;
 }
 
 /** The same, held until the end of `tx`: whoever decides about a run decides alone. */
-export async function lockRun(tx: Transaction<Schema>, accountId: string, id: string): Promise<RunRow> {
+export async function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> {
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw runNotFound();
   return row;
@@ -23,11 +24,11 @@ export async function lockRun(tx: Transaction<Schema>, accountId: string, id: st
 
 /** `row` is locked. Its time grows, and readers that were away find it changed. */
 export function updateRun(
-  tx: Transaction<Schema>,
+  tx: Tx,
   id: string,
   fields: Omit<UpdateObject<Schema, 'agent_runs'>, 'updated_at' | 'changed_in'>,
 ): Promise<RunRow> {
-  return tx
+  return tx.kysely
     .updateTable('agent_runs')
     .set({
       ...fields,
@@ -39,8 +40,12 @@ export function updateRun(
     .executeTakeFirstOrThrow();
 }
 
-function ofAccount(db: Kysely<Schema>, accountId: string, id: string) {
-  return db.selectFrom('agent_runs').selectAll().where('id', '=', id).where('account_id', '=', accountId);
+function ofAccount(db: Db, accountId: string, id: string) {
+  return db.kysely
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId);
 }
 
 export function runNotFound(): ApiError {

@@ -1,7 +1,5 @@
-import type { Transaction } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
-import type { Schema } from '../../db/schema.ts';
-import { queriesOf } from '../../db/statement.ts';
+import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
@@ -23,7 +21,7 @@ export function checkInput(input: unknown): void {
  * `resource_not_found` (param id) or `resource_conflict` (an inactive agent, a chain of agents that is too long).
  */
 export async function triggerRun(
-  tx: Transaction<Schema>,
+  tx: Tx,
   principal: Principal,
   agentId: string,
   input: unknown,
@@ -54,6 +52,6 @@ export async function triggerRun(
 }
 
 /** An agent asks from within a run. Which one is not known: the deepest counts, so that no chain is endless. */
-function originOf(tx: Transaction<Schema>, { actor }: Principal): Promise<Origin> {
-  return readOrigin(queriesOf(tx), { by: actor.id, runId: null, at: 'infinity' });
+function originOf(tx: Tx, { actor }: Principal): Promise<Origin> {
+  return readOrigin(tx, { by: actor.id, runId: null, at: 'infinity' });
 }

@@ -43,17 +43,17 @@ export async function makeArtifact(
     .execute();
   await store.put({ key, contentType: artifact.contentType }, artifact.bytes);
   return database.transaction(async (tx) => {
-    await tx
+    await tx.kysely
       .insertInto('artifacts')
       .values({ ...file, id, run_id: artifact.runId })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute();
-    await tx
+    await tx.kysely
       .updateTable('uploads')
       .set({ attached_at: sql<string>`clock_timestamp()` })
       .where('s3_key', '=', key)
       .execute();
-    return tx.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    return tx.kysely.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   });
 }
 

@@ -1,6 +1,6 @@
 import { RevocableCache } from '../../access/revocable-cache.ts';
 import type { Rights } from '../../access/rights.ts';
-import type { Queries } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 
 /** An active agent that events start. */
@@ -20,11 +20,11 @@ const MAX_CACHED = 50_000;
 export class EventAgents {
   readonly #cache: RevocableCache<readonly EventAgent[]>;
 
-  constructor(database: Queries, rights: Rights) {
+  constructor(db: Db, rights: Rights) {
     this.#cache = new RevocableCache({
       rights,
       max: MAX_CACHED,
-      load: async (accountId): Promise<readonly EventAgent[]> => database.query(READ, [accountId]),
+      load: async (accountId): Promise<readonly EventAgent[]> => db.query(READ, [accountId]),
       subjectsOf: (_agents, accountId) => [eventAgentsOf(accountId)],
     });
   }

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
+import type { Db } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Queries, Statement } from '../../db/statement.ts';
+import type { Statement } from '../../db/statement.ts';
 import type { Stretch } from '../../db/stretch.ts';
 import type { AgentOccurrence } from '../../protocol/resources/agent-occurrence.ts';
 
@@ -8,12 +9,12 @@ export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
 
 /** Of one agent: the last ones first in the direction `next`, else the first ones. */
 export function readOccurrences(
-  database: Queries,
+  db: Db,
   agentId: string,
   outcome: string | undefined,
   { direction, after, fetch }: Stretch,
 ): Promise<OccurrenceRow[]> {
-  return database.query<OccurrenceRow>(STATEMENTS[direction], [
+  return db.query<OccurrenceRow>(STATEMENTS[direction], [
     agentId,
     outcome ?? null,
     after?.[0] ?? ENDS[direction],

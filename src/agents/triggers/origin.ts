@@ -1,4 +1,4 @@
-import type { Queries } from '../../db/statement.ts';
+import type { Db } from '../../db/handle.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 
 /** Who did what may start agents. */
@@ -26,9 +26,9 @@ export interface Origin {
  * Where a cause comes from. What an agent did outside a reply of its run (a tool that sent a message, say) names no
  * run: the deepest of those that it had at that time counts, so that no chain of agents is endless.
  */
-export async function readOrigin(database: Queries, { by, runId, at }: Cause): Promise<Origin> {
+export async function readOrigin(db: Db, { by, runId, at }: Cause): Promise<Origin> {
   if (by === null) return NOBODY;
-  const [row] = await database.query<OriginRow>(READ_ORIGIN, [by, runId, at]);
+  const [row] = await db.query<OriginRow>(READ_ORIGIN, [by, runId, at]);
   if (row === undefined) return NOBODY;
   const { by_agent: byAgent, by_customer: byCustomer, root_id: rootId, started } = row;
   const depth = byAgent ? (row.depth ?? 0) + 1 : 0;

@@ -24,7 +24,7 @@ export function occurrenceRoutes({ database }: { readonly database: Database }):
       response: ListOf(AgentOccurrence),
       async handle({ principal, params, query, url }) {
         const { outcome } = query;
-        const agent = await findAgent(database.kysely, principal.accountId, params.id!);
+        const agent = await findAgent(database, principal.accountId, params.id!);
         const page = readPage(OCCURRENCES, query, { agent: agent.id, outcome });
         const rows = await readOccurrences(database, agent.id, outcome, page);
         return toList(rows, page, url, ({ due_at }) => [due_at], presentOccurrence);

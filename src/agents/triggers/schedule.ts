@@ -1,5 +1,6 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
+import type { Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
@@ -74,10 +75,10 @@ type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_confi
   readonly subscription: Selectable<Schema['accounts']>['subscription'] | null;
 };
 
-function lockDue(tx: Transaction<Schema>, but: readonly string[]): Promise<DueAgent | undefined> {
+function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
   // Of the statement, unlike clock_timestamp(), an index can be asked for.
   const now = sql<string>`statement_timestamp()`;
-  return tx
+  return tx.kysely
     .selectFrom('agent_definitions')
     .select(['id', 'account_id', 'actor_id', 'trigger_config', now.as('now')])
     .select((of) => of.ref('next_due_at').$notNull().as('due'))
@@ -96,13 +97,13 @@ function lockDue(tx: Transaction<Schema>, but: readonly string[]): Promise<DueAg
     .executeTakeFirst();
 }
 
-async function take(tx: Transaction<Schema>, agent: DueAgent): Promise<void> {
+async function take(tx: Tx, agent: DueAgent): Promise<void> {
   const [since, now] = [new Date(agent.due), new Date(agent.now)];
   const schedule = agent.trigger_config as CronSchedule;
   const { newest, others, next } = await dueBy(schedule, { since, now, most: MAX_MISSED });
   const missed = others.map((due) => skipped(agent, due, 'missed'));
   await record(tx, agent, [...missed, await run(tx, agent, newest, now)]);
-  await tx
+  await tx.kysely
     .updateTable('agent_definitions')
     .set({ next_due_at: next?.toISOString() ?? null })
     .where('id', '=', agent.id)
@@ -111,7 +112,7 @@ async function take(tx: Transaction<Schema>, agent: DueAgent): Promise<void> {
 
 type Occurrence = Omit<OccurrenceRow, 'created_at'>;
 
-async function run(tx: Transaction<Schema>, agent: DueAgent, due: Date, now: Date): Promise<Occurrence> {
+async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<Occurrence> {
   const lateMs = now.getTime() - due.getTime();
   if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
   // Its runs would fail, each with an alert.
@@ -136,8 +137,8 @@ function skipped({ id }: DueAgent, due: Date, reason: SkipReason): Occurrence {
   return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
 }
 
-async function hasOpenRun(tx: Transaction<Schema>, { actor_id }: DueAgent): Promise<boolean> {
-  const open = await tx
+async function hasOpenRun(tx: Tx, { actor_id }: DueAgent): Promise<boolean> {
+  const open = await tx.kysely
     .selectFrom('agent_runs')
     .select('id')
     .where('actor_id', '=', actor_id)
@@ -147,17 +148,13 @@ async function hasOpenRun(tx: Transaction<Schema>, { actor_id }: DueAgent): Prom
   return open !== undefined;
 }
 
-async function record(
-  tx: Transaction<Schema>,
-  { id }: DueAgent,
-  occurrences: readonly Occurrence[],
-): Promise<void> {
-  await tx
+async function record(tx: Tx, { id }: DueAgent, occurrences: readonly Occurrence[]): Promise<void> {
+  await tx.kysely
     .deleteFrom('agent_occurrences')
     .where('agent_id', '=', id)
     .where('due_at', '<', sql<string>`now() - ${sql.lit(`${KEPT_DAYS} days`)}::interval`)
     .execute();
-  await tx
+  await tx.kysely
     .insertInto('agent_occurrences')
     .values([...occurrences])
     .onConflict((conflict) => conflict.columns(['agent_id', 'due_at']).doNothing())

@@ -1,7 +1,6 @@
 import type { AgentMember } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
-import { queriesOf } from '../../db/statement.ts';
 import { hasKeyword } from './keywords.ts';
 import { readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
@@ -23,7 +22,7 @@ export async function startChats(
   await database.transaction(async (tx) => {
     const { id: messageId, conversation_id: conversationId, author_id: author } = row;
     const cause = { by: author, runId: row.agent_run_id, at: row.created_at };
-    const { byAgent, byCustomer, depth, rootId, isExhausted } = await readOrigin(queriesOf(tx), cause);
+    const { byAgent, byCustomer, depth, rootId, isExhausted } = await readOrigin(tx, cause);
     const started = byAgent
       ? addressedAgents.filter(({ actorId }) => mentioned.has(actorId))
       : addressedAgents;

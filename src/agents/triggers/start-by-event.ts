@@ -1,5 +1,4 @@
 import type { Database } from '../../db/database.ts';
-import { queriesOf } from '../../db/statement.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import type { EventAgent } from './event-agents.ts';
 import { type Cause, readOrigin } from './origin.ts';
@@ -32,7 +31,7 @@ export async function startByEvent(
   const waiting = agents.filter(({ actor_id, events }) => actor_id !== cause.by && events.includes(event));
   if (waiting.length === 0) return;
   await database.transaction(async (tx) => {
-    const { depth, rootId, isExhausted } = await readOrigin(queriesOf(tx), cause);
+    const { depth, rootId, isExhausted } = await readOrigin(tx, cause);
     if (isExhausted) return;
     const actorIds = waiting.map(({ actor_id }) => actor_id);
     await startRuns(tx, actorIds, {

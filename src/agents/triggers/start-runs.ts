@@ -1,5 +1,4 @@
-import type { Transaction } from 'kysely';
-import type { Schema } from '../../db/schema.ts';
+import type { Tx } from '../../db/handle.ts';
 import { startRun, type Trigger } from '../runs/start.ts';
 
 /**
@@ -7,12 +6,8 @@ import { startRun, type Trigger } from '../runs/start.ts';
  * known of them until now may be out of date. Whoever makes one inactive meanwhile waits. Once for each agent and
  * key, however often it is called.
  */
-export async function startRuns(
-  tx: Transaction<Schema>,
-  actorIds: readonly string[],
-  trigger: Trigger,
-): Promise<void> {
-  const agents = await tx
+export async function startRuns(tx: Tx, actorIds: readonly string[], trigger: Trigger): Promise<void> {
+  const agents = await tx.kysely
     .selectFrom('agent_definitions')
     .select(['id', 'account_id', 'actor_id'])
     .where('actor_id', 'in', [...actorIds])

@@ -5,7 +5,6 @@ import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { expandConversations } from '../../conversations/expand.ts';
 import { markRead, publishRead } from '../../conversations/own-state.ts';
 import type { Database } from '../../db/database.ts';
-import { queriesOf } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { publish } from '../../engine/publish.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
@@ -62,7 +61,7 @@ export class Activity {
     const { movedAt, unread } = await database
       .transaction(async (tx) => {
         const { conversation, movedAt } = await markRead(tx, principal, id, sequence);
-        const shown = await expandConversations(queriesOf(tx), principal, [conversation], []);
+        const shown = await expandConversations(tx, principal, [conversation], []);
         return { movedAt, unread: shown.get(id)!.unread };
       })
       .catch((error) => {

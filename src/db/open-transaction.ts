@@ -1,0 +1,22 @@
+import { CompiledQuery, type Transaction } from 'kysely';
+import type { Tx } from './handle.ts';
+import type { OutboxRecord } from './outbox-row.ts';
+import type { Schema } from './schema.ts';
+import { bindable, type Statement, type Value } from './statement.ts';
+
+/** A transaction of Database, for as long as its work runs. */
+export class OpenTransaction implements Tx {
+  readonly kysely: Transaction<Schema>;
+  readonly outbox: OutboxRecord;
+
+  constructor(kysely: Transaction<Schema>, outbox: OutboxRecord) {
+    this.kysely = kysely;
+    this.outbox = outbox;
+  }
+
+  /** Kysely has no prepared statements: Postgres parses the text each time. */
+  async query<Row extends object>({ text }: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    const { rows } = await this.kysely.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));
+    return rows;
+  }
+}
