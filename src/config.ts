@@ -1,5 +1,5 @@
 /**
- * The environment, read once (docs/operations.md). The only file that may mention process.env: everything
+ * The environment, read once (docs/configuration.md). The only file that may mention process.env: everything
  * else is handed the frozen result. Every variable is optional; one that is set to nothing counts as unset.
  */
 

@@ -34,6 +34,20 @@ t.test('every citation of a document in the code resolves', async (t) => {
   );
 });
 
+t.test('every name of the glossary is declared where it says', (t) => {
+  const rows = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').matchAll(/`(\w+)`, `([\w/-]+\.ts)`/g);
+  const wrong = [...rows].filter(([, name, path]) => {
+    const file = join(ROOT, 'src', path ?? '');
+    const declared = new RegExp(`\\b(class|interface|type|function|const) ${name}\\b`);
+    return !existsSync(file) || !declared.test(readFileSync(file, 'utf8'));
+  });
+  t.strictSame(
+    wrong.map(([row]) => row),
+    [],
+  );
+  t.end();
+});
+
 t.test('no comment cites a document that is not in the repository', async (t) => {
   const files = globSync('{src,test,bench,examples,migrations}/**/*.{ts,js,css,md}', {
     cwd: ROOT,

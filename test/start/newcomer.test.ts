@@ -32,14 +32,14 @@ t.test('in a directory that its owner alone may enter', async (t) => {
     await tail.says(new RegExp(`^${sequence} Demo: Hello$`, 'm'));
   }
 
-  t.comment('the example of README');
+  t.comment('the example of docs/sdk.md');
   const example = paste(t, 'npx node examples/watch.ts', directory);
   await example.says(/^1 Hello\n2 Hello\n3 ahoy$/m);
   signalGroup(example.child, 'SIGTERM');
   await example.ended;
 
-  t.comment('the approvals of README');
-  const blocks = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)];
+  t.comment('the approvals of docs/agents.md');
+  const blocks = [...readFileSync(join(ROOT, 'docs/agents.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)];
   const [setUp, approve] = ['ask() {', 'actions/continue'].map(
     (part) => blocks.find(([, text = '']) => text.includes(part))?.[1],
   );
@@ -48,7 +48,7 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   const { id, status } = JSON.parse(approved.stdout.trim().split('\n').at(-1) ?? '');
   t.match({ id, status }, { id: /^run_/, status: /^(pending|running|completed)$/ }, approved.stdout);
 
-  t.comment('the mention of README: the answer is printed once it is complete');
+  t.comment('the mention of docs/agents.md: the answer is printed once it is complete');
   const mention = lines.curl.replace('"Hello"', '"@assistant how are you?"');
   await runProgram('sh', ['-c', mention], {}, directory);
   await tail.says(/^4 Demo: @assistant how are you\?$/m);
