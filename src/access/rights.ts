@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
-import { FRAME_KINDS, type Frame } from '../engine/frame.ts';
 import { Loop } from '../lifecycle.ts';
 
 /** The subject that stands for all of them: whoever listens reads everything again. */
@@ -69,7 +68,7 @@ export class Rights {
    */
   async announce(subject: string): Promise<void> {
     try {
-      await this.#engine.publish(CHANNEL, frameOf(subject));
+      await this.#engine.publish(CHANNEL, { kind: 'rights_changed', subject });
     } catch {
       if (this.#untold.size < MAX_UNTOLD) {
         this.#untold.add(subject);
@@ -103,7 +102,9 @@ export class Rights {
     const deadlineMs = performance.now() + PATIENCE_MS;
     for (;;) {
       try {
-        return await this.#engine.subscribe(CHANNEL, (frame) => this.#notifyListeners(frame.stream));
+        return await this.#engine.subscribe(CHANNEL, (frame) => {
+          if (frame.kind === 'rights_changed') this.#notifyListeners(frame.subject);
+        });
       } catch (error) {
         if (!(error instanceof EngineUnavailableError) || performance.now() > deadlineMs) throw error;
       }
@@ -130,15 +131,3 @@ const PATIENCE_MS = 10_000;
 const AGAIN_MS = 100;
 /** Past this many it is cheaper for the other nodes to read everything again. */
 const MAX_UNTOLD = 1_000;
-
-function frameOf(subject: string): Frame {
-  return {
-    kind: FRAME_KINDS.invalidate,
-    stream: subject,
-    resource: '',
-    sequence: 0,
-    updatedAtUs: 0,
-    team: undefined,
-    customer: undefined,
-  };
-}

@@ -120,11 +120,11 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
 }
 
 /** `message.created` or `message.updated` of a sent message, for both audiences (docs/realtime.md#events). */
-export function messageEvent(
-  event: 'message.created' | 'message.updated',
+export function messageEvent<Name extends 'message.created' | 'message.updated'>(
+  event: Name,
   { row, sender, attachments }: MessageWithParts,
   audience: ConversationAudience,
-): DomainEvent {
+): DomainEvent<Name> {
   const parts = { sender, attachments };
   return {
     event,

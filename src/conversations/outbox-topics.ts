@@ -4,7 +4,7 @@ import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { defineTopic } from '../db/topic.ts';
 import { newId } from '../protocol/ids.ts';
-import type { EventName } from '../protocol/socket/events.ts';
+import type { DurableEventName } from '../protocol/socket/events.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 
 /** Durable events are published (jobs/changed-effects.ts). */
@@ -16,7 +16,7 @@ export interface ResourcesChanged {
 
 /** A durable event by what it is about: the resource is read as it stands when the event is published. */
 export interface Change {
-  readonly event: EventName;
+  readonly event: DurableEventName;
   /** The resource's: a message, participant, conversation, notification or run. */
   readonly id: string;
   /** The channel the event travels on: the conversation's id, or the actor's for events of a feed. */

@@ -1,121 +1,115 @@
+import type { DeclaredStatus } from '../protocol/socket/activity.ts';
+import type { TextPosition } from './text-position.ts';
+
 /**
- * What travels between nodes (design.md section 6): a header to order and route by, and the event's
- * bytes for each audience, ready for the sockets. Nodes read the header alone and pass bytes on
- * unparsed.
+ * The messages between nodes, by kind. A frame for sockets carries the bytes of its event for each audience; nodes
+ * order and route it by the other fields and pass the bytes on unparsed. frame-codec.ts has the layout on Redis.
  *
- * Layout, little-endian: kind u8 · flags u8 · stream length u8 · resource length u8 ·
- * sequence f64 · updatedAtUs f64 · team length u32 · customer length u32 · stream · resource · team ·
- * customer. A length of 0 is "nothing for this audience".
+ * Frames are the hottest objects of a node: all frames of a kind have the same properties in the same order, and none
+ * of them is optional.
  */
-export interface Frame {
-  readonly kind: FrameKind;
-  /** What is ordered: a conversation's or an actor's id; for control frames whatever the kind says. */
-  readonly stream: string;
-  /** The resource the event is about; '' where there is none. */
-  readonly resource: string;
-  /** The message's number in its conversation; 0 for events outside the timeline. */
-  readonly sequence: number;
-  /**
-   * `updated_at` of the resource in microseconds since 1970; 0 where it has none. Of a piece of a text that is
-   * being written: its place in it (stream-place.ts).
-   */
-  readonly updatedAtUs: number;
-  /** The text of the resource is still being written: pieces of it follow. */
-  readonly streaming?: true;
-  /** The event for the team, as socket bytes; undefined where the team gets none. */
+export type Frame = BroadcastFrame | VoidFrame | AskFrame | PresenceFrame | RightsChangedFrame;
+
+/** A frame whose bytes are published to sockets. */
+export type BroadcastFrame = CommittedFrame | EphemeralFrame | PieceFrame | SnapshotFrame;
+
+/** A durable event: it was committed in Postgres before it was published, and is sent again after a break. */
+export type CommittedFrame = CreatedFrame | UpdatedFrame | DurableFrame;
+
+/** The encoded event, ready for sockets. */
+interface EventBytes {
+  /** The event for the team; undefined: the team does not get it. */
   readonly team: Buffer | undefined;
-  /** The same for customers. */
+  /** The event for customers; undefined: customers do not get it. */
   readonly customer: Buffer | undefined;
 }
 
-export const FRAME_KINDS = {
-  /** A message entered the timeline under `sequence`. */
-  created: 1,
-  /** `sequence` will never be a message. No bytes. */
-  void: 2,
-  /** A sent message changed: delivered after the message itself. */
-  updated: 3,
-  /** Any other durable event. */
-  durable: 4,
-  /** Never replayed, shed first. */
-  ephemeral: 5,
-  /** A right named by `stream` changed: what is cached of it is read again. No bytes. */
-  invalidate: 6,
-  /** What the node named by `resource` says of its sockets in a conversation (gateway/presence/presence.ts); for nodes alone. */
-  presence: 7,
-  /** Whoever writes the message named by `resource` is asked how far it is; for nodes alone. No bytes. */
-  ask: 8,
-  /** The answer: the bytes of its `message.snapshot`, at their place in the text; for nodes alone. */
-  told: 9,
-} as const;
-
-export type FrameKind = (typeof FRAME_KINDS)[keyof typeof FRAME_KINDS];
-
-const FIXED_BYTES = 28;
-const STREAMING = 1;
-
-/** Byte length of `encodeFrame(frame)`. */
-export function frameBytes(frame: Frame): number {
-  return (
-    FIXED_BYTES +
-    Buffer.byteLength(frame.stream, 'latin1') +
-    Buffer.byteLength(frame.resource, 'latin1') +
-    (frame.team?.length ?? 0) +
-    (frame.customer?.length ?? 0)
-  );
+export interface Committed<Kind> extends EventBytes {
+  readonly kind: Kind;
+  /** Id of the conversation or actor whose events are ordered together. */
+  readonly stream: string;
+  /** Id of the resource that the event is about. */
+  readonly resource: string;
+  /** Number of the message in its conversation; 0 for events outside the timeline. */
+  readonly sequence: number;
+  /** `updated_at` of the resource in microseconds since 1970. */
+  readonly updatedAtUs: number;
+  /** The text of the resource is still being written: pieces of it follow. */
+  readonly streaming: boolean;
 }
 
-/** Throws a RangeError on ids that the header cannot carry: longer than 255 characters, or not latin1. */
-export function encodeFrame(frame: Frame): Buffer {
-  requireCarriable(frame.stream);
-  requireCarriable(frame.resource);
-  const bytes = Buffer.allocUnsafe(frameBytes(frame));
-  bytes[0] = frame.kind;
-  bytes[1] = frame.streaming === true ? STREAMING : 0;
-  bytes[2] = frame.stream.length;
-  bytes[3] = frame.resource.length;
-  bytes.writeDoubleLE(frame.sequence, 4);
-  bytes.writeDoubleLE(frame.updatedAtUs, 12);
-  bytes.writeUInt32LE(frame.team?.length ?? 0, 20);
-  bytes.writeUInt32LE(frame.customer?.length ?? 0, 24);
-  let offset = FIXED_BYTES;
-  offset += bytes.write(frame.stream, offset, 'latin1');
-  offset += bytes.write(frame.resource, offset, 'latin1');
-  if (frame.team !== undefined) offset += frame.team.copy(bytes, offset);
-  if (frame.customer !== undefined) frame.customer.copy(bytes, offset);
-  return bytes;
+/** A message entered the timeline under `sequence`. */
+export type CreatedFrame = Committed<'created'>;
+
+/** A sent message changed: delivered after the message itself. */
+export type UpdatedFrame = Committed<'updated'>;
+
+/** Any other durable event. */
+export type DurableFrame = Committed<'durable'>;
+
+/** An event that is never sent again, and that slow readers lose first. */
+export interface EphemeralFrame extends EventBytes {
+  readonly kind: 'ephemeral';
+  readonly stream: string;
+  /** Id of the resource that the event is about. */
+  readonly resource: string;
 }
 
-/** The frame's `team` and `customer` are views of `bytes`. Throws a RangeError on anything but a whole frame. */
-export function decodeFrame(bytes: Buffer): Frame {
-  const streamLength = bytes.readUInt8(2);
-  const resourceLength = bytes.readUInt8(3);
-  const teamLength = bytes.readUInt32LE(20);
-  const customerLength = bytes.readUInt32LE(24);
-  const kind = bytes.readUInt8(0);
-  const size = FIXED_BYTES + streamLength + resourceLength + teamLength + customerLength;
-  if (size !== bytes.length || !isFrameKind(kind)) throw new RangeError('not a frame');
-
-  const resourceStart = FIXED_BYTES + streamLength;
-  const teamStart = resourceStart + resourceLength;
-  const customerStart = teamStart + teamLength;
-  const frame: Frame = {
-    kind,
-    stream: bytes.toString('latin1', FIXED_BYTES, resourceStart),
-    resource: bytes.toString('latin1', resourceStart, teamStart),
-    sequence: bytes.readDoubleLE(4),
-    updatedAtUs: bytes.readDoubleLE(12),
-    team: teamLength === 0 ? undefined : bytes.subarray(teamStart, customerStart),
-    customer: customerLength === 0 ? undefined : bytes.subarray(customerStart, size),
-  };
-  return bytes[1] === STREAMING ? { ...frame, streaming: true } : frame;
+export interface TextFrame<Kind = 'piece' | 'snapshot'> extends EventBytes {
+  readonly kind: Kind;
+  readonly stream: string;
+  /** Id of the message that is being streamed. */
+  readonly messageId: string;
+  /** Its number in the conversation; 0 for a draft. */
+  readonly sequence: number;
+  readonly position: TextPosition;
 }
 
-function requireCarriable(id: string): void {
-  if (id.length > 255 || Buffer.byteLength(id) !== id.length)
-    throw new RangeError('not an id that frames carry');
+/** A piece of a text that is being streamed: an ephemeral event that readers need in order. */
+export type PieceFrame = TextFrame<'piece'>;
+
+/** The answer to an AskFrame: `message.snapshot`, the text up to its position. Nodes decide which readers need it. */
+export type SnapshotFrame = TextFrame<'snapshot'>;
+
+/** No message will ever have this number. */
+export interface VoidFrame {
+  readonly kind: 'void';
+  readonly stream: string;
+  readonly sequence: number;
 }
 
-function isFrameKind(kind: number): kind is FrameKind {
-  return kind >= FRAME_KINDS.created && kind <= FRAME_KINDS.told;
+/** Asks the writer of a message for a snapshot of its text. */
+export interface AskFrame {
+  readonly kind: 'ask';
+  readonly stream: string;
+  readonly messageId: string;
+}
+
+/** The actors with sockets on one node in a conversation (gateway/presence/presence.ts). */
+export interface PresenceFrame {
+  readonly kind: 'presence';
+  readonly stream: string;
+  readonly nodeId: string;
+  /** Undefined where a node of another version sent something that this one cannot read. */
+  readonly report: PresenceReport | undefined;
+}
+
+export interface PresenceReport {
+  /** The node has just begun to listen, and asks the others for theirs. */
+  readonly asks: boolean;
+  readonly present: readonly PresentActor[];
+}
+
+/** An actor on one node. `here`: it has an open socket; false: its last one closed a short while ago. */
+export type PresentActor = readonly [actorId: string, status: DeclaredStatus, here: boolean];
+
+/** A right changed: whatever is cached of it is read again. */
+export interface RightsChangedFrame {
+  readonly kind: 'rights_changed';
+  /** Id of what the right depends on, or `EVERYTHING` (access/rights.ts). */
+  readonly subject: string;
+}
+
+export function isCommitted(frame: Frame): frame is CommittedFrame {
+  return frame.kind === 'created' || frame.kind === 'updated' || frame.kind === 'durable';
 }

@@ -1,19 +1,24 @@
 import { EVENT_DATA } from '../protocol/socket/event-data.ts';
-import { EVENTS, type EventFrame, type EventName } from '../protocol/socket/events.ts';
+import {
+  type DurableEventName,
+  type EphemeralEventName,
+  EVENTS,
+  type EventFrame,
+  type EventName,
+} from '../protocol/socket/events.ts';
 import { SOCKETS_SINCE } from '../protocol/versions.ts';
 import type { Engine } from './engine.ts';
-import { FRAME_KINDS, type Frame } from './frame.ts';
+import type { Committed, EphemeralFrame, PieceFrame, SnapshotFrame, TextFrame } from './frame.ts';
 import { markedJson, markWhole } from './marked-json.ts';
-import { packPlace, type StreamPlace } from './stream-place.ts';
+import type { TextPosition } from './text-position.ts';
 
-/** Something that became true in Postgres (or, for ephemeral events, is happening now). */
-export interface DomainEvent {
+interface EventContent {
   readonly event: EventName;
   /** The conversation's or actor's id; its engine channel has the same name. */
   readonly stream: string;
   /** Null for an actor's own feed. */
   readonly conversationId: string | null;
-  /** Of the sent message it is about; 0 where there is none. */
+  /** Number of the sent message that it is about; 0 where there is none. */
   readonly sequence: number;
   /** Id of the resource. */
   readonly resource: string;
@@ -23,64 +28,85 @@ export interface DomainEvent {
   readonly team: object | undefined;
   /** The resource as customers see it; undefined: not for them. */
   readonly customer: object | undefined;
+}
+
+/** Something that became true in Postgres. */
+export interface DomainEvent<Name extends DurableEventName = DurableEventName> extends EventContent {
+  readonly event: Name;
   /** Its text is still being written. */
   readonly streaming?: boolean;
-  /** Of a piece of such a text. */
-  readonly place?: StreamPlace;
+}
+
+/** Something that happens now and is not kept. */
+export interface EphemeralEvent extends EventContent {
+  readonly event: EphemeralEventName;
+}
+
+/** A piece of a message that is being streamed, or a snapshot of it; `resource` is the message. */
+export interface TextEvent extends EphemeralEvent {
+  readonly position: TextPosition;
 }
 
 /**
- * Tells every node, once the caller's transaction has committed: the one way an event leaves this
- * process. Rejects with EngineUnavailableError when other nodes could not be told (local readers have
- * been); the outbox row that stands for the event is then kept and tried again.
+ * Publishes an event to every node, after the caller's transaction has committed: no event leaves this process in
+ * another way. Rejects with EngineUnavailableError when it did not reach the other nodes (local readers have it); the
+ * outbox row of the event is then kept and tried again.
  */
-export function publish(engine: Engine, event: DomainEvent): Promise<void> {
-  return engine.publish(event.stream, toFrame(event));
+export function publish(engine: Engine, event: DomainEvent | EphemeralEvent | TextEvent): Promise<void> {
+  return engine.publish(event.stream, isDurable(event) ? toFrame(event) : toEphemeralFrame(event));
 }
 
 /** Encodes the event once for each audience, whatever the number of its readers. */
-export function toFrame(event: DomainEvent): Frame {
-  const { order } = EVENTS[event.event];
+export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>): Committed<Order<Name>> {
   return {
-    kind: FRAME_KINDS[order],
+    kind: EVENTS[event.event].order,
     stream: event.stream,
     resource: event.resource,
     sequence: event.sequence,
-    updatedAtUs: order === 'ephemeral' ? placeOf(event) : microseconds(event.at),
-    ...(event.streaming === true && { streaming: true as const }),
+    updatedAtUs: microseconds(event.at),
+    streaming: event.streaming === true,
     team: event.team && encodeEvent(event, event.team),
     customer: event.customer && encodeEvent(event, event.customer),
   };
 }
 
-function placeOf({ place }: DomainEvent): number {
-  return place === undefined ? 0 : packPlace(place);
-}
+type Order<Name extends EventName> = (typeof EVENTS)[Name]['order'];
 
-/** The frame that says of a number that no message will ever carry it. */
-export function voidFrame(conversationId: string, sequence: number): Frame {
+/** The same for an ephemeral event. */
+export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFrame | PieceFrame {
+  if ('position' in event) return textFrame('piece', event);
   return {
-    kind: FRAME_KINDS.void,
-    stream: conversationId,
-    resource: '',
-    sequence,
-    updatedAtUs: 0,
-    team: undefined,
-    customer: undefined,
+    kind: 'ephemeral',
+    stream: event.stream,
+    resource: event.resource,
+    team: event.team && encodeEvent(event, event.team),
+    customer: event.customer && encodeEvent(event, event.customer),
   };
 }
 
-/** A question of one node, and its answer, on a conversation's channel (FRAME_KINDS.ask, told). */
-export function askFrame(conversationId: string, messageId: string): Frame {
-  return { ...voidFrame(conversationId, 0), kind: FRAME_KINDS.ask, resource: messageId };
+/** The answer to an AskFrame. */
+export function snapshotFrame(event: TextEvent): SnapshotFrame {
+  return textFrame('snapshot', event);
 }
 
-export function snapshotFrame(snapshot: DomainEvent): Frame {
-  return { ...toFrame(snapshot), kind: FRAME_KINDS.told };
+function textFrame<K extends TextFrame['kind']>(kind: K, event: TextEvent): TextFrame<K> {
+  return {
+    kind,
+    stream: event.stream,
+    messageId: event.resource,
+    sequence: event.sequence,
+    position: event.position,
+    team: event.team && encodeEvent(event, event.team),
+    customer: event.customer && encodeEvent(event, event.customer),
+  };
 }
 
-/** In the form of the newest version, with what older ones do not have marked (marked-json.ts). */
-function encodeEvent(event: DomainEvent, data: object): Buffer {
+function isDurable(event: DomainEvent | EphemeralEvent): event is DomainEvent {
+  return EVENTS[event.event].order !== 'ephemeral';
+}
+
+/** Returns the form of the newest version, in which the parts that older versions lack are marked (marked-json.ts). */
+function encodeEvent(event: EventContent, data: object): Buffer {
   const head: Omit<EventFrame, 'data'> = {
     type: 'event',
     event: event.event,
@@ -94,7 +120,7 @@ function encodeEvent(event: DomainEvent, data: object): Buffer {
   return Buffer.from(since === SOCKETS_SINCE ? frame : markWhole(since, frame));
 }
 
-/** `2026-11-21T01:02:03.123456Z`, as db/ reads times, → microseconds since 1970, exact below 2^53 (the year 2255). */
+/** `2026-11-21T01:02:03.123456Z`, as db/ reads times, to microseconds since 1970, exact below 2^53 (the year 2255). */
 export function microseconds(timestamp: string): number {
   // The rows of one statement share their time.
   if (timestamp !== lastTimestamp) {

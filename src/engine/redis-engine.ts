@@ -18,7 +18,8 @@ import {
   type Tally,
 } from './engine.ts';
 import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
-import { decodeFrame, encodeFrame, type Frame } from './frame.ts';
+import type { Frame } from './frame.ts';
+import { decodeFrame, encodeFrame } from './frame-codec.ts';
 import { channelOf, redisName } from './partitions.ts';
 import { CONNECTION, end, LEAST_REDIS, requireVersion, reset } from './redis-connection.ts';
 import { describe, isSlowness, withoutArguments, withoutSecrets } from './redis-errors.ts';

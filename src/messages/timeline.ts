@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
-import { voidFrame } from '../engine/publish.ts';
 import type { Metrics } from '../metrics.ts';
 import { newId } from '../protocol/ids.ts';
 
@@ -140,7 +139,9 @@ export class Timeline {
     this.#metrics.voids.inc(voided.length);
     for (const { sequence } of voided) {
       // A hint: a node that misses it finds the void in Postgres.
-      this.#engine.publish(conversationId, voidFrame(conversationId, sequence)).catch(() => {});
+      this.#engine
+        .publish(conversationId, { kind: 'void', stream: conversationId, sequence })
+        .catch(() => {});
     }
   }
 

@@ -4,13 +4,13 @@ import t, { type Test } from 'tap';
 import { type Announcement, decodeAnnouncement } from '../../src/engine/announcement.ts';
 import { type Engine, EngineUnavailableError, type Missed } from '../../src/engine/engine.ts';
 import { openEnvelope, Sealer } from '../../src/engine/envelope.ts';
-import { encodeFrame } from '../../src/engine/frame.ts';
+import { encodeFrame } from '../../src/engine/frame-codec.ts';
 import { redisName } from '../../src/engine/partitions.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { startLinks } from '../support/link-faults.ts';
 import { startRedis, testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { engineContract, flushed, makeFrame, type Nodes, newChannel } from './contract.ts';
+import { engineContract, flushed, makeFrame, type Nodes, newChannel, onCreated } from './contract.ts';
 
 /** Enough that telling the broker of all of them again takes longer than a proof. */
 const CHANNELS = 10_000;
@@ -40,7 +40,10 @@ t.test('what is published by hand does no harm', async (t) => {
   const redis = await connectRaw(t, sharedUrl);
   const channel = newChannel();
   const received: number[] = [];
-  await a.subscribe(channel, ({ sequence }) => received.push(sequence));
+  await a.subscribe(
+    channel,
+    onCreated(({ sequence }) => received.push(sequence)),
+  );
   const garbage = ['', 'x', 'twelve bytes', 'much more than twelve bytes, but no frame', '\0'.repeat(60)];
   for (const message of garbage) await redis.spublish(key(channel), message);
   for (const message of garbage) await redis.spublish(key(`node:${a.nodeId}`), message);
@@ -100,7 +103,10 @@ t.test('counters', async (t) => {
   await t.test('and frames survive SCRIPT FLUSH', async (t) => {
     const stream = newChannel();
     const received: number[] = [];
-    await b.subscribe(stream, ({ sequence }) => received.push(sequence));
+    await b.subscribe(
+      stream,
+      onCreated(({ sequence }) => received.push(sequence)),
+    );
     const sent: Promise<unknown>[] = [];
     for (let sequence = 1; sequence <= 300; sequence++) {
       sent.push(a.publish(stream, makeFrame(sequence)), a.reserve([{ stream, count: 1, floor: 0 }]));
@@ -124,7 +130,12 @@ t.test('a restart is noticed, and nothing published after the recovery is lost',
   const channels = Array.from({ length: CHANNELS }, newChannel);
   const received = new Set<number>();
   const subscriptions = await Promise.all(
-    channels.map((channel) => a.subscribe(channel, ({ sequence }) => received.add(sequence))),
+    channels.map((channel) =>
+      a.subscribe(
+        channel,
+        onCreated(({ sequence }) => received.add(sequence)),
+      ),
+    ),
   );
   const recoveries: { at: number; healthySinceMs: number }[] = [];
   // Connected again before the nodes are.
@@ -202,7 +213,10 @@ t.test('a kill -9 in the middle of it all keeps the order', async (t) => {
   const { a, b } = await connectNodes(t, server.url);
   const channel = newChannel();
   const received: number[] = [];
-  await b.subscribe(channel, ({ sequence }) => received.push(sequence));
+  await b.subscribe(
+    channel,
+    onCreated(({ sequence }) => received.push(sequence)),
+  );
   let failed = 0;
   let sequence = 0;
   let recovered = false;
@@ -239,7 +253,10 @@ t.test('a Redis that hangs is noticed, and taken up again when it goes on', asyn
   const { a, b } = await connectNodes(t, server.url, lines);
   const channel = newChannel();
   const received: number[] = [];
-  await b.subscribe(channel, ({ sequence }) => received.push(sequence));
+  await b.subscribe(
+    channel,
+    onCreated(({ sequence }) => received.push(sequence)),
+  );
   let recoveries = 0;
   let healthySinceMs = 0;
   b.onMissed(({ sinceMs: since }) => {
@@ -332,7 +349,11 @@ t.test('frames of an earlier subscription raise no alarm when the channel is joi
   const joinAgain = async (): Promise<boolean> => {
     const channel = newChannel();
     const received: number[] = [];
-    const subscribe = () => a.subscribe(channel, ({ sequence }) => received.push(sequence));
+    const subscribe = () =>
+      a.subscribe(
+        channel,
+        onCreated(({ sequence }) => received.push(sequence)),
+      );
     const holdsIt = (count: number) => async () => (await subscribersOf(redis, channel)) === count;
     try {
       const earlier = await subscribe();

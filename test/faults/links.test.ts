@@ -1,7 +1,7 @@
 import t from 'tap';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { createLog } from '../../src/log.ts';
-import { makeFrame, newChannel } from '../engine/contract.ts';
+import { makeFrame, newChannel, onCreated } from '../engine/contract.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -20,7 +20,10 @@ t.test(
     t.teardown(() => Promise.all([behind.close(), other.close()]).then(() => undefined));
     const channel = newChannel();
     const received: number[] = [];
-    await behind.subscribe(channel, ({ sequence }) => received.push(sequence));
+    await behind.subscribe(
+      channel,
+      onCreated(({ sequence }) => received.push(sequence)),
+    );
     const recoveries: number[] = [];
     behind.onMissed(({ sinceMs }) => recoveries.push(sinceMs));
 

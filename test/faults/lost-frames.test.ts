@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import t from 'tap';
-import { FRAME_KINDS } from '../../src/engine/frame.ts';
+import { WIRE_KINDS } from '../../src/engine/frame-codec.ts';
 import { loseNext, startLinks } from '../support/link-faults.ts';
 import { type Listener, startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -202,7 +202,7 @@ t.test('presence that is lost is asked for', async (t) => {
   const reader = await near.listen(conversationId);
   const other = await far.listen(conversationId, { token: grace.access_token });
   const { lost } = link!.counts;
-  loseNext(link!, (pushed) => kindOf(pushed) === FRAME_KINDS.presence && pushed.message.includes(grace.id));
+  loseNext(link!, (pushed) => kindOf(pushed) === WIRE_KINDS.presence && pushed.message.includes(grace.id));
   other.socket.send(JSON.stringify({ type: 'presence', id: 'p', status: 'online' }));
   await until(() => link!.counts.lost > lost, { what: 'the loss', timeoutMs });
   await until(

@@ -7,10 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { DomainEvent } from '../../src/engine/publish.ts';
-import { publish } from '../../src/engine/publish.ts';
+import { type EphemeralEvent, publish } from '../../src/engine/publish.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
-import { EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
+import { type EphemeralEventName, EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { testRedisUrl } from '../support/redis.ts';
@@ -293,8 +292,8 @@ async function anotherCase(): Promise<[conversationId: string, participantId: st
 }
 
 /** An event of another node; for customers as well where `customer` is given. */
-function elsewhere(event: EventName, stream: string, customer?: object): Promise<void> {
-  const told: DomainEvent = {
+function elsewhere(event: EphemeralEventName, stream: string, customer?: object): Promise<void> {
+  const told: EphemeralEvent = {
     ...{ event, stream, conversationId: stream === id ? id : null, sequence: 0 },
     ...{ resource: randomUUID(), at: '2026-11-21T00:00:00.000000Z' },
     team: { text: SECRET },

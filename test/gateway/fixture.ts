@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type Demo, seedDemo } from '../../src/demo.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { type DomainEvent, publish } from '../../src/engine/publish.ts';
+import { type DomainEvent, type EphemeralEvent, publish } from '../../src/engine/publish.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { Cursors } from '../../src/gateway/catch-up/cursors.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
@@ -178,8 +178,8 @@ export class Ground {
   }
 
   /** An event as REST would have published it, that no replay knows of. */
-  publish(stream: string, event: Partial<DomainEvent> & Pick<DomainEvent, 'event'>): Promise<void> {
-    return publish(this.engine, {
+  publish(stream: string, event: Partial<PublishedEvent> & Pick<PublishedEvent, 'event'>): Promise<void> {
+    const published = {
       stream,
       conversationId: stream.startsWith('cnv_') ? stream : null,
       sequence: 0,
@@ -188,9 +188,12 @@ export class Ground {
       team: {},
       customer: undefined,
       ...event,
-    });
+    };
+    return publish(this.engine, published as PublishedEvent);
   }
 }
+
+type PublishedEvent = DomainEvent | EphemeralEvent;
 
 async function openEngine(t: Teardown, { beside, redisUrl }: GroundOptions): Promise<Engine> {
   if (beside !== undefined && redisUrl === undefined) return beside.engine;

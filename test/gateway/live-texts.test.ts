@@ -1,6 +1,5 @@
 import t from 'tap';
-import { FRAME_KINDS, type Frame, type FrameKind } from '../../src/engine/frame.ts';
-import { packPlace } from '../../src/engine/stream-place.ts';
+import type { CreatedFrame, PieceFrame, SnapshotFrame } from '../../src/engine/frame.ts';
 import type { Reader } from '../../src/gateway/stream/reader.ts';
 import { StreamingMessages } from '../../src/gateway/stream/streaming-messages.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
@@ -86,21 +85,23 @@ function open() {
   return { texts, asked, passed, admit };
 }
 
-function created(): Frame {
-  return { ...frame(FRAME_KINDS.created, 'created'), streaming: true };
-}
-
-function delta(from: number, to: number): Frame {
-  return { ...frame(FRAME_KINDS.ephemeral, `delta ${to}`), updatedAtUs: packPlace({ attempt: 1, from, to }) };
-}
-
-function snapshot(to: number): Frame {
-  return { ...frame(FRAME_KINDS.told, `told ${to}`), updatedAtUs: packPlace({ attempt: 1, from: 0, to }) };
-}
-
-function frame(kind: FrameKind, text: string): Frame {
+function created(): CreatedFrame {
   return {
-    ...{ kind, stream: 'cnv_1', resource: ID, sequence: 1, updatedAtUs: 0 },
-    ...{ team: Buffer.from(text), customer: undefined },
+    ...{ kind: 'created', stream: 'cnv_1', resource: ID, sequence: 1, updatedAtUs: 0, streaming: true },
+    ...bytes('created'),
   };
+}
+
+function delta(from: number, to: number): PieceFrame {
+  const position = { attempt: 1, from, to };
+  return { kind: 'piece', stream: 'cnv_1', messageId: ID, sequence: 1, position, ...bytes(`delta ${to}`) };
+}
+
+function snapshot(to: number): SnapshotFrame {
+  const position = { attempt: 1, from: 0, to };
+  return { kind: 'snapshot', stream: 'cnv_1', messageId: ID, sequence: 1, position, ...bytes(`told ${to}`) };
+}
+
+function bytes(text: string) {
+  return { team: Buffer.from(text), customer: undefined };
 }

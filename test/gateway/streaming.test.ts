@@ -76,7 +76,7 @@ t.test('a piece that is lost: everybody on that node gets a snapshot, once', asy
   await publish(far.engine, {
     ...{ event: 'message.delta', stream: id, conversationId: id, sequence: 1, resource: reply.messageId! },
     ...{ at: new Date().toISOString(), team: { text: 'nobody wrote this' }, customer: undefined },
-    place: { attempt: 1, from: 400, to: 417 },
+    position: { attempt: 1, from: 400, to: 417 },
   });
   for (const client of readers) await client.frame(isText('snapshot'));
   await say(reply, readers[2]!, 'morning');

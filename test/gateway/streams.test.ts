@@ -4,7 +4,7 @@ import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { messageEvent } from '../../src/conversations/message-present.ts';
 import { type MessageRow, withParts } from '../../src/conversations/message-rows.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { publish, toFrame, voidFrame } from '../../src/engine/publish.ts';
+import { publish, toFrame } from '../../src/engine/publish.ts';
 import { Presence } from '../../src/gateway/presence/presence.ts';
 import { bytesFor } from '../../src/gateway/stream/forms.ts';
 import { type Reader, topics } from '../../src/gateway/stream/reader.ts';
@@ -49,7 +49,11 @@ t.test('a void lets what waits behind it through at once', async (t) => {
   await node.engine.publish(ground.conversationId, first!);
   await node.engine.publish(ground.conversationId, later);
   t.same(reader.created(), [1]);
-  await node.engine.publish(ground.conversationId, voidFrame(ground.conversationId, 2));
+  await node.engine.publish(ground.conversationId, {
+    kind: 'void',
+    stream: ground.conversationId,
+    sequence: 2,
+  });
   t.equal(reader.frames.filter(({ type }) => type === 'event').length, 2);
 });
 

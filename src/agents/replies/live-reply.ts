@@ -3,9 +3,9 @@ import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { isUnavailable } from '../../db/unavailable.ts';
 import type { Engine, Subscription } from '../../engine/engine.ts';
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
-import { type DomainEvent, publish, snapshotFrame } from '../../engine/publish.ts';
-import type { StreamPlace } from '../../engine/stream-place.ts';
+import type { Frame } from '../../engine/frame.ts';
+import { publish, snapshotFrame, type TextEvent } from '../../engine/publish.ts';
+import type { TextPosition } from '../../engine/text-position.ts';
 import type { NewMessage } from '../../messages/insert-messages.ts';
 import { allMentions } from '../../messages/mentions.ts';
 import type { WritePath } from '../../messages/write-path.ts';
@@ -232,17 +232,18 @@ export abstract class LiveReply implements AgentReply {
     if (this.#isWritten && !this.#isOver) this.#answer();
   }
 
-  #onFrame({ kind, resource, sequence, streaming }: Frame): void {
-    if (resource !== this.#id || this.#isOver) return;
-    switch (kind) {
-      case FRAME_KINDS.ask:
-        this.#answer();
+  #onFrame(frame: Frame): void {
+    if (this.#isOver) return;
+    switch (frame.kind) {
+      case 'ask':
+        if (frame.messageId === this.#id) this.#answer();
         break;
-      case FRAME_KINDS.created:
-      case FRAME_KINDS.updated:
-      case FRAME_KINDS.durable:
-        this.#sequence ||= sequence;
-        if (streaming === true) this.#published.begin();
+      case 'created':
+      case 'updated':
+      case 'durable':
+        if (frame.resource !== this.#id) return;
+        this.#sequence ||= frame.sequence;
+        if (frame.streaming) this.#published.begin();
         else this.#close();
     }
   }
@@ -258,7 +259,7 @@ export abstract class LiveReply implements AgentReply {
   #publishPiece(piece: Piece): void {
     const { attempt } = piece;
     const message_id = this.#id;
-    let event: DomainEvent;
+    let event: TextEvent;
     if (piece.kind === 'delta') {
       const { offset, text } = piece;
       const data: MessageDelta = { message_id, attempt, offset, text };
@@ -271,7 +272,7 @@ export abstract class LiveReply implements AgentReply {
     publish(this.host.engine, event).catch(() => {});
   }
 
-  #event(event: DomainEvent['event'], team: object, place: StreamPlace): DomainEvent {
+  #event(event: TextEvent['event'], team: object, position: TextPosition): TextEvent {
     const conversationId = this.run.conversation_id!;
     return {
       event,
@@ -282,7 +283,7 @@ export abstract class LiveReply implements AgentReply {
       at: new Date().toISOString(),
       team,
       customer: undefined,
-      place,
+      position,
     };
   }
 

@@ -5,7 +5,7 @@ import { changedOutside, changedSchedules } from '../../conversations/message-ev
 import { messageEvent } from '../../conversations/message-present.ts';
 import { type MessageRow, messageColumns, withParts } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
-import type { Frame } from '../../engine/frame.ts';
+import type { CommittedFrame } from '../../engine/frame.ts';
 import { type DomainEvent, toFrame } from '../../engine/publish.ts';
 import { changedNotifications } from '../../notifications/changed.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
@@ -23,7 +23,7 @@ export interface ChangesOf {
 
 export interface Changes {
   /** By conversation or actor; streams that nothing changed in are left out. */
-  readonly frames: ReadonlyMap<string, readonly Frame[]>;
+  readonly frames: ReadonlyMap<string, readonly CommittedFrame[]>;
   /** Of these there were more than the limit: nothing of them was read. */
   readonly tooMany: ReadonlySet<string>;
 }
@@ -49,7 +49,7 @@ export async function readChanges(
   const tooMany = new Set(rows.filter(({ count }) => count > limit).map(({ stream }) => stream));
   const ids = (part: Part) =>
     rows.filter((row) => row.part === part && !tooMany.has(row.stream)).map(({ stream }) => stream);
-  const frames = new Map<string, Frame[]>();
+  const frames = new Map<string, CommittedFrame[]>();
   for (const event of await readEvents(source, ids, since)) {
     const ofStream = frames.get(event.stream);
     if (ofStream === undefined) frames.set(event.stream, [toFrame(event)]);

@@ -4,7 +4,7 @@ import { messageEvent } from '../../conversations/message-present.ts';
 import { type MessageRow, messageColumns, withParts } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
-import type { Frame } from '../../engine/frame.ts';
+import type { CreatedFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 
@@ -43,16 +43,16 @@ export class RangeCache {
   }
 
   /** In the order of their numbers. */
-  read(stretch: DeliveredRange): Promise<readonly Frame[]> {
+  read(stretch: DeliveredRange): Promise<readonly CreatedFrame[]> {
     const { stream, after, upTo } = stretch;
     const recent = this.#recent.get(stream);
     const isCurrent = recent?.changes === stream.changes && recent.after <= after && recent.upTo >= upTo;
     return isCurrent ? Promise.resolve(within(recent.frames, stretch)) : this.#reads.ask(stretch);
   }
 
-  async #readAll(asks: readonly DeliveredRange[]): Promise<(readonly Frame[])[]> {
+  async #readAll(asks: readonly DeliveredRange[]): Promise<(readonly CreatedFrame[])[]> {
     // By id: a stream that was closed and opened again reads the same rows.
-    const frames = new Map(asks.map(({ stream }): [string, Frame[]] => [stream.id, []]));
+    const frames = new Map(asks.map(({ stream }): [string, CreatedFrame[]] => [stream.id, []]));
     const audiences = new Map(asks.map(({ stream }) => [stream.id, stream.audience]));
     const stretches = merged(asks);
     // Before the read: what changes meanwhile may not be in it.
@@ -87,10 +87,10 @@ interface Recent {
   readonly upTo: number;
   /** ConversationStream.changes when it was read. */
   readonly changes: number;
-  readonly frames: readonly Frame[];
+  readonly frames: readonly CreatedFrame[];
 }
 
-function within(frames: readonly Frame[], { after, upTo }: DeliveredRange): readonly Frame[] {
+function within(frames: readonly CreatedFrame[], { after, upTo }: DeliveredRange): readonly CreatedFrame[] {
   const [first, last] = [frames[0], frames.at(-1)];
   if (first === undefined || last === undefined) return frames;
   if (first.sequence > after && last.sequence <= upTo) return frames;
@@ -98,7 +98,7 @@ function within(frames: readonly Frame[], { after, upTo }: DeliveredRange): read
 }
 
 /** Doubled: the form of an older version is kept beside the newest (forms.ts). */
-function bytesOf({ team, customer }: Frame): number {
+function bytesOf({ team, customer }: CreatedFrame): number {
   return 2 * ((team?.length ?? 0) + (customer?.length ?? 0));
 }
 

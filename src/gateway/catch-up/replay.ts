@@ -1,4 +1,4 @@
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import type { CommittedFrame, CreatedFrame } from '../../engine/frame.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Reader } from '../stream/reader.ts';
@@ -27,7 +27,7 @@ export interface Position {
 /** What is sent first, read ahead. */
 export interface ReadAhead {
   readonly upTo: number;
-  readonly frames: Promise<readonly Frame[]>;
+  readonly frames: Promise<readonly CreatedFrame[]>;
 }
 
 /** Begins to read what `replay` from there sends first; undefined where nothing is missing. */
@@ -49,7 +49,7 @@ export function readAhead(
  * are left out: those are sent as they are by then.
  */
 export async function sendChanges(
-  frames: readonly Frame[],
+  frames: readonly CommittedFrame[],
   reader: Reader,
   upToSequence: number,
   cancelled: () => boolean,
@@ -57,8 +57,7 @@ export async function sendChanges(
   const batch = new Batch(reader);
   for (const frame of frames) {
     const bytes = bytesFor(frame, reader);
-    if (bytes === undefined || (frame.kind === FRAME_KINDS.updated && frame.sequence > upToSequence))
-      continue;
+    if (bytes === undefined || (frame.kind === 'updated' && frame.sequence > upToSequence)) continue;
     if (batch.add(bytes)) await batch.send();
     if (cancelled()) return;
   }
@@ -116,9 +115,9 @@ export async function replay(
 }
 
 /** Puts a frame into the batch; true when that is to be sent. A message goes out once, by its number; other changes may come again. */
-function isDue(frame: Frame, reader: Reader, position: Position, batch: Batch): boolean {
+function isDue(frame: CommittedFrame, reader: Reader, position: Position, batch: Batch): boolean {
   const bytes = bytesFor(frame, reader);
-  if (frame.kind === FRAME_KINDS.created) {
+  if (frame.kind === 'created') {
     if (frame.sequence <= position.sequence) return false;
     position.sequence = frame.sequence;
     if (bytes !== undefined) position.visible = Math.max(position.visible, frame.sequence);
@@ -126,7 +125,7 @@ function isDue(frame: Frame, reader: Reader, position: Position, batch: Batch): 
   return bytes !== undefined && batch.add(bytes);
 }
 
-function bytesOf(frames: readonly Frame[], reader: Reader): number {
+function bytesOf(frames: readonly CommittedFrame[], reader: Reader): number {
   return frames.reduce((sum, frame) => sum + (bytesFor(frame, reader)?.length ?? 0), 0);
 }
 

@@ -1,6 +1,6 @@
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
-import type { Frame } from '../../engine/frame.ts';
+import type { CommittedFrame } from '../../engine/frame.ts';
 import { READ_HEADS } from '../../messages/insert-messages.ts';
 import type { Timeline } from '../../messages/timeline.ts';
 import { ApiError } from '../../protocol/errors.ts';
@@ -159,7 +159,7 @@ export class Resume {
     session: Session,
     { id, subscription }: Resumed,
     joined: Joined,
-    changes: readonly Frame[] | 'too_many',
+    changes: readonly CommittedFrame[] | 'too_many',
   ): Promise<void> {
     subscription.headSequence = joined.headSequence;
     subscription.state = 'replaying';
@@ -170,7 +170,11 @@ export class Resume {
     else session.removeSubscription(id);
   }
 
-  async #runKnown(session: Session, one: Resumed, changes: readonly Frame[] | 'too_many'): Promise<void> {
+  async #runKnown(
+    session: Session,
+    one: Resumed,
+    changes: readonly CommittedFrame[] | 'too_many',
+  ): Promise<void> {
     const { id, subscription } = one;
     if (changes === 'too_many') {
       session.removeSubscription(id);
@@ -274,7 +278,7 @@ async function readAll(source: ChangesSource, asks: readonly ChangesAsk[]): Prom
   const answers = new Map<ChangesAsk, Changes>();
   for (const ofAge of Map.groupBy(asks, ({ ageMs }) => ageClass(ageMs)).values()) {
     const [since] = ofAge.map(({ xid }) => BigInt(xid)).sort((a, b) => (a < b ? -1 : 1));
-    const frames = new Map<string, readonly Frame[]>();
+    const frames = new Map<string, readonly CommittedFrame[]>();
     const tooMany = new Set<string>();
     for (const streams of inQueries(ofAge)) {
       const changes = await readChanges(source, streams, String(since), MAX_REPLAY);

@@ -1,3 +1,4 @@
+import type { PresentActor } from '../../engine/frame.ts';
 import type { DeclaredStatus, PresenceStatus } from '../../protocol/socket/activity.ts';
 
 /** What a socket said of its actor. */
@@ -5,9 +6,6 @@ export interface Declared {
   readonly actorId: string;
   status: DeclaredStatus;
 }
-
-/** An actor on one node. `here`: a socket is open; otherwise its last one ended a short while ago. */
-export type Present = readonly [actorId: string, status: DeclaredStatus, here: boolean];
 
 /**
  * Who is there in one conversation: the sum of what sockets here said and what other nodes say of
@@ -18,7 +16,10 @@ export class ConversationPresence {
   /** Actors whose last socket here ended, until they count as gone. */
   readonly #left = new Map<string, { readonly status: DeclaredStatus; readonly untilMs: number }>();
   /** The last word of other nodes, until it is too old to be believed. */
-  readonly #nodes = new Map<string, { readonly present: readonly Present[]; readonly untilMs: number }>();
+  readonly #nodes = new Map<
+    string,
+    { readonly present: readonly PresentActor[]; readonly untilMs: number }
+  >();
   /** What readers here were told; `offline` stays, for those that it was withheld from. */
   readonly #published = new Map<string, PresenceStatus>();
 
@@ -48,7 +49,7 @@ export class ConversationPresence {
   }
 
   /** What a node says replaces what it said before. */
-  update(nodeId: string, present: readonly Present[], untilMs: number): void {
+  update(nodeId: string, present: readonly PresentActor[], untilMs: number): void {
     if (present.length === 0) this.#nodes.delete(nodeId);
     else this.#nodes.set(nodeId, { present, untilMs });
   }
@@ -77,8 +78,8 @@ export class ConversationPresence {
   }
 
   /** What this node says of its own sockets. */
-  own(): Present[] {
-    const best = new Map<string, Present>();
+  own(): PresentActor[] {
+    const best = new Map<string, PresentActor>();
     for (const { actorId, status } of this.#sockets.values()) take(best, [actorId, status, true]);
     for (const [actorId, { status }] of this.#left) take(best, [actorId, status, false]);
     return [...best.values()];
@@ -106,11 +107,11 @@ export class ConversationPresence {
 }
 
 /** An open socket says more than one that has ended, whatever it said; among those, online more than away. */
-function take(best: Map<string, Present>, one: Present): void {
+function take(best: Map<string, PresentActor>, one: PresentActor): void {
   const known = best.get(one[0]);
   if (known === undefined || rank(one) > rank(known)) best.set(one[0], one);
 }
 
-function rank([, status, here]: Present): number {
+function rank([, status, here]: PresentActor): number {
   return (here ? 2 : 0) + (status === 'online' ? 1 : 0);
 }

@@ -1,6 +1,12 @@
 import type { Engine } from '../../engine/engine.ts';
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
-import { toFrame } from '../../engine/publish.ts';
+import type {
+  EphemeralFrame,
+  PieceFrame,
+  PresenceFrame,
+  PresenceReport,
+  PresentActor,
+} from '../../engine/frame.ts';
+import { toEphemeralFrame } from '../../engine/publish.ts';
 import { Loop } from '../../lifecycle.ts';
 import type {
   DeclaredStatus,
@@ -9,14 +15,14 @@ import type {
 } from '../../protocol/socket/activity.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Reader } from '../stream/reader.ts';
-import { ConversationPresence, type Declared, type Present } from './conversation-presence.ts';
+import { ConversationPresence, type Declared } from './conversation-presence.ts';
 
 export interface PresenceOptions {
   readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
   /** How long an actor counts as there behind its last socket, and a node's word without another. */
   readonly holdMs: number;
   /** Gives an event to the team's readers on this node; false where nobody reads the conversation here. */
-  readonly tell: (conversationId: string, event: Frame) => boolean;
+  readonly tell: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
@@ -103,17 +109,15 @@ export class Presence {
   }
 
   /** What another node says. Never throws. */
-  onAnnouncement(conversationId: string, frame: Frame): void {
-    if (frame.resource === this.#options.engine.nodeId) return;
-    const word = readWord(frame);
-    if (word === undefined) return;
-    if (word.present.length > 0 || this.#of(conversationId) !== undefined) {
+  onReport(conversationId: string, { nodeId, report }: PresenceFrame): void {
+    if (nodeId === this.#options.engine.nodeId || report === undefined) return;
+    if (report.present.length > 0 || this.#of(conversationId) !== undefined) {
       const { presence } = this.#open(conversationId);
-      presence.update(frame.resource, word.present, performance.now() + this.#options.holdMs);
+      presence.update(nodeId, report.present, performance.now() + this.#options.holdMs);
       this.#touch(conversationId);
     }
     const known = this.#of(conversationId);
-    if (!word.asks || known === undefined || known.published === NOTHING) return;
+    if (!report.asks || known === undefined || known.published === NOTHING) return;
     known.published = ASKED_FOR;
     this.#touch(conversationId);
   }
@@ -173,24 +177,16 @@ export class Presence {
     }
   }
 
-  #announce(conversationId: string, known: Known, present: readonly Present[]): void {
+  #announce(conversationId: string, known: Known, present: readonly PresentActor[]): void {
     known.published = JSON.stringify(present);
     known.publishedAtMs = performance.now();
     this.#publish(conversationId, { asks: false, present });
   }
 
-  #publish(conversationId: string, word: Word): void {
+  #publish(conversationId: string, report: PresenceReport): void {
     const { engine } = this.#options;
     engine
-      .publish(conversationId, {
-        kind: FRAME_KINDS.presence,
-        stream: conversationId,
-        resource: engine.nodeId,
-        sequence: 0,
-        updatedAtUs: 0,
-        team: Buffer.from(JSON.stringify(word)),
-        customer: undefined,
-      })
+      .publish(conversationId, { kind: 'presence', stream: conversationId, nodeId: engine.nodeId, report })
       // Said again soon.
       .catch(() => {});
   }
@@ -203,13 +199,6 @@ interface Known {
   publishedAtMs: number;
 }
 
-/** What one node says of one conversation to the others. */
-interface Word {
-  /** It has just begun to listen. */
-  readonly asks: boolean;
-  readonly present: readonly Present[];
-}
-
 /** Of a node that has nobody to tell of. */
 const NOTHING = '[]';
 /** Somebody has not heard it: no state looks like this one. */
@@ -219,23 +208,13 @@ const ROUNDS_A_HOLD = 12;
 /** Two words may be lost before a node is not believed any more. */
 const WORDS_A_HOLD = 3;
 
-/** Undefined where a node of another version says something else. */
-function readWord({ team }: Frame): Word | undefined {
-  try {
-    const word: Partial<Word> = JSON.parse(team?.toString() ?? '');
-    return Array.isArray(word.present) ? { asks: word.asks === true, present: word.present } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function send(reader: Reader, conversationId: string, actorId: string, status: PresenceStatus): void {
   const bytes = bytesFor(eventOf(conversationId, actorId, status), reader);
   if (bytes !== undefined) reader.send(bytes);
 }
 
-function eventOf(conversationId: string, actorId: string, status: PresenceStatus): Frame {
-  return toFrame({
+function eventOf(conversationId: string, actorId: string, status: PresenceStatus) {
+  return toEphemeralFrame({
     event: 'presence',
     stream: conversationId,
     conversationId,

@@ -2,7 +2,7 @@ import type { Downloads } from '../../attachments/storage.ts';
 import { messageEvent } from '../../conversations/message-present.ts';
 import { withParts } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import type { CommittedFrame, CreatedFrame, UpdatedFrame, VoidFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { Logger } from '../../log.ts';
 import { SETTLING, type Timeline } from '../../messages/timeline.ts';
@@ -44,10 +44,10 @@ export class ConversationStream {
   readonly audience: ConversationAudience;
   readonly journal = new Journal();
   readonly #context: StreamContext;
-  readonly #onDelivered: (frame: Frame) => void;
-  readonly #held = new Map<number, Frame>();
+  readonly #onDelivered: (frame: CommittedFrame) => void;
+  readonly #held = new Map<number, CreatedFrame | VoidFrame>();
   /** Changes of messages that are not delivered yet, by the message's number. */
-  readonly #heldUpdates = new Map<number, Frame[]>();
+  readonly #heldUpdates = new Map<number, UpdatedFrame[]>();
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
@@ -68,7 +68,7 @@ export class ConversationStream {
     audience: ConversationAudience,
     settled: number,
     context: StreamContext,
-    onDelivered: (frame: Frame) => void = () => {},
+    onDelivered: (frame: CommittedFrame) => void = () => {},
   ) {
     this.id = id;
     this.audience = audience;
@@ -94,17 +94,17 @@ export class ConversationStream {
   }
 
   /** What the engine brings of durable events: never throws, never waits. */
-  receive(frame: Frame): void {
+  receive(frame: CommittedFrame | VoidFrame): void {
     if (this.#closed) return;
     switch (frame.kind) {
-      case FRAME_KINDS.created:
-      case FRAME_KINDS.void:
+      case 'created':
+      case 'void':
         this.#receiveNumbered(frame);
         break;
-      case FRAME_KINDS.updated:
+      case 'updated':
         this.#receiveUpdate(frame);
         break;
-      default:
+      case 'durable':
         if (this.#isNews(frame)) this.#deliver(frame);
     }
   }
@@ -130,7 +130,7 @@ export class ConversationStream {
     this.#heldUpdates.clear();
   }
 
-  #receiveNumbered(frame: Frame): void {
+  #receiveNumbered(frame: CreatedFrame | VoidFrame): void {
     const { sequence } = frame;
     if (sequence <= this.#delivered) return;
     this.#known = Math.max(this.#known, sequence);
@@ -144,7 +144,7 @@ export class ConversationStream {
   }
 
   /** A change of message n waits for n; an older one than was delivered is no news. */
-  #receiveUpdate(frame: Frame): void {
+  #receiveUpdate(frame: UpdatedFrame): void {
     if (frame.sequence <= this.#delivered) {
       if (this.#isNews(frame)) this.#deliver(frame);
       return;
@@ -157,17 +157,18 @@ export class ConversationStream {
   }
 
   /** Delivers the frame of number `delivered + 1`. */
-  #advance(frame: Frame): void {
+  #advance(frame: CreatedFrame | VoidFrame): void {
     this.#moveTo(frame.sequence);
-    // Customers are not told that there are numbers which they may not see.
-    if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
     this.#held.delete(frame.sequence);
-    if (frame.kind !== FRAME_KINDS.void) this.#deliver(frame);
     const updates = this.#heldUpdates.get(frame.sequence);
-    if (updates === undefined) return;
-    this.#heldUpdates.delete(frame.sequence);
-    for (const update of updates) {
-      // What was read from Postgres may hold the change already.
+    if (updates !== undefined) this.#heldUpdates.delete(frame.sequence);
+    // No message, so nothing changes it.
+    if (frame.kind === 'void') return;
+    // The head of customers passes no number that they may not see.
+    if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
+    this.#deliver(frame);
+    for (const update of updates ?? []) {
+      // A message that was read from Postgres may include the change already.
       if (update.updatedAtUs > frame.updatedAtUs && this.#isNews(update)) this.#deliver(update);
     }
   }
@@ -179,14 +180,14 @@ export class ConversationStream {
     }
   }
 
-  #deliver(frame: Frame): void {
-    if (frame.kind !== FRAME_KINDS.created) this.#changes += 1;
+  #deliver(frame: CommittedFrame): void {
+    if (frame.kind !== 'created') this.#changes += 1;
     this.journal.append(frame);
     this.#context.broadcast('durable', frame);
     this.#onDelivered(frame);
   }
 
-  #isNews(frame: Frame): boolean {
+  #isNews(frame: CommittedFrame): boolean {
     const last = this.#versions.get(frame.resource);
     if (last !== undefined && frame.updatedAtUs < last) return false;
     this.#versions.delete(frame.resource);

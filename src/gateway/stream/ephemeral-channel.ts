@@ -1,4 +1,4 @@
-import type { Frame } from '../../engine/frame.ts';
+import type { BroadcastFrame } from '../../engine/frame.ts';
 import { type Broadcast, type Reader, topics } from './reader.ts';
 
 export interface EphemeralChannelOptions {
@@ -27,7 +27,7 @@ export class EphemeralChannel {
     this.#options = options;
   }
 
-  deliver(frame: Frame): void {
+  deliver(frame: BroadcastFrame): void {
     this.#look((frame.team?.length ?? 0) + (frame.customer?.length ?? 0));
     this.#options.broadcast('ephemeral', frame);
   }

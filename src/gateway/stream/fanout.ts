@@ -1,8 +1,8 @@
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import type { CreatedFrame } from '../../engine/frame.ts';
 import type { Metrics } from '../../metrics.ts';
 import { covers, SOCKETS_SINCE, VERSIONS } from '../../protocol/versions.ts';
-import { bytesFor } from './forms.ts';
-import { type Broadcast, type Form, topics } from './reader.ts';
+import { bytesIn } from './forms.ts';
+import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
 /** uWebSockets.js's app, as far as topics go. */
 export interface Publisher {
@@ -37,19 +37,17 @@ export class Fanout {
   }
 
   readonly broadcast: Broadcast = (kind, frame) => {
-    if (frame.kind === FRAME_KINDS.created) this.#sampleDelay(frame);
-    for (const audience of AUDIENCES) {
-      if (frame[audience] === undefined) continue;
-      this.#metrics.framesDelivered.inc();
-      for (const version of SOCKET_VERSIONS) this.#publish(kind, frame, { audience, version });
-    }
+    if (frame.kind === 'created') this.#sampleDelay(frame);
+    const { stream, team, customer } = frame;
+    if (team !== undefined) this.#publish(kind, stream, 'team', team);
+    if (customer !== undefined) this.#publish(kind, stream, 'customer', customer);
   };
 
   /**
    * Every sixteenth message, by its time of writing in Postgres: a clock of its own, which is why nodes and Postgres
    * must agree on the time for this figure to mean anything.
    */
-  #sampleDelay({ updatedAtUs }: Frame): void {
+  #sampleDelay({ updatedAtUs }: CreatedFrame): void {
     this.#created += 1;
     // prom-client throws on NaN, and a frame comes from another node.
     if (this.#created % SAMPLED !== 0 || !(updatedAtUs > 0)) return;
@@ -57,13 +55,16 @@ export class Fanout {
     this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
   }
 
-  /** What nobody here speaks is not derived. */
-  #publish(kind: keyof typeof topics, frame: Frame, form: Form): void {
-    if (this.#loud > 0) this.#silence();
-    const topic = topics[kind](frame.stream, form);
-    if (this.#publisher.numSubscribers(topic) === 0) return;
-    const bytes = bytesFor(frame, form);
-    if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
+  /** The form of a version is derived only if a socket here speaks it. */
+  #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
+    this.#metrics.framesDelivered.inc();
+    for (const version of SOCKET_VERSIONS) {
+      if (this.#loud > 0) this.#silence();
+      const topic = topics[kind](stream, { audience, version });
+      if (this.#publisher.numSubscribers(topic) === 0) continue;
+      const bytes = bytesIn(version, newest);
+      if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
+    }
   }
 
   /** Callable from uWS's `dropped`. */
@@ -87,5 +88,4 @@ export class Fanout {
 }
 
 const SAMPLED = 16;
-const AUDIENCES = ['team', 'customer'] as const;
 const SOCKET_VERSIONS = VERSIONS.filter((version) => covers(version, SOCKETS_SINCE));

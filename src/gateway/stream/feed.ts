@@ -1,4 +1,5 @@
 import type { Engine, Subscription } from '../../engine/engine.ts';
+import { isCommitted } from '../../engine/frame.ts';
 import type { Broadcast, Reader } from './reader.ts';
 
 /** An actor's own events: no numbers, put on the topic as they come. */
@@ -8,7 +9,9 @@ export class Feed {
   #closed = false;
 
   constructor(actorId: string, engine: Engine, broadcast: Broadcast) {
-    this.ready = engine.subscribe(actorId, (frame) => broadcast('durable', frame));
+    this.ready = engine.subscribe(actorId, (frame) => {
+      if (isCommitted(frame)) broadcast('durable', frame);
+    });
     this.ready.then(
       (subscription) => this.#closed && subscription.unsubscribe(),
       () => {},

@@ -1,4 +1,4 @@
-import type { Frame } from '../../engine/frame.ts';
+import type { BroadcastFrame } from '../../engine/frame.ts';
 import { cutMarked } from '../../engine/marked-json.ts';
 import { NEWEST_VERSION, type Version } from '../../protocol/versions.ts';
 import type { Form } from './reader.ts';
@@ -7,9 +7,14 @@ import type { Form } from './reader.ts';
  * A frame's bytes as readers of this audience and version get them; undefined where they get none. The form of an
  * older version is derived once, however many sockets, replays and caches share the frame.
  */
-export function bytesFor(frame: Frame, { audience, version }: Form): Buffer | undefined {
-  const bytes = frame[audience];
-  return bytes === undefined || version === NEWEST_VERSION ? bytes : derived(bytes, version);
+export function bytesFor(frame: BroadcastFrame, { audience, version }: Form): Buffer | undefined {
+  const bytes = audience === 'team' ? frame.team : frame.customer;
+  return bytes && bytesIn(version, bytes);
+}
+
+/** The same for bytes of one audience. */
+export function bytesIn(version: Version, newest: Buffer): Buffer | undefined {
+  return version === NEWEST_VERSION ? newest : derived(newest, version);
 }
 
 /** By the bytes of the newest form, and for as long as those are kept. */

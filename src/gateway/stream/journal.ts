@@ -1,4 +1,4 @@
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
+import type { CommittedFrame } from '../../engine/frame.ts';
 
 /** How many frames a stream remembers: what arrives in the milliseconds of a replay's read, with room. */
 const CAPACITY = 256;
@@ -9,7 +9,7 @@ const CAPACITY = 256;
  * meanwhile from here, in one step with joining the live topic: nothing falls between.
  */
 export class Journal {
-  readonly #frames: Frame[] = [];
+  readonly #frames: CommittedFrame[] = [];
   #start = 0;
   /** The position of the last change that was forgotten: no number leads back to it. */
   #forgottenChange = -1;
@@ -29,19 +29,19 @@ export class Journal {
     return this.#start + this.#frames.length;
   }
 
-  append(frame: Frame): void {
+  append(frame: CommittedFrame): void {
     this.#frames.push(frame);
     // Dropped by halves: a shift for each frame would move the whole array each time.
     if (this.#frames.length > 2 * CAPACITY) {
       const forgotten = this.#frames.splice(0, CAPACITY);
-      const change = forgotten.findLastIndex(({ kind }) => kind !== FRAME_KINDS.created);
+      const change = forgotten.findLastIndex(({ kind }) => kind !== 'created');
       if (change >= 0) this.#forgottenChange = this.#start + change;
       this.#start += CAPACITY;
     }
   }
 
   /** What was delivered from `position` on; undefined when that is no longer remembered. */
-  since(position: number): readonly Frame[] | undefined {
+  since(position: number): readonly CommittedFrame[] | undefined {
     return position < this.#start ? undefined : this.#frames.slice(position - this.#start);
   }
 }

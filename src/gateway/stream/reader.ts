@@ -1,4 +1,4 @@
-import type { Frame } from '../../engine/frame.ts';
+import type { BroadcastFrame } from '../../engine/frame.ts';
 import { NEWEST_VERSION, type Version } from '../../protocol/versions.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface Reader {
 export type ReaderAudience = 'team' | 'customer';
 
 /** Puts a frame on the topics of its stream, for each reader in its form: uWS's publish, as the streams see it. */
-export type Broadcast = (kind: keyof typeof topics, frame: Frame) => void;
+export type Broadcast = (kind: keyof typeof topics, frame: BroadcastFrame) => void;
 
 /** Which of a stream's topics: readers of one audience and version share one. */
 export type Form = Pick<Reader, 'audience' | 'version'>;

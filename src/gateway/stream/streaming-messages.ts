@@ -1,5 +1,5 @@
-import type { Frame } from '../../engine/frame.ts';
-import { type StreamPlace, unpackPlace } from '../../engine/stream-place.ts';
+import type { CommittedFrame, PieceFrame, SnapshotFrame } from '../../engine/frame.ts';
+import type { TextPosition } from '../../engine/text-position.ts';
 import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 
@@ -7,7 +7,7 @@ export interface StreamingMessagesOptions {
   /** Asks whoever writes this message how far it is; the answer comes as a frame. */
   readonly ask: (messageId: string) => void;
   /** Puts a frame on the topic of ephemeral events. */
-  readonly broadcast: (frame: Frame) => void;
+  readonly broadcast: (frame: PieceFrame | SnapshotFrame) => void;
 }
 
 /**
@@ -31,52 +31,51 @@ export class StreamingMessages {
 
   /** A message that readers have, and that was being written when this node began to listen. */
   addUnfinished(messageId: string): void {
-    if (!this.#texts.has(messageId)) this.#texts.set(messageId, { place: undefined, askedAtMs: NEVER });
+    if (!this.#texts.has(messageId)) this.#texts.set(messageId, { position: undefined, askedAtMs: NEVER });
   }
 
   /** What readers were given of a durable event: it may begin a text, or end one. */
-  onDurable({ resource, streaming }: Frame): void {
+  onDurable({ resource, streaming }: CommittedFrame): void {
     const isKnown = this.#texts.has(resource);
-    if (streaming !== true) {
+    if (!streaming) {
       if (isKnown) this.#end(resource);
     } else if (!isKnown) {
       // Where it was read from Postgres, the next piece shows the gap.
-      const text: StreamingText = { place: BEGINNING, askedAtMs: NEVER };
+      const text: StreamingText = { position: BEGINNING, askedAtMs: NEVER };
       this.#texts.set(resource, text);
       if (this.#early.delete(resource)) this.#miss(resource, text);
     }
   }
 
   /** A piece, from the engine. Of a message that readers do not have (yet, or any more) it is nothing to anybody. */
-  onPiece(frame: Frame): void {
-    const text = this.#texts.get(frame.resource);
-    const piece = unpackPlace(frame.updatedAtUs);
-    if (piece === undefined) return;
-    if (text === undefined) this.#rememberEarly(frame.resource);
-    else if (text.place === undefined) this.#ask(frame.resource, text);
-    else if (follows(piece, text.place)) {
-      text.place = piece;
-      this.#give(frame);
-    } else if (isAhead(piece, text.place)) this.#miss(frame.resource, text);
+  onPiece(frame: PieceFrame): void {
+    const { messageId, position } = frame;
+    const text = this.#texts.get(messageId);
+    if (text === undefined) this.#rememberEarly(messageId);
+    else if (text.position === undefined) this.#ask(messageId, text);
+    else if (follows(position, text.position)) {
+      text.position = position;
+      this.#pass(frame);
+    } else if (isAhead(position, text.position)) this.#miss(messageId, text);
   }
 
   /** What the writer of a message answered, to whichever node had asked. */
-  onSnapshot(frame: Frame): void {
-    const text = this.#texts.get(frame.resource);
-    const place = unpackPlace(frame.updatedAtUs);
-    if (text === undefined || place === undefined) return;
+  onSnapshot(frame: SnapshotFrame): void {
+    const { messageId, position } = frame;
+    const text = this.#texts.get(messageId);
+    if (text === undefined) return;
     text.askedAtMs = NEVER;
-    const { place: before } = text;
-    if (before !== undefined && isAhead(before, place)) {
+    const { position: before } = text;
+    if (before !== undefined && isAhead(before, position)) {
       // A broken link has let pieces overtake it: nobody is taken back, and who waits still lacks those.
-      if (this.#isAwaited(frame.resource)) this.#ask(frame.resource, text);
+      if (this.#isAwaited(messageId)) this.#ask(messageId, text);
       return;
     }
-    text.place = place;
-    const isMissed = before?.attempt !== place.attempt || before.to !== place.to;
+    text.position = position;
+    const isMissed = before?.attempt !== position.attempt || before.to !== position.to;
     if (isMissed) this.#options.broadcast(frame);
     for (const admission of [...this.#admissions]) {
-      if (admission.missing.delete(frame.resource) || isMissed) admission.frames.push(frame);
+      if (admission.missing.delete(messageId) || isMissed) admission.frames.push(frame);
       this.#admitWhole(admission);
     }
   }
@@ -116,16 +115,16 @@ export class StreamingMessages {
     this.#texts.clear();
   }
 
-  #give(frame: Frame): void {
+  #pass(frame: PieceFrame): void {
     this.#options.broadcast(frame);
     for (const { missing, frames } of this.#admissions) {
-      if (!missing.has(frame.resource)) frames.push(frame);
+      if (!missing.has(frame.messageId)) frames.push(frame);
     }
   }
 
   /** Readers lack something of it: nothing of it is passed on until its writer has answered. */
   #miss(messageId: string, text: StreamingText): void {
-    text.place = undefined;
+    text.position = undefined;
     this.#ask(messageId, text);
   }
 
@@ -185,7 +184,7 @@ export class StreamingMessages {
 
 interface StreamingText {
   /** What readers have; undefined: it is not known, and what comes is of no use to them. */
-  place: StreamPlace | undefined;
+  position: TextPosition | undefined;
   /** When its writer was asked last and has not answered. */
   askedAtMs: number;
 }
@@ -199,7 +198,7 @@ interface PendingReader {
   /** The texts whose snapshot it waits for. */
   readonly missing: Set<string>;
   /** What it gets ahead of the topic: snapshots, and the pieces that came behind them. */
-  readonly frames: Frame[];
+  readonly frames: (PieceFrame | SnapshotFrame)[];
   /** By when everything that it lacks had been asked for. */
   askedAtMs: number;
 }
@@ -208,10 +207,10 @@ const PATIENCE_MS = 1_000;
 /** Late pieces of texts that have ended are noted too: the oldest are forgotten. */
 const MAX_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
-const BEGINNING: StreamPlace = { attempt: 1, from: 0, to: 0 };
+const BEGINNING: TextPosition = { attempt: 1, from: 0, to: 0 };
 
 /** A delta at the end of what there is, or the reset that begins the next attempt within it. */
-function follows(piece: StreamPlace, { attempt, to }: StreamPlace): boolean {
+function follows(piece: TextPosition, { attempt, to }: TextPosition): boolean {
   if (piece.attempt === attempt) return piece.from === to;
   const isReset = piece.from === piece.to;
   return (
@@ -222,6 +221,6 @@ function follows(piece: StreamPlace, { attempt, to }: StreamPlace): boolean {
   );
 }
 
-function isAhead(piece: StreamPlace, { attempt, to }: StreamPlace): boolean {
+function isAhead(piece: TextPosition, { attempt, to }: TextPosition): boolean {
   return piece.attempt > attempt || (piece.attempt === attempt && piece.to > to);
 }

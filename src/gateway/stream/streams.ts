@@ -3,8 +3,7 @@ import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import { type Engine, EngineUnavailableError, type Subscription } from '../../engine/engine.ts';
-import { FRAME_KINDS, type Frame } from '../../engine/frame.ts';
-import { askFrame } from '../../engine/publish.ts';
+import type { CommittedFrame, EphemeralFrame, Frame, PieceFrame, VoidFrame } from '../../engine/frame.ts';
 import type { Logger } from '../../log.ts';
 import type { Timeline, TimelineHead } from '../../messages/timeline.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -49,7 +48,7 @@ export interface Joined {
    * Sends what changed (for who resumes; it was read after joining), the replay, then `caught_up` or
    * `resync`; the reader is live when it resolves. Call it once, behind the reply.
    */
-  run(changes?: readonly Frame[] | 'too_many'): Promise<void>;
+  run(changes?: readonly CommittedFrame[] | 'too_many'): Promise<void>;
 }
 
 /**
@@ -148,7 +147,7 @@ export class Streams {
   }
 
   /** Gives an ephemeral event to the readers on this node; false where there are none. */
-  deliverEphemeral(conversationId: string, frame: Frame): boolean {
+  deliverEphemeral(conversationId: string, frame: EphemeralFrame | PieceFrame): boolean {
     const open = this.#conversations.get(conversationId);
     open?.shedding.deliver(frame);
     return open !== undefined;
@@ -212,7 +211,7 @@ export class Streams {
     reader: Reader,
     position: Position,
     cancelled: () => boolean,
-    changes: readonly Frame[] | 'too_many',
+    changes: readonly CommittedFrame[] | 'too_many',
     ahead: ReadAhead | undefined,
   ): Promise<void> {
     if (cancelled()) return;
@@ -297,7 +296,7 @@ class OpenStream {
     this.#texts ??= new StreamingMessages({
       ask: (messageId) => {
         // Asked again with the next piece.
-        this.#options.engine.publish(this.#id, askFrame(this.#id, messageId)).catch(() => {});
+        this.#options.engine.publish(this.#id, { kind: 'ask', stream: this.#id, messageId }).catch(() => {});
       },
       broadcast: (frame) => this.shedding.deliver(frame),
     });
@@ -336,13 +335,12 @@ class OpenStream {
     context: StreamContext,
     standings: GatheredReads<string, TimelineHead>,
   ): Promise<ConversationStream> {
-    const early: Frame[] = [];
-    let receive = (frame: Frame): void => {
+    const early: (CommittedFrame | VoidFrame)[] = [];
+    let receive = (frame: CommittedFrame | VoidFrame): void => {
       early.push(frame);
     };
     this.#subscription = await options.engine.subscribe(id, (frame) => {
-      if (this.#closed) return;
-      if (!this.#receiveApart(frame)) receive(frame);
+      if (!this.#closed) this.#receive(frame, receive);
     });
     if (this.#closed) this.#subscription.unsubscribe();
     else options.presence.opened(id);
@@ -350,7 +348,7 @@ class OpenStream {
     const { head, settled, writing } = await standings.ask(id);
     const audience = facts?.audience ?? 'internal';
     const stream = new ConversationStream(id, audience, settled, context, (frame) => {
-      if (frame.streaming === true) this.#liveTexts.onDurable(frame);
+      if (frame.streaming) this.#liveTexts.onDurable(frame);
       else this.#texts?.onDurable(frame);
     });
     for (const messageId of writing) this.#liveTexts.addUnfinished(messageId);
@@ -362,22 +360,30 @@ class OpenStream {
     return stream;
   }
 
-  /** False for what is durable. */
-  #receiveApart(frame: Frame): boolean {
+  #receive(frame: Frame, receiveDurable: (frame: CommittedFrame | VoidFrame) => void): void {
     switch (frame.kind) {
-      case FRAME_KINDS.presence:
-        this.#options.presence.onAnnouncement(this.#id, frame);
-        return true;
-      case FRAME_KINDS.ephemeral:
-        // Of a text that is being written it says where it stands.
-        if (frame.updatedAtUs === 0) this.shedding.deliver(frame);
-        else this.#liveTexts.onPiece(frame);
-        return true;
-      case FRAME_KINDS.told:
+      case 'created':
+      case 'updated':
+      case 'durable':
+      case 'void':
+        receiveDurable(frame);
+        break;
+      case 'ephemeral':
+        this.shedding.deliver(frame);
+        break;
+      case 'piece':
+        this.#liveTexts.onPiece(frame);
+        break;
+      case 'snapshot':
         this.#texts?.onSnapshot(frame);
-        return true;
-      default:
-        return frame.kind === FRAME_KINDS.ask;
+        break;
+      case 'presence':
+        this.#options.presence.onReport(this.#id, frame);
+        break;
+      case 'ask':
+      case 'rights_changed':
+        // Not for readers.
+        break;
     }
   }
 }

@@ -40,6 +40,14 @@ export const EVENTS = {
 
 export type EventName = keyof typeof EVENTS;
 
+/** Events of an ephemeral order: sent once at most, kept nowhere. */
+export type EphemeralEventName = {
+  [E in EventName]: (typeof EVENTS)[E]['order'] extends 'ephemeral' ? E : never;
+}[EventName];
+
+/** Events that are committed before they are sent, and are sent again after a break. */
+export type DurableEventName = Exclude<EventName, EphemeralEventName>;
+
 /** An event frame as a socket gets it. */
 export interface EventFrame {
   readonly type: 'event';
