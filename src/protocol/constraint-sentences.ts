@@ -47,7 +47,7 @@ export function constraintSentence({ keyword, params, parentSchema }: ErrorObjec
   }
 }
 
-/** Returns what values of a JSON Schema type, or of one of several, are called. */
+/** Returns the words for values of a JSON Schema type, or of one of several types. */
 function typeText(type: string | readonly string[]): string {
   const types = typeof type === 'string' ? [type] : type;
   return types.map((name) => TYPES[name] ?? name).join(' or ');

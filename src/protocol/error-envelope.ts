@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { ERRORS, type ErrorCondition } from './errors.ts';
 import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
 
-/** Every `code` that can stand on the wire: some conditions share one. */
+/** Every `code` that appears on the wire; some conditions share one. */
 export const ERROR_CODES: readonly string[] = [
   ...new Set((Object.keys(ERRORS) as ErrorCondition[]).map(codeOf)),
 ];
@@ -20,7 +20,7 @@ describe(Quota, {
   reset_at: 'When the count starts again. Null if it does not.',
 });
 
-/** The value of `error` (docs/contract.md#errors); errors.ts makes it. */
+/** The value of `error` (docs/contract.md#errors). errors.ts makes it. */
 export const ErrorDetail = Type.Object(
   {
     code: OneOf(ERROR_CODES),
@@ -47,13 +47,13 @@ describe(ErrorDetail, {
   request_log_url: 'Where the log of the request can be read. Null where none is kept.',
 });
 
-/** What every refusal answers, whatever its status. */
+/** The body of every refusal, whatever its status. */
 export const ErrorEnvelope = Type.Object({ error: ErrorDetail }, { title: 'error' });
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>;
 
 describe(ErrorEnvelope, { error: 'What is wrong with the request, or with the service.' });
 
-/** The code on the wire of a condition. */
+/** Returns the code of a condition on the wire. */
 export function codeOf(condition: ErrorCondition): string {
   const entry = ERRORS[condition];
   return 'code' in entry ? entry.code : condition;

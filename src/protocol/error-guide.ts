@@ -1,6 +1,6 @@
 import type { ErrorCondition } from './errors.ts';
 
-/** What is said of a condition: on its documentation page, and as the example in OpenAPI. */
+/** The text about a condition on its documentation page and in the examples of OpenAPI. */
 export interface ErrorAdvice {
   /** When it happens. */
   readonly when: string;
@@ -8,7 +8,7 @@ export interface ErrorAdvice {
   readonly remedy: string;
   /** A `message` as it may read. */
   readonly message: string;
-  /** A `param` that it may name. */
+  /** A `param` that the error may name. */
   readonly param: string | null;
 }
 

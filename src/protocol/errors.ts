@@ -1,6 +1,6 @@
 /**
- * The error table (docs/contract.md#errors): every condition
- * that a caller can meet, over REST or a socket. A plain table, so that the SDK can carry it.
+ * The error table (docs/contract.md#errors): every condition that a caller can meet, over REST or a socket. It is a
+ * plain table so that the SDK can include it.
  */
 export const ERRORS = {
   expired_token: { type: 'invalid_request_error', transient: false, status: 401 },
@@ -70,13 +70,13 @@ interface ErrorEntry {
   readonly type: 'invalid_request_error' | 'api_error' | 'idempotency_error';
   readonly transient: boolean;
   readonly status: number;
-  /** The code on the wire, where two conditions share one. */
+  /** The code on the wire, if two conditions share one. */
   readonly code?: string;
-  /** The documentation anchor, where it is not the code. */
+  /** The documentation anchor, if it is not the code. */
   readonly anchor?: string;
 }
 
-/** A condition of the table; on the wire most are their own code. */
+/** A condition of the table. Most conditions are their own code on the wire. */
 export type ErrorCondition = keyof typeof ERRORS;
 
 /** Present with `limit_exceeded` only (docs/contract.md#errors). */
@@ -107,7 +107,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** What any layer throws when the caller is to be told; anything else that is thrown is an `internal_error`. */
+/** Thrown by any layer to refuse a request; any other thrown value becomes an `internal_error`. */
 export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly param: string | null;
@@ -128,12 +128,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns the refusal for what does not exist or is hidden from the caller: one answer, so that it does not tell which. */
+/** Returns the refusal for a resource that does not exist or is hidden from the caller; both get the same answer. */
 export function notFound(noun: string, param: string | null = null): ApiError {
   return new ApiError('resource_not_found', `There is no such ${noun}.`, { param });
 }
 
-/** `docsUrl` and `requestLogUrl` come from the configuration; the latter is null where none is kept. */
+/** `docsUrl` and `requestLogUrl` come from the configuration; `requestLogUrl` is null if there is no log to link to. */
 export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
   const entry: ErrorEntry = ERRORS[error.condition];
   const code = entry.code ?? error.condition;

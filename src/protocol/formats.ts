@@ -1,11 +1,11 @@
 /**
- * Formats that callers can get wrong, stricter than the libraries' own: what passes here, Postgres and
- * Date understand, and mean the same.
+ * Formats that callers can get wrong. They are stricter than those of the libraries: a text that passes here means the
+ * same to Postgres and to Date.
  */
 
 /**
- * RFC 3339 with offset, a day that exists, no leap second (Date has none), a year and an offset that
- * Postgres takes. The libraries' check lets a blank for the `T` and offsets such as `+01` pass.
+ * RFC 3339 with offset, a day that exists, no leap second (Date has none), and a year and an offset that Postgres
+ * accepts. The check of the library accepts a blank for the `T`, and offsets such as `+01`.
  */
 export function isDateTime(text: string): boolean {
   const parts = DATE_TIME.exec(text);
@@ -14,12 +14,12 @@ export function isDateTime(text: string): boolean {
   return year > 0 && day <= daysIn(year, month);
 }
 
-/** As ajv-formats has it, within the length that mail allows (RFC 5321, 4.5.3.1). */
+/** The rule of ajv-formats, within the length that mail allows (RFC 5321, 4.5.3.1). */
 export function isEmail(text: string): boolean {
   return text.length <= 254 && EMAIL.test(text);
 }
 
-/** `type/subtype` with parameters or without (RFC 9110, 8.3.1), as a header carries it: visible ASCII and single blanks. */
+/** `type/subtype`, with or without parameters (RFC 9110, 8.3.1), as a header carries it: visible ASCII and single blanks. */
 export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
 }
@@ -34,7 +34,7 @@ const MEDIA_TYPE =
   /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
 
 function daysIn(year: number, month: number): number {
-  // Day 0 of the next month; years below 100 would mean 1900 and something.
+  // Day 0 of the next month. Date.UTC takes years below 100 as 19xx.
   const last = new Date(Date.UTC(2000, month, 0));
   if (month !== 2) return last.getUTCDate();
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;

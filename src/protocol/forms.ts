@@ -13,7 +13,7 @@ export type Shape =
       readonly parts: readonly Part[];
     }
   | { readonly kind: 'list'; readonly item: TSchema }
-  /** Resources of several kinds, by the constant that their `object` is. */
+  /** Resources of several kinds, by the constant in their `object`. */
   | { readonly kind: 'choice'; readonly byObject: ReadonlyMap<unknown, TSchema> };
 
 export interface NewerField {
@@ -28,16 +28,16 @@ export interface Part {
 }
 
 /**
- * The value as a caller of this version gets it: without the fields that are newer, at any depth. The value itself is
- * not changed; what is the same in both versions is shared. Dropped fields are set to undefined, which JSON leaves
- * out: cheaper than copies with fewer keys.
+ * Returns the value in the form of this version: without the fields that are newer, at any depth. The value itself is
+ * not changed, and parts that are the same in both versions are shared. Dropped fields are set to undefined, which JSON
+ * leaves out; that is cheaper than copies with fewer keys.
  */
 export function formAt<T>(version: Version, schema: TSchema, value: T): T {
   const age = ageOf(version);
   return age === NEWEST_AGE ? value : (cut(age, schema, value) as T);
 }
 
-/** Undefined where no value of the schema has newer fields. */
+/** Returns undefined if no value of the schema has newer fields. */
 export function shapeOf(schema: TSchema): Shape | undefined {
   if (SHAPES.has(schema)) return SHAPES.get(schema);
   const shape = hasNewer(schema, new Set()) ? makeShape(schema) : undefined;
@@ -78,7 +78,7 @@ function cutAs(age: number, shape: Shape, value: unknown): unknown {
   return copy;
 }
 
-/** Of JSON Schema what resources are made of. */
+/** The parts of JSON Schema that resources are made of. */
 interface Schema {
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly items?: TSchema;
@@ -110,7 +110,7 @@ function makeShape(schema: TSchema): Shape {
   };
 }
 
-/** Whether the others are nothing but null. */
+/** Whether every other choice is null. */
 function isOnlyChoice(choice: TSchema, choices: readonly TSchema[]): boolean {
   return choices.every((other) => other === choice || (other as { type?: unknown }).type === 'null');
 }

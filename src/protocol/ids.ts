@@ -36,7 +36,7 @@ const random = customAlphabet(ALPHABET, 16);
 let lastMs = -1;
 let lastTime = '';
 
-/** `<prefix>_`, 8 characters that grow with time (so that neighbours in time are neighbours in an index), 16 random ones. */
+/** Returns `<prefix>_`, 8 characters that grow with time (so that neighbours in time are neighbours in an index), and 16 random ones. */
 export function newId(kind: IdKind): string {
   const nowMs = Date.now();
   if (nowMs !== lastMs) {
@@ -46,7 +46,7 @@ export function newId(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_${lastTime}${random()}`;
 }
 
-/** The same for the same key: what is made again for it is the same thing. */
+/** Returns the same id for the same key, so that a repeated creation finds the row of the first one. */
 export function derivedId(kind: IdKind, key: string): string {
   return `${ID_PREFIXES[kind]}_${hash('sha256', `${kind} ${key}`, 'hex').slice(0, 24)}`;
 }

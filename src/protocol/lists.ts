@@ -1,10 +1,10 @@
 import { type TSchema, Type } from 'typebox';
 import { describe, Nullable } from './schema.ts';
 
-/** Rows a page: default, and bounds that answer `parameter_invalid` outside (docs/contract.md#lists). */
+/** Rows per page: the default, and the maximum; a `limit` outside is `parameter_invalid` (docs/contract.md#lists). */
 export const PAGE_LIMIT = { default: 25, most: 100 } as const;
 
-/** What every list answers (docs/contract.md#lists). */
+/** The body of every list (docs/contract.md#lists). */
 export interface List<T> {
   readonly object: 'list';
   readonly page_info: PageInfo;

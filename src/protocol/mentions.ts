@@ -3,8 +3,8 @@ import { ErrorEnvelope } from './error-envelope.ts';
 import { ChatMessage } from './resources/chat-message.ts';
 
 /**
- * Resources that contain each other name one another instead (`{ type: 'object', title: 'chat_message' }`): every
- * name that is used so.
+ * Resources that contain each other refer to one another by name (`{ type: 'object', title: 'chat_message' }`). These are
+ * the names in use.
  */
 const MENTIONED: Readonly<Record<string, TSchema>> = {
   chat_message: ChatMessage,
@@ -18,7 +18,7 @@ export function isMention(schema: object): schema is { readonly title: string } 
   );
 }
 
-/** The schema that a mention names. Throws a TypeError for an unknown name. */
+/** Returns the schema that a mention names. Throws a TypeError for an unknown name. */
 export function mentioned({ title }: { readonly title: string }): TSchema {
   const schema = MENTIONED[title];
   if (schema === undefined) throw new TypeError(`No schema is known as ${title}.`);

@@ -1,6 +1,6 @@
 /**
- * What each operation does, by its name: its rules, and the errors that are not obvious from its schemas. The
- * permission and the version stand in the route itself. A new route needs a text here (test/http/openapi.test.ts).
+ * The description of each operation, by its name: its rules, and the errors that its schemas do not show. The route
+ * itself has the permission and the version. A new route needs a text here (test/http/openapi.test.ts).
  */
 export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   send_message:

@@ -1,5 +1,5 @@
 /**
- * What query parameters mean, by their name, or by operation and name where they mean something particular
+ * The descriptions of query parameters, by their name, or by operation and name where a parameter means something else
  * there. A new parameter needs a text here (test/http/openapi.test.ts).
  */
 const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
@@ -30,7 +30,7 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   'list_tools.category': 'Only tools of this category.',
 };
 
-/** Undefined where there is none. */
+/** Returns undefined if the parameter has no text. */
 export function parameterText(operation: string, parameter: string): string | undefined {
   return PARAMETER_GUIDE[`${operation}.${parameter}`] ?? PARAMETER_GUIDE[parameter];
 }

@@ -21,7 +21,7 @@ export const PERMISSIONS = [
 
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What admin roles alone hold, whatever other roles are given (docs/contract.md#permissions). */
+/** Permissions that only admin roles have, whatever other roles are given (docs/contract.md#permissions). */
 export const ADMIN_PERMISSIONS = ['api_keys:read', 'api_keys:create', 'api_keys:update'] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

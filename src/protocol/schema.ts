@@ -1,36 +1,36 @@
 import { type TSchema, Type } from 'typebox';
 
-/** The handful of schema forms that every resource and body is made of. */
+/** The schema forms that every resource and body is made of. */
 
 export function Nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** A closed set of strings; one error instead of one a member. */
+/** A closed set of strings. It gives one error, where a union gives one for each member. */
 export function OneOf<const V extends readonly string[]>(values: V, options: Record<string, unknown> = {}) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options });
 }
 
-/** ISO 8601 with offset; what Parley writes itself is UTC with microseconds. */
+/** ISO 8601 with offset. Parley writes UTC with microseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
 /**
- * Free text, kept as it was written; white space alone counts as "" (docs/decisions.md#blank-is-empty). Validation
+ * Free text, kept as it was written; text of white space alone becomes "" (docs/decisions.md#blank-is-empty). Validation
  * replaces it in the value.
  */
 export function Text(maxLength: number) {
   return Type.String({ maxLength, whitespace: 'blank' });
 }
 
-/** Text that identifies or names something: white space around it is no part of it, and something must be left. */
+/** Text that identifies or names something: surrounding white space is removed, and the rest must not be empty. */
 export function Label(maxLength: number) {
   return Type.String({ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' });
 }
 
-/** What people call something, on one screen line. */
+/** A display name, on one line. */
 export const Name = Label(200);
 
-/** The id of something in a body or query. To callers ids are opaque. */
+/** An id in a body or query. To callers ids are opaque. */
 export const Id = Type.String({ maxLength: 64 });
 
 /** The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). */
@@ -46,7 +46,7 @@ export function Body<P extends Record<string, TSchema>>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-/** One way in which fields may stand together, as JSON Schema. */
+/** A combination of fields that is valid, as JSON Schema. */
 export interface Alternative {
   readonly properties?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
@@ -54,19 +54,19 @@ export interface Alternative {
 }
 
 /**
- * Says what the fields of a body demand of each other: of each list of alternatives one has to hold. Documents
- * publish it; the server checks it in code, where a refusal can name the field.
+ * Declares what the fields of a body demand of each other: one alternative of each list must hold. Documents publish it;
+ * the server checks it in code, where a refusal can name the field.
  */
 export function demand(schema: object, ...choices: readonly (readonly Alternative[])[]): void {
   Object.assign(schema, { conditions: choices.map((alternatives) => ({ anyOf: alternatives })) });
 }
 
-/** An alternative: the field has this value, or is absent where its default is this value, and these others are there. */
+/** Returns an alternative: the field has this value, or is absent where this value is its default, and `required` fields are present. */
 export function where(field: string, value: string, ...required: readonly string[]): Alternative {
   return { properties: { [field]: { const: value } }, required };
 }
 
-/** Fields that mean the same in every object; a text of their own is optional. */
+/** Fields that mean the same in every object; their own text is optional. */
 type CommonField = 'id' | 'object' | 'type' | 'created_at' | 'updated_at';
 
 /** One text for each field of a schema; a field without one does not compile. */
@@ -75,9 +75,9 @@ export type FieldTexts<P> = { readonly [K in Exclude<keyof P, CommonField>]: str
 };
 
 /**
- * Sets the `description` of each field of an object's schema: what it means, when it is required, when it is
- * null. OpenAPI, AsyncAPI and the pages of the documentation show it. Schemas that two fields share stay as
- * they are. Call it right after the schema is made: what is derived from it later takes the texts along.
+ * Sets the `description` of each field of an object's schema: what it means, when it is required, when it is null.
+ * OpenAPI, AsyncAPI and the pages of the documentation show it. Schemas that two fields share are not changed. Call it
+ * directly after the schema is made, since schemas that are derived later copy the texts.
  */
 export function describe<P extends Record<string, TSchema>>(
   schema: { readonly properties: P },
@@ -98,7 +98,7 @@ function commonText(name: string, property: TSchema): string | undefined {
   return `${name === 'object' ? 'Type of the resource' : 'Kind of the object'}: always \`${property.const}\`.`;
 }
 
-/** A copy with this description, and with the marks that typebox keeps in hidden fields. */
+/** Returns a copy with this description, and with the marks that typebox keeps in hidden fields. */
 export function described<S extends TSchema>(schema: S, description: string): S {
   const properties = Object.getOwnPropertyDescriptors(schema);
   return Object.defineProperties({} as S, {

@@ -2,30 +2,29 @@ import { type TSchema, Type } from 'typebox';
 import { isVersion, VERSIONS, type Version } from './versions.ts';
 
 /**
- * A field that came with a version: of a resource, a request body, a query or a frame. Callers of an older version
- * neither get nor send it, so it is optional in every schema; presenters always fill it. What follows from the
- * declaration: answers and events in the form of the caller's version (forms.ts), validators (`schemaAt`), and
- * `x-since` in the documents.
+ * A field of a resource, request body, query or frame that came with a version. Callers of an older version neither
+ * receive nor send it, so it is optional in every schema; presenters always fill it. The declaration determines the form
+ * of answers and events at the caller's version (forms.ts), the validators (`schemaAt`), and `x-since` in the documents.
  */
 export function Since<S extends TSchema>(version: Version, schema: S) {
   return Object.assign(Type.Optional(schema), { [SINCE]: version });
 }
 
-/** The keyword that carries the version; validators skip it, documents print it. */
+/** The keyword that carries the version. Validators skip it, documents print it. */
 export const SINCE = 'x-since';
 
-/** The version that a field's schema was declared with. */
+/** Returns the version that a field's schema was declared with. */
 export function sinceOf(schema: object): Version | undefined {
   const { [SINCE]: since } = schema as { readonly [SINCE]?: unknown };
   return typeof since === 'string' && isVersion(since) ? since : undefined;
 }
 
-/** Position in VERSIONS: a version is newer than those before it. */
+/** Returns the position in VERSIONS; a version is newer than those before it. */
 export function ageOf(version: Version): number {
   return VERSIONS.indexOf(version);
 }
 
-/** The schema without the fields and choices that are newer than `version`; the schema itself where it has none. */
+/** Returns the schema without the fields and choices that are newer than `version`; the same schema if it has none. */
 export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }

@@ -1,5 +1,5 @@
 /**
- * What an agent of trigger type `event` can be started by (`config.trigger_config.event_filters`;
+ * Events that can start an agent of trigger type `event` (`config.trigger_config.event_filters`;
  * docs/contract.md#triggers). A plain table: an event that is not in it is never sent.
  */
 export const TRIGGER_EVENTS = [

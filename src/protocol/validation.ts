@@ -11,26 +11,26 @@ import { nameMeant } from './synonyms.ts';
 export type Validator<T> = (value: unknown) => T;
 
 /**
- * For request bodies and socket frames. An optional field that is null is removed from `value`, at any
- * depth, where the schema does not take null: it counts as absent. White space is removed as the schema says. Throws ApiError `missing_field`,
- * `invalid_format` or `validation_failed`, with a `param` such as `attachments[0].url`.
+ * Compiles a validator for request bodies and socket frames. An optional field that is null counts as absent and is removed
+ * from `value`, at any depth, unless the schema accepts null. White space is removed as the schema says. Throws ApiError
+ * `missing_field`, `invalid_format` or `validation_failed`, with a `param` such as `attachments[0].url`.
  *
- * Always the same problem of several: an object's missing fields come first, then its unknown ones, then
+ * Of several problems it always reports the same one: an object's missing fields come first, then its unknown ones, then
  * the values of the others in the order of the schema.
  */
 export function compile<S extends TSchema>(schema: S): Validator<Static<S>> {
   const check = ajv.compile<Static<S>>(schema);
   return (value) => {
     if (check(value)) return value;
-    // Nulls that count as absent are rare, so valid bodies do not pay for looking for them.
+    // Nulls that count as absent are rare, so valid bodies do not pay for the search.
     if (removeNulls(schema, value) && check(value)) return value;
     throw bodyError(check.errors ?? [], value);
   };
 }
 
 /**
- * For query parameters as parseQuery (http/query.ts) reads them: text, or lists of text under names that
- * end in `[]`. Numbers and booleans are converted where the schema asks for them. Throws ApiError
+ * Compiles a validator for query parameters as parseQuery (http/query.ts) reads them: text, or lists of text under names
+ * that end in `[]`. Numbers and booleans are converted if the schema asks for them. Throws ApiError
  * `parameter_missing`, `parameter_unknown` or `parameter_invalid`.
  */
 export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>> {
@@ -51,8 +51,8 @@ export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>>
 }
 
 /**
- * The JSON object in a body or frame. Throws ApiError `invalid_format`: no JSON, no object, nested beyond
- * reason (param null), or a string with U+0000 or a lone surrogate, which Postgres cannot keep
+ * Returns the JSON object in a body or frame. Throws ApiError `invalid_format` for text that is not JSON, not an object or
+ * nested too deeply (param null), and for a string with U+0000 or a lone surrogate, which Postgres cannot store
  * (param names it).
  */
 export function parseObject(text: string): Record<string, unknown> {
@@ -60,19 +60,19 @@ export function parseObject(text: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ApiError('invalid_format', 'Expected a JSON object.');
   }
-  // Neither can stand in JSON but as an escape (the bytes are valid UTF-8).
+  // In valid UTF-8 neither can occur in JSON except as an escape.
   if (text.includes('\\u')) requireCleanStrings(value, '');
   return value as Record<string, unknown>;
 }
 
-/** Whether Postgres can keep it: no U+0000, no lone surrogate. */
+/** Whether Postgres can store the text: it has no U+0000 and no lone surrogate. */
 export function isCleanText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
 const MAX_DEPTH = 100;
 
-/** Of JSON Schema what is looked at here. */
+/** The parts of JSON Schema that this file reads. */
 interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -100,7 +100,7 @@ ajv.addKeyword(SINCE);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);
 ajv.addFormat('media-type', isMediaType);
-// The forms of text in schema.ts. Lengths are those of what is kept.
+// The forms of text in schema.ts. Lengths are those of the stored text.
 ajv.addKeyword({
   keyword: 'whitespace',
   type: 'string',
@@ -120,7 +120,7 @@ const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
   ['number', (text) => (NUMBER.test(text) ? Number(text) : text)],
   ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : text)],
 ]);
-/** However long: what is no longer exact is beyond every maximum. */
+/** Of any length: a number that is no longer exact is above every maximum. */
 const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
@@ -141,9 +141,9 @@ function placeText(at: number | undefined, { length }: string): string {
 }
 
 /**
- * Returns the index of the first character that no JSON text could have there; undefined for long texts where finding
- * it would take too long. V8 does not name the place of every broken token. Where it does not, the text is cut shorter
- * and longer until the place is found: the longest beginning that could still go on as JSON ends there.
+ * Returns the index of the first character that cannot occur there in any JSON text; undefined for long texts, where the
+ * search would take too long. V8 does not report the place of every broken token. For the others the text is cut shorter
+ * and longer until the place is found, which is the end of the longest prefix that could still continue as JSON.
  */
 function breakAt(text: string, error: unknown): number | undefined {
   const named = namedBreak(text, error);
@@ -170,7 +170,7 @@ function couldGoOn(text: string): boolean {
   }
 }
 
-/** Returns the place that V8's message names, if it does. Messages without it may quote the text, never at their end. */
+/** Returns the place that V8's message names, if it does. A message without a place may quote the text, but never at its end. */
 function namedBreak(text: string, error: unknown): number | undefined {
   const { message } = error as SyntaxError;
   if (message === 'Unexpected end of JSON input') return text.length;
@@ -178,7 +178,7 @@ function namedBreak(text: string, error: unknown): number | undefined {
   return position === undefined ? undefined : Number(position);
 }
 
-/** Before parsing: what walks the value later may recurse. Few texts have brackets enough to be looked at closer. */
+/** Called before parsing, since functions that walk the value later recurse. Few texts have enough brackets to need a closer look. */
 function isTooDeep(text: string): boolean {
   if (countUpTo(MAX_DEPTH + 1, text, '[') + countUpTo(MAX_DEPTH + 1, text, '{') <= MAX_DEPTH) return false;
   let depth = 0;
@@ -216,7 +216,7 @@ function requireCleanStrings(value: unknown, param: string): void {
     for (const [index, item] of value.entries()) requireCleanStrings(item, `${param}[${index}]`);
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, field] of Object.entries(value)) {
-      // A name that cannot be kept cannot be shown either.
+      // A name that cannot be stored cannot be shown either.
       if (!isCleanText(name)) throw unclean(param);
       requireCleanStrings(field, fieldOf(param, name));
     }
@@ -229,7 +229,7 @@ function unclean(param: string): ApiError {
   });
 }
 
-/** Removes what counts as absent; returns whether there was any. */
+/** Removes nulls that count as absent; returns whether there were any. */
 function removeNulls(schema: JsonSchema, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let removed = false;
@@ -309,7 +309,7 @@ function queryMessage(error: AjvError): string {
   return isRepeated ? 'This parameter takes one value.' : constraintSentence(error);
 }
 
-/** Of a choice's branches the one that got furthest, else the first: Nullable names what it is before null. */
+/** Returns the error of the branch that matched furthest, else the first: Nullable names its type before null. */
 function mostTelling(errors: readonly AjvError[]): AjvError {
   const [first, ...others] = errors;
   if (first === undefined) throw new Error('the validator refused without saying why');
@@ -327,7 +327,7 @@ function isWithin(inner: AjvError, outer: AjvError): boolean {
   return inner.instancePath.startsWith(outer.instancePath);
 }
 
-/** The tag of a choice, such as a conversation's `type`, is null, no string, or none of those that the branches have. */
+/** The tag of a choice, such as a conversation's `type`, is null, not a string, or not a value of any branch. */
 function tagError(error: AjvError, param: string): ApiError {
   const { tag, tagValue } = error.params;
   const allowed = tagsOf(error, tag);
@@ -336,7 +336,7 @@ function tagError(error: AjvError, param: string): ApiError {
   return new ApiError('validation_failed', `Must be one of: ${allowed.join(', ')}.`, { param });
 }
 
-/** What the branches of a choice have as this field; none where the field is not what tells them apart. */
+/** Returns the values that the branches of a choice have for this field; an empty list if the field does not distinguish them. */
 function tagsOf({ parentSchema }: AjvError, field: string): string[] {
   const { discriminator, oneOf = [] } = parentSchema as JsonSchema;
   if (discriminator?.propertyName !== field) return [];
@@ -374,7 +374,7 @@ function includesNumber(type: string | readonly string[]): boolean {
   return type.includes('integer') || type.includes('number');
 }
 
-/** `/attachments/0/url` as `attachments[0].url`: whether 0 is an index or a name, the value tells. */
+/** Returns `/attachments/0/url` as `attachments[0].url`. The value decides whether 0 is an index or a name. */
 function pathOf(instancePath: string, root: unknown): string {
   let path = '';
   let value = root;
@@ -396,7 +396,7 @@ function fieldOf(parent: string, name: string): string {
   return parent === '' ? shorten(name) : `${parent}.${shorten(name)}`;
 }
 
-/** Names that callers made up are shown, but not at any length. */
+/** Shows names that callers made up, up to a maximum length. */
 function shorten(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }

@@ -3,13 +3,13 @@ export const VERSIONS = ['1.0.harbor', '1.1.harbor', '1.2.harbor-preview.1'] as 
 
 export type Version = (typeof VERSIONS)[number];
 
-/** The newest stable one: what demo.json and the documentation use. */
+/** The newest stable version, which demo.json and the documentation use. */
 export const CURRENT_VERSION = '1.1.harbor' satisfies Version;
 
-/** Everything that exists. */
+/** The newest version, with everything that exists. */
 export const NEWEST_VERSION = '1.2.harbor-preview.1' satisfies Version;
 
-/** Sockets came with it: no socket speaks an older version. */
+/** The version that introduced sockets: no socket speaks an older one. */
 export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
 export function isVersion(value: string): value is Version {

@@ -4,11 +4,11 @@ import { describe, OneOf, Timestamp } from '../schema.ts';
 export const PLANS = ['free', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Where it is not active, every request but the refresh of a token answers `payment_required`. */
+/** If it is not active, every request except the refresh of a token and GET /v1/account answers `payment_required`. */
 export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
 export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 
-/** What everything else belongs to (docs/contract.md#accounts). */
+/** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   id: Type.String(),
   object: Type.Literal('account'),

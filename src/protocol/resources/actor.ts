@@ -5,7 +5,7 @@ import { Since } from '../since.ts';
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
 
-/** Who does something (docs/contract.md#actors). `role` is null wherever the specified endpoints show one. */
+/** A user, API key, agent or group that acts (docs/contract.md#actors). `role` is null in the five endpoints of 1.0. */
 export const Actor = Type.Object({
   id: Type.String(),
   object: Type.Literal('actor'),
@@ -44,8 +44,8 @@ describe(Entity, {
 });
 
 /**
- * A reusable roster, or a persona such as 'Customer Service' (docs/contract.md#groups). `members` is null
- * but where groups themselves are asked for with `include[]=members`.
+ * A reusable roster, or a persona such as 'Customer Service' (docs/contract.md#groups). `members` is null except where
+ * the groups themselves are requested with `include[]=members`.
  */
 export const MessagingGroup = Type.Object({
   id: Type.String(),
@@ -65,7 +65,7 @@ describe(MessagingGroup, {
   members: 'Users and agents on the roster, in their order. Null unless expanded.',
 });
 
-/** What is known of an actor wherever it is read. */
+/** The columns of an actor that every read returns. */
 export interface ActorFields {
   readonly id: string;
   readonly type: ActorType;

@@ -43,14 +43,14 @@ export const AGENT_LIMITS = {
 /** Custom agents that an account may have, by its plan (docs/contract.md#sizes). */
 export const MAX_AGENTS = { free: 5, pro: 100 } as const;
 
-/** Grants every endpoint tool; stands alone (docs/contract.md#tools). */
+/** Grants every endpoint tool. No other slug may stand beside it (docs/contract.md#tools). */
 export const EVERY_ENDPOINT_TOOL = '*';
 
 /** What `include[]` may name wherever agents are shown. */
 export const AGENT_INCLUDES = ['config', 'tools', 'role'] as const;
 export type AgentInclude = (typeof AGENT_INCLUDES)[number];
 
-/** What starts it; fields of other trigger types are null. Create Agent shows null in its place. */
+/** What starts the agent; fields of other trigger types are null. Create Agent shows null in its place. */
 export const TriggerConfig = Type.Object({
   cron_schedule: Nullable(Type.String()),
   timezone: Nullable(Type.String()),
@@ -64,7 +64,7 @@ describe(TriggerConfig, {
   event_filters: 'Events that start an `event` agent. Null for other trigger types.',
 });
 
-/** An attached built-in tool (docs/contract.md#tools). Create Agent shows `tool` null. */
+/** An attached built-in tool (docs/contract.md#tools). Create Agent shows `tool` as null. */
 export const AgentDefinitionTool = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_definition_tool'),
@@ -86,7 +86,7 @@ describe(AgentDefinitionTool, {
   sort_order: 'Display order; lower comes first.',
 });
 
-/** The configuration of an agent (docs/contract.md#agents). `tier` null: chosen from the trigger when the agent runs. */
+/** The configuration of an agent (docs/contract.md#agents). A null `tier` is chosen from the trigger when the agent runs. */
 export const AgentDefinitionConfig = Type.Object({
   object: Type.Literal('agent_definition_config'),
   system_prompt: Nullable(Type.String()),
@@ -218,8 +218,8 @@ describe(AgentConfigInput, {
 });
 
 /**
- * Body of Create Agent (docs/contract.md#creating-an-agent). What the trigger type demands of `config.trigger_config`
- * is checked by agents/triggers/rules.ts, the tools by agents/tools/rules.ts.
+ * Body of Create Agent (docs/contract.md#creating-an-agent). agents/triggers/rules.ts checks the requirements of the
+ * trigger type on `config.trigger_config`, agents/tools/rules.ts those of the tools.
  */
 export const CreateAgentBody = Body({
   name: Name,
@@ -251,7 +251,7 @@ demand(CreateAgentBody, [
   startedBy('event', 'event_filters'),
 ]);
 
-/** What is left out stays; `description`, `role_id` and the config's plain fields are cleared with null. */
+/** Absent fields stay; null clears `description`, `role_id` and the plain fields of the config. */
 export const UpdateAgentBody = Body({
   name: Type.Optional(Name),
   description: Type.Optional(Description),

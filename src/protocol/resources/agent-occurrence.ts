@@ -1,25 +1,25 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
 
-/** What came of a time at which a schedule was due. */
+/** The outcome of a time at which a schedule was due. */
 export const OCCURRENCE_OUTCOMES = ['ran', 'ran_late', 'skipped'] as const;
 export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
 /**
- * Why nothing ran: nobody was there and a newer time is due as well; it was more than a day ago; a run of the agent
+ * Why nothing ran: no node was running and a newer time is due as well; it was more than a day ago; a run of the agent
  * was still open; the account has no active subscription.
  */
 export const SKIP_REASONS = ['missed', 'too_late', 'overlap', 'unsubscribed'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** A time at which an agent's schedule was due, and what came of it. One of an agent and a time. */
+/** A time at which an agent's schedule was due, and its outcome. There is one for each agent and time. */
 export const AgentOccurrence = Type.Object({
   object: Type.Literal('agent_occurrence'),
   agent_id: Type.String(),
   due_at: Timestamp,
   outcome: OneOf(OCCURRENCE_OUTCOMES),
   reason: Nullable(OneOf(SKIP_REASONS)),
-  /** Null where none was started. */
+  /** Null if no run was started. */
   run_id: Nullable(Type.String()),
   created_at: Timestamp,
 });

@@ -13,15 +13,15 @@ export type StepStatus = (typeof STEP_STATUSES)[number];
 export const RUN_LIMITS = {
   /** Bytes of `input` as JSON. */
   inputBytes: 65_536,
-  /** Turns of the model, after which the run fails. */
+  /** Turns of the model after which the run fails. */
   steps: 25,
-  /** Tool calls of one turn. */
+  /** Tool calls per turn. */
   callsPerStep: 16,
-  /** Bytes as JSON of what it has said, asked for and read, after which it has no further turn. */
+  /** Bytes, as JSON, of everything that the run has written, called and read, after which it has no further turn. */
   bytes: 4_194_304,
-  /** Runs that start runs by their messages or ends, in a row. */
+  /** Length of a chain of runs that start runs by their messages or ends. */
   depth: 5,
-  /** Runs that go back to one run, all together; those that begin at once may be a few more. */
+  /** Runs that descend from one run, in total; runs that begin at the same moment may exceed it by a few. */
   chain: 100,
 } as const;
 
@@ -29,7 +29,7 @@ export const RUN_LIMITS = {
 export const RUN_INCLUDES = ['actions', 'steps'] as const;
 export type RunInclude = (typeof RUN_INCLUDES)[number];
 
-/** A model that was asked and did not finish, before another took over. */
+/** A model that was asked and failed before another took over. */
 const Failover = Type.Object({ provider: Type.String(), model: Type.String(), reason: Type.String() });
 export type Failover = Static<typeof Failover>;
 
@@ -39,7 +39,7 @@ describe(Failover, {
   reason: 'Why it did not finish.',
 });
 
-/** One turn of the model within a run. Costs are known where the configuration has prices. */
+/** One turn of the model within a run. Its cost is known if the configuration has prices. */
 export const AgentRunStep = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_run_step'),
@@ -75,7 +75,7 @@ describe(AgentRunStep, {
   completed_at: 'When the turn ended. Null while it is running.',
 });
 
-/** A tool call of a run. `arguments` are exactly what is executed; a person approves these and nothing else. */
+/** A tool call of a run. Exactly these `arguments` are approved and executed. */
 export const AgentRunAction = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_run_action'),
@@ -113,7 +113,7 @@ describe(AgentRunAction, {
   completed_at: 'When the call ended. Null until then.',
 });
 
-/** One execution of an agent (docs/contract.md#runs). Messages show the run that wrote them without its lists. */
+/** One execution of an agent (docs/contract.md#runs). Messages show their run without its lists. */
 export const AgentRun = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_run'),
@@ -170,7 +170,7 @@ describe(Decision, {
   reason: 'Why, for the audit; the model gets the reason of a rejection.',
 });
 
-/** Body of Continue Agent Run: each call that waits is decided once, by its id alone. */
+/** Body of Continue Agent Run: each waiting call is decided once, by its id. */
 export const ContinueRunBody = Body({
   decisions: Type.Array(Decision, { minItems: 1, maxItems: RUN_LIMITS.callsPerStep }),
 });

@@ -4,7 +4,7 @@ import { Role } from './role.ts';
 
 export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
 
-/** What `include[]` may name where API keys are what was asked for. */
+/** What `include[]` may name on the endpoints of API keys. */
 export const API_KEY_INCLUDES = ['role'] as const;
 
 const FIELDS = {
@@ -31,19 +31,19 @@ const TEXTS = {
   revoked_at: 'When the key was revoked, which is permanent. Null unless it was.',
 };
 
-/** A programmatic caller's credential (docs/contract.md#api-keys). The secret is not to be had again. */
+/** The credential of a program (docs/contract.md#api-keys). The secret cannot be read again. */
 export const ApiKey = Type.Object(FIELDS);
 export type ApiKey = Static<typeof ApiKey>;
 
 describe(ApiKey, TEXTS);
 
-/** As it is shown once, when it is made: with the secret. */
+/** The form that is shown once, when the key is made: with the secret. */
 export const NewApiKey = Type.Object({ ...FIELDS, key: Type.String() }, { title: 'new_api_key' });
 export type NewApiKey = Static<typeof NewApiKey>;
 
 describe(NewApiKey, { ...TEXTS, key: 'The secret, shown this once. Send it as `Authorization: Bearer`.' });
 
-/** Without `expires_at` it does not expire. */
+/** Without `expires_at` the key does not expire. */
 export const CreateApiKeyBody = Body({
   name: Name,
   role_id: Id,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { describe, Nullable, Timestamp } from '../schema.ts';
 import { Actor } from './actor.ts';
 
-/** What is written into a conversation's audit. Readers take the set as open-ended. */
+/** The actions of a conversation's audit. Readers must treat the set as open-ended. */
 export const AUDIT_ACTIONS = [
   'conversation.created',
   'conversation.renamed',
@@ -30,12 +30,12 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** Who did what to a conversation, and when (docs/contract.md#audit). `details` is the action's own. */
+/** A change of a conversation with its actor and time (docs/contract.md#audit). `details` depends on the action. */
 export const AuditEvent = Type.Object({
   id: Type.String(),
   object: Type.Literal('audit_event'),
   action: Type.String(),
-  /** Null: nobody in particular, as for what a customer's message or the service caused. */
+  /** Null if no actor did it: a customer's message or the service caused it. */
   actor: Nullable(Actor),
   details: Type.Record(Type.String(), Type.Unknown()),
   created_at: Timestamp,

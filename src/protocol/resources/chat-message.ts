@@ -153,8 +153,8 @@ demand(AttachmentInput, [
 ]);
 
 /**
- * Body of Send Message (docs/contract.md#sending-a-message). What one field demands of another (body or
- * attachment, client_message_id in mode send, paired link fields) is checked by messages/send-rules.ts.
+ * Body of Send Message (docs/contract.md#sending-a-message). messages/send-rules.ts checks what one field demands of
+ * another (body or attachment, client_message_id in mode send, paired link fields).
  */
 export const SendMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
@@ -211,8 +211,8 @@ demand(
 );
 
 /**
- * Body of Update Message (docs/contract.md#editing-and-deleting): what is absent stays, "" and [] clear. Which of these a
- * message takes in its state is checked by messages/edit-rules.ts.
+ * Body of Update Message (docs/contract.md#editing-and-deleting): absent fields stay, "" and [] clear.
+ * messages/edit-rules.ts checks which fields a message accepts in its state.
  */
 export const EditMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
@@ -229,7 +229,7 @@ describe(EditMessageBody, {
   scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
 });
 
-/** Body of Approve Reply Draft (docs/contract.md#drafts): what the approver has seen. */
+/** Body of Approve Reply Draft (docs/contract.md#drafts): the versions that the approver has seen. */
 export const ApproveDraftBody = Body({
   if_version: Type.Optional(Timestamp),
   if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),

@@ -74,7 +74,7 @@ describe(Topic, {
   id: 'Id of the resource.',
 });
 
-/** Between two users: the one who asks and another one, or for API keys two others. */
+/** Between two users: the caller and another user, or two users if the caller is an API key. */
 const DirectMessageInput = Body({
   type: Type.Literal('direct_message'),
   audience: Type.Optional(Type.Literal('internal')),
@@ -90,11 +90,11 @@ describe(DirectMessageInput, {
 
 const GroupInput = Body({
   type: Type.Literal('group'),
-  /** Default internal. */
+  /** The default is internal. */
   audience: Type.Optional(OneOf(AUDIENCES)),
   title: Type.Optional(Name),
   participants: Type.Array(ParticipantInput, { maxItems: PARTICIPANT_LIMITS.inARequest }),
-  /** Its members are copied in beside `participants`. */
+  /** The members of this group are copied in beside `participants`. */
   group_id: Type.Optional(Id),
   topic: Type.Optional(Topic),
 });
@@ -106,7 +106,7 @@ describe(GroupInput, {
   topic: 'The app resource that the conversation is about.',
 });
 
-/** Body of Create Conversation (docs/contract.md#creating-a-conversation). `system` conversations are the service's own. */
+/** Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes `system` conversations. */
 export type CreateConversationBody = Static<typeof DirectMessageInput> | Static<typeof GroupInput>;
 export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
   type: 'object',
@@ -115,7 +115,7 @@ export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
   oneOf: [DirectMessageInput, GroupInput],
 });
 
-/** Body of Update Conversation (docs/contract.md#updating-a-conversation): what is absent stays, null clears. */
+/** Body of Update Conversation (docs/contract.md#updating-a-conversation): absent fields stay, null clears. */
 export const UpdateConversationBody = Body({
   title: Type.Optional(Nullable(Name)),
   workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { Body, describe, Id, Name } from '../schema.ts';
 
-/** Users and agents on a roster, at most. */
+/** Most users and agents in a group. */
 export const MAX_GROUP_MEMBERS = 100;
 
-/** What `include[]` may name where groups are what was asked for. */
+/** What `include[]` may name on the endpoints of groups. */
 export const GROUP_INCLUDES = ['members'] as const;
 
 /** `members` in the order in which they are shown. */

@@ -5,13 +5,13 @@ import { MESSAGE_STATUSES } from './chat-message.ts';
 /** How a draft or a scheduled message can end. */
 export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
 
-/** What became of a message (docs/contract.md#outcomes); result, reason and at are null while that is open. */
+/** The outcome of a message (docs/contract.md#outcomes); `result`, `reason` and `at` are null until there is one. */
 export const MessageOutcome = Type.Object({
   object: Type.Literal('message_outcome'),
   message_id: Type.String(),
   status: OneOf(MESSAGE_STATUSES),
   result: Nullable(OneOf(MESSAGE_RESULTS)),
-  /** Why, where there is more to say than the result does: `too_late`. */
+  /** A reason that adds to the result, such as `too_late`. */
   reason: Nullable(Type.String()),
   at: Nullable(Timestamp),
 });

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { describe, Nullable, Timestamp } from '../schema.ts';
 import { Actor } from './actor.ts';
 
-/** What a message was before an edit; kept while its conversation is under legal hold. */
+/** The content of a message before an edit, kept while its conversation is under legal hold. */
 export const MessageRevision = Type.Object({
   object: Type.Literal('message_revision'),
   message_id: Type.String(),

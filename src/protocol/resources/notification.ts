@@ -2,12 +2,12 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Actor, Entity } from './actor.ts';
 
-/** The set is open-ended (docs/contract.md#notifications); these are what chats make and what can be filtered by. */
+/** The categories that chats produce and that can be filtered by. The set is open-ended (docs/contract.md#notifications). */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
 export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
 export const PRIORITIES = ['low', 'normal', 'high'] as const;
 
-/** Characters of a message that its notification shows (docs/contract.md#notifications). */
+/** Characters of a message that a notification shows (docs/contract.md#notifications). */
 export const PREVIEW_CHARACTERS = 140;
 
 /** An entry of a feed (docs/contract.md#notifications). */
@@ -49,17 +49,17 @@ export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
 /** Filters of List Notifications (docs/contract.md#notifications). */
 export const NOTIFICATION_STATUS_FILTERS = ['unseen', 'seen', 'read'] as const;
 export const SENDER_TYPES = ['user', 'group', 'system'] as const;
-/** Of each filter that takes several values. */
+/** Limits of each filter that takes several values. */
 export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;
 
-/** What a recipient's feed holds (docs/contract.md#notifications). */
+/** The counts of a recipient's feed (docs/contract.md#notifications). */
 export const NotificationSummary = Type.Object({
   object: Type.Literal('notification_summary'),
-  /** Those of status unseen: what a badge shows. */
+  /** Entries of status unseen: the number for a badge. */
   unseen: Type.Integer({ minimum: 0 }),
-  /** Those that were not opened, seen or not. */
+  /** Entries that were not opened, seen or not. */
   unread: Type.Integer({ minimum: 0 }),
-  /** All but the dismissed ones, as the list shows them. */
+  /** All entries except dismissed ones, as the list shows them. */
   total: Type.Integer({ minimum: 0 }),
 });
 export type NotificationSummary = Static<typeof NotificationSummary>;
@@ -70,7 +70,7 @@ describe(NotificationSummary, {
   total: 'Number of notifications that are not dismissed, as the list shows them.',
 });
 
-/** The states that all of a feed can be brought to at once. */
+/** The states that mark-all can set. */
 export const MARK_ALL_STATUSES = ['seen', 'read', 'dismissed'] as const;
 export type MarkAllStatus = (typeof MARK_ALL_STATUSES)[number];
 

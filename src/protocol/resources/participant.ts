@@ -42,11 +42,11 @@ const Keywords = Type.Array(Label(PARTICIPANT_LIMITS.keywordCharacters), {
   maxItems: PARTICIPANT_LIMITS.keywords,
 });
 
-/** One of the two users of a direct message, who are both members. */
+/** A user of a direct message; both are members. */
 export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id });
 describe(DirectUserInput, { actor_id: 'Id of the user.' });
 
-/** A teammate; `role` is member unless given. */
+/** A teammate; `role` is `member` by default. */
 const UserInput = Body({
   type: Type.Literal('user'),
   actor_id: Id,
@@ -57,7 +57,7 @@ describe(UserInput, {
   role: 'Role in the conversation. Default `member`.',
 });
 
-/** Its policy is `mention` unless given; `keyword` demands keywords (conversations/roster.ts). */
+/** The policy is `mention` by default; `keyword` requires keywords (conversations/roster.ts). */
 const AgentInput = Body({
   type: Type.Literal('agent'),
   actor_id: Id,
@@ -79,8 +79,8 @@ demand(AgentInput, [
 ]);
 
 /**
- * The outside person of a case, by `actor_id` or by `name` and `email`. An address that the account knows is that
- * customer, and `name` is ignored; any other address is a new customer, who needs a name.
+ * The external person of a case, by `actor_id`, or by `name` and `email`. An address that the account knows stands for
+ * that customer, and `name` is ignored; any other address makes a new customer, who needs a name.
  */
 const CustomerInput = Body({
   type: Type.Literal('customer'),
@@ -111,10 +111,10 @@ export const ParticipantInput = Type.Unsafe<ParticipantInput>({
   oneOf: [UserInput, AgentInput, CustomerInput],
 });
 
-/** Body of Update Participant (docs/contract.md#participants): what is absent stays. */
+/** Body of Update Participant (docs/contract.md#participants): absent fields stay. */
 export const UpdateParticipantBody = Body({
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
-  /** One's own alone. */
+  /** Only a participant's own. */
   notifications: Type.Optional(OneOf(MUTINGS)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),

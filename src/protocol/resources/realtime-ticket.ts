@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { describe, Timestamp } from '../schema.ts';
 
-/** Opens one socket without a key or token in the URL (docs/realtime.md#opening). */
+/** A credential that opens one socket without a key or token in the URL (docs/realtime.md#opening). */
 export const RealtimeTicket = Type.Object({
   object: Type.Literal('realtime_ticket'),
-  /** Goes into `?ticket=`; shown once. */
+  /** The value for `?ticket=`; shown once. */
   ticket: Type.String(),
   expires_at: Timestamp,
 });

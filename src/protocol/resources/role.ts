@@ -5,10 +5,10 @@ import { Body, describe, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
 export const ROLE_TYPES = ['admin', 'user', 'scanner', 'sales_rep', 'agent'] as const;
 export type RoleType = (typeof ROLE_TYPES)[number];
 
-/** What `include[]` may name where roles are what was asked for. */
+/** What `include[]` may name on the endpoints of roles. */
 export const ROLE_INCLUDES = ['permissions'] as const;
 
-/** What a credential may do (docs/contract.md#roles). `owner` is null in every endpoint there is. */
+/** The permissions of a credential (docs/contract.md#roles). `owner` is null in every endpoint. */
 export const Role = Type.Object({
   id: Type.String(),
   object: Type.Literal('role'),
@@ -28,7 +28,7 @@ describe(Role, {
   permissions: 'What the role grants, each as `{permission}:{action}`. Null unless expanded.',
 });
 
-/** What admins alone hold is not among the permissions that can be given. */
+/** Permissions of admins cannot be given to a role. */
 export const CreateRoleBody = Body({
   name: Name,
   permissions: Type.Array(OneOf(PERMISSIONS), { maxItems: PERMISSIONS.length, uniqueItems: true }),

@@ -1,23 +1,23 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Label, Timestamp } from '../schema.ts';
 
-/** Largest files, by where they are kept (docs/contract.md#sizes). */
+/** Largest files, by where they are stored (docs/contract.md#sizes). */
 export const UPLOAD_LIMITS = {
   /** In object storage. */
   s3Bytes: 100 * 1024 * 1024,
-  /** On the disk of the server itself. */
+  /** On the server's own disk. */
   localBytes: 25 * 1024 * 1024,
   filenameCharacters: 255,
   contentTypeCharacters: 255,
 } as const;
 
-/** How long an uploaded file may be attached to a message, in hours after its URL was asked for. */
+/** Hours for which an uploaded file may be attached to a message, counted from the request for its URL. */
 export const ATTACHABLE_HOURS = 24;
 
-/** How long a URL for an upload or a download works, at most. */
+/** Seconds for which a URL for an upload or a download works. */
 export const FILE_URL_S = 15 * 60;
 
-/** Body of Create Upload URL (docs/contract.md#attachments). `maxBytes`: of the place where files are kept. */
+/** Body of Create Upload URL (docs/contract.md#attachments). `maxBytes` depends on where files are stored. */
 export function UploadRequest(maxBytes: number) {
   const schema = Body({
     filename: Label(UPLOAD_LIMITS.filenameCharacters),

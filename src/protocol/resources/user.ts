@@ -5,10 +5,10 @@ import { Role } from './role.ts';
 
 export const USER_STATUSES = ['active', 'deactivated'] as const;
 
-/** What `include[]` may name where users are what was asked for. */
+/** What `include[]` may name on the endpoints of users. */
 export const USER_INCLUDES = ['role'] as const;
 
-/** A person of the account (docs/contract.md#users). Its id is its actor's. */
+/** A person of the account (docs/contract.md#users). Its id is the id of its actor. */
 export const User = Type.Object({
   id: Type.String(),
   object: Type.Literal('user'),

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { describe, OneOf } from '../schema.ts';
 
-/** What an actor is doing now (docs/realtime.md#events): the data of ephemeral events, in no table. */
+/** The current activity of an actor (docs/realtime.md#events): the data of ephemeral events, which is in no table. */
 
-/** What a socket may say of its actor. */
+/** The statuses that a socket may declare for its actor. */
 export const DECLARED_STATUSES = ['online', 'away'] as const;
 export type DeclaredStatus = (typeof DECLARED_STATUSES)[number];
 
@@ -12,7 +12,7 @@ export type PresenceStatus = (typeof PRESENCE_STATUSES)[number];
 
 export const TYPING_STATES = ['start', 'stop'] as const;
 
-/** Readers take it back themselves 8 s after the last `start`; who goes on typing says so every few seconds. */
+/** Readers end it themselves 8 s after the last `start`, so a client repeats it every few seconds while its user types. */
 export const Typing = Type.Object({ actor_id: Type.String(), state: OneOf(TYPING_STATES) });
 export type Typing = Static<typeof Typing>;
 
@@ -30,7 +30,7 @@ describe(Presence, {
   status: '`online` or `away` as the actor says, `offline` after its last socket.',
 });
 
-/** `sequence` is that of the last message read. */
+/** `sequence` is the number of the last message that was read. */
 export const Read = Type.Object({ actor_id: Type.String(), sequence: Type.Integer({ minimum: 0 }) });
 export type Read = Static<typeof Read>;
 

@@ -19,7 +19,7 @@ export type CloseReason = keyof typeof CLOSE_CODES;
 
 export type NextStep = (typeof CLOSE_CODES)[CloseReason]['next'];
 
-/** By the first two digits of a code: what its client does, also where it does not know the code itself. */
+/** What a client does, by the first two digits of a code, also if it does not know the code. */
 export const CLOSE_BANDS: Readonly<Record<number, NextStep>> = {
   40: 'reconnect',
   41: 'wait',

@@ -21,9 +21,9 @@ const Cursor = Type.String({
 const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /**
- * What a client may ask over a socket (docs/realtime.md#requests): for each op the fields beside `type`
- * and `id`, and the `result` of its reply; null where another frame takes the reply's place.
- * Validators, AsyncAPI and the handlers' types are derived from it.
+ * The ops of a socket (docs/realtime.md#requests): for each the fields beside `type` and `id`, and the `result` of its
+ * reply, which is null if another frame takes the reply's place. Validators, AsyncAPI and the handlers' types are derived
+ * from it.
  */
 export const COMMANDS = {
   authenticate: {
@@ -125,13 +125,13 @@ interface Command {
 
 export type Op = keyof typeof COMMANDS;
 
-/** What a handler gets: the frame past its validator. */
+/** The frame that a handler receives, after validation. */
 export type CommandFrame<O extends Op> = { readonly type: O; readonly id: string } & CommandFields<O>;
 
-/** What a client says of an op beside `type` and `id`. */
+/** The fields of an op beside `type` and `id`. */
 export type CommandFields<O extends Op> = Static<TObject<(typeof COMMANDS)[O]['fields']>>;
 
-/** What a reply says; null where the handler sends another frame itself. */
+/** The result in a reply; null if the handler sends another frame itself. */
 export type CommandResult<O extends Op> = (typeof COMMANDS)[O]['result'] extends infer R
   ? R extends Record<string, TSchema>
     ? Static<TObject<R>>
@@ -142,7 +142,7 @@ export function isOp(type: string): type is Op {
   return Object.hasOwn(COMMANDS, type);
 }
 
-/** The whole frame of an op; unknown fields are refused. */
+/** Returns the schema of an op's whole frame; unknown fields are refused. */
 export function commandSchema<O extends Op>(op: O): TUnsafe<CommandFrame<O>> {
   return Type.Unsafe<CommandFrame<O>>(
     Body({

@@ -18,7 +18,7 @@ const Attempt = Type.Integer({
 /** UTF-16 units. */
 const Length = Type.Integer({ minimum: 0 });
 
-/** What the end of a stream says of its text, that readers put together piece by piece. */
+/** The seal of a streamed text, which readers assemble from pieces and compare with it. */
 export const StreamSeal = Type.Object(
   { attempt: Attempt, length: Length, sha256: Type.String() },
   { title: 'stream_seal' },
@@ -89,7 +89,7 @@ export const MessageSnapshot = Type.Object({
 });
 export type MessageSnapshot = Static<typeof MessageSnapshot>;
 
-/** What is in `data` of every event, and what it says (docs/realtime.md#events). */
+/** The fields of `data` for every event (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
     summary: 'A message was sent: each once, in the order of their numbers.',

@@ -1,11 +1,10 @@
 import type { Version } from '../versions.ts';
 
 /**
- * Every event a socket can get (docs/realtime.md#events). `stream` is whose channel it travels on (`scheduled.updated` also
- * on its author's own, where other subscribers may not see it);
- * `order` is how nodes deliver it: `created` strictly by number, `updated` behind the message it is
- * about, `durable` as it comes, `ephemeral` not at all when the reader is slow. Sockets of a version before `since`
- * do not get it.
+ * Every event that a socket can receive (docs/realtime.md#events). `stream` names the channel that it travels on
+ * (`scheduled.updated` also travels on the channel of its author, if other subscribers may not see it). `order` is how
+ * nodes deliver it: `created` strictly by number, `updated` after the message that it is about, `durable` as it arrives,
+ * `ephemeral` not at all if the reader is slow. Sockets of a version before `since` do not receive it.
  */
 export const EVENTS = {
   'message.created': { stream: 'conversation', order: 'created', customers: true, since: '1.1.harbor' },
@@ -48,7 +47,7 @@ export type EphemeralEventName = {
 /** Events that are committed before they are sent, and are sent again after a break. */
 export type DurableEventName = Exclude<EventName, EphemeralEventName>;
 
-/** An event frame as a socket gets it. */
+/** An event frame in the form that a socket receives. */
 export interface EventFrame {
   readonly type: 'event';
   readonly event: EventName;

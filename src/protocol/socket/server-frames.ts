@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Actor } from '../resources/actor.ts';
 import { described, Nullable, OneOf, Timestamp } from '../schema.ts';
 
-/** Why a subscription was not, or is no longer, live (docs/realtime.md#catching-up). */
+/** Why a subscription did not become live, or ended (docs/realtime.md#catching-up). */
 export const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
 export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
@@ -14,14 +14,14 @@ const Time = Type.Number({ description: 'The clock of the server, in millisecond
 
 /** Every frame that a server sends besides `event` (events.ts), by its `type` (docs/realtime.md). */
 export const SERVER_FRAMES = {
-  /** First on every socket. */
+  /** The first frame on every socket. */
   hello: frame('hello', {
     connection_id: described(Id, 'Names the connection in logs.'),
     server_time: described(Timestamp, 'The clock of the server.'),
     heartbeat_ms: Type.Integer({ description: 'Milliseconds between two pings.' }),
     max_frame_bytes: Type.Integer({ description: 'Largest frame that the server takes, in bytes.' }),
   }),
-  /** The caller is known; `expires_at` is null for keys. */
+  /** Sent once the caller is known; `expires_at` is null for keys. */
   ready: frame('ready', {
     actor: described(Actor, 'The actor as which the socket acts.'),
     account_id: described(Id, 'Id of the account that the socket is for.'),
@@ -37,8 +37,8 @@ export const SERVER_FRAMES = {
     sequence: described(Sequence, 'Everything up to this number has been sent.'),
   }),
   /**
-   * Either of a conversation, which is not subscribed: load it over REST, then subscribe (`head_sequence` unless
-   * revoked). Or of the actor's own feed (`feed`), which goes on behind what is missing.
+   * About a conversation, which is then not subscribed: the client loads it over REST and subscribes (`head_sequence`
+   * is set unless the reason is revoked). About the actor's own feed (`feed`): the feed goes on after the gap.
    */
   resync: frame('resync', {
     conversation_id: Type.Optional(ConversationId),
@@ -56,7 +56,7 @@ export const SERVER_FRAMES = {
     ),
   }),
   resumed: frame('resumed', { cursor: Cursor }),
-  /** The heartbeat; `t` is milliseconds since 1970, `heads` the conversations' that moved since the last one. */
+  /** The heartbeat. `t` is milliseconds since 1970; `heads` has the conversations whose head moved since the last one. */
   ping: frame('ping', {
     t: Time,
     cursor: Cursor,
@@ -65,7 +65,7 @@ export const SERVER_FRAMES = {
         'Map from the id of each conversation that moved since the last ping to its highest `sequence`.',
     }),
   }),
-  /** In place of a reply to the op `ping`; `t` is the server's clock, milliseconds since 1970. */
+  /** Sent in place of a reply to the op `ping`. `t` is the server's clock, in milliseconds since 1970. */
   pong: frame('pong', { id: described(Id, 'The `id` of the request.'), t: Time }),
   goaway: frame('goaway', {
     reconnect_in_ms: Type.Integer({ description: 'Milliseconds after which to connect again.' }),
@@ -80,7 +80,7 @@ export const SERVER_FRAMES = {
 export type ServerFrameType = keyof typeof SERVER_FRAMES;
 export type ServerFrame = { [T in ServerFrameType]: Static<(typeof SERVER_FRAMES)[T]> }[ServerFrameType];
 
-/** The answer to a request frame; `error` is the very object of REST, `id` null where the request had none that could be read. */
+/** The answer to a request frame. `error` is the error object of REST; `id` is null if the request had no readable one. */
 export const ReplyFrame = Type.Union([
   frame('reply', { id: Type.String(), ok: Type.Literal(true), result: Type.Object({}) }),
   frame('reply', {
@@ -91,7 +91,7 @@ export const ReplyFrame = Type.Union([
 ]);
 export type ReplyFrame = Static<typeof ReplyFrame>;
 
-/** `type` comes first, in the schema as on the wire. */
+/** `type` comes first in the schema and on the wire. */
 function frame<const T extends string, P extends Record<string, TSchema>>(type: T, properties: P) {
   const description = `Kind of frame: always \`${type}\`.`;
   return Type.Object({ type: Type.Literal(type, { description }), ...properties });

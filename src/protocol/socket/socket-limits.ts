@@ -1,35 +1,35 @@
 /**
- * What a socket may cost and how long it may take (docs/realtime.md#limits), by default; each can be set
- * as PARLEY_SOCKET_<NAME>. Times in milliseconds.
+ * The default limits of a socket (docs/realtime.md#limits). Each can be set as PARLEY_SOCKET_<NAME>. Times are in
+ * milliseconds.
  */
 export const SOCKET_LIMITS = {
-  /** Conversations that one socket is subscribed to. */
+  /** Conversations that one socket may be subscribed to. */
   subscriptions: 1_000,
-  /** Frames that one socket may send, as a bucket: a burst of so many, refilled at that rate. */
+  /** Frames per second that one socket may send. It is a bucket: this is its size and its rate of refill. */
   requestsPerSecond: 20,
-  /** Bytes of one frame from a client; past it the connection is cut without a close frame. */
+  /** Bytes of one frame from a client. A longer frame ends the connection without a close frame. */
   frameBytes: 65_536,
   /** Open sockets of one actor on one node. */
   socketsPerActor: 50,
-  /** From the upgrade to a valid `authenticate`, where the handshake brought no credential. */
+  /** Time from the upgrade to a valid `authenticate`, if the handshake had no credential. */
   authenticateMs: 10_000,
-  /** Between two pings. */
+  /** Time between two pings. */
   heartbeatMs: 25_000,
-  /** From a ping to its pong; later: 4002. */
+  /** Time from a ping to its pong, before the socket is closed with 4002. */
   pongMs: 10_000,
-  /** Bytes queued for a socket over which ephemeral events are withheld from it. */
+  /** Queued bytes above which a socket receives no ephemeral events. */
   ephemeralBytes: 65_536,
-  /** Bytes queued for a socket over which it is closed: 4001. */
+  /** Queued bytes above which a socket is closed with 4001. */
   durableBytes: 1_048_576,
-  /** How long a closing socket may take what is queued for it before the connection is cut. */
+  /** Time that a closing socket has to take its queued bytes before the connection is cut. */
   cutMs: 10_000,
-  /** How long an actor counts as present behind its last socket, and a node's word on that without another. */
+  /** How long an actor stays present after its last socket closed, and a node's announcement without a new one. */
   presenceMs: 30_000,
-  /** Malformed or unknown frames in one minute after which the socket is closed: 4400. */
+  /** Malformed or unknown frames in one minute after which the socket is closed with 4400. */
   badFramesPerMinute: 10,
-  /** How long before a token expires its socket is told. */
+  /** How long before the expiry of a token `auth_expiring` is sent. */
   expiryNoticeMs: 60_000,
-  /** How long a socket outlives its token without a refresh: 4200. */
+  /** How long a socket stays open after the expiry of its token, before it is closed with 4200. */
   expiryGraceMs: 25_000,
 } as const;
 

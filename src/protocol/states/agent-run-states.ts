@@ -15,8 +15,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export type RunState = RunStatus | 'none';
 
 /**
- * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for
- * more than approval, so nothing leads to `awaiting_input`.
+ * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for more than approval, so
+ * no move leads to `awaiting_input`.
  */
 export const RUN_MOVES = {
   trigger: { from: ['none'], to: 'pending', when: 'a message, an event, a schedule or a person starts it' },
@@ -36,7 +36,7 @@ export const RUN_MOVES = {
   },
 } as const satisfies Transitions<RunState>;
 
-/** From these nothing leads on. */
+/** Final states. */
 export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
 
 export const ACTION_STATUSES = [
@@ -54,7 +54,7 @@ export type ActionStatus = (typeof ACTION_STATUSES)[number];
 /** `none`: before there is a call. */
 export type ActionState = ActionStatus | 'none';
 
-/** Every way in which `agent_run_action.status` changes: an approval counts once, for the arguments that were shown. */
+/** Every way in which `agent_run_action.status` changes. An approval counts once, for the arguments that were shown. */
 export const ACTION_MOVES = {
   propose: { from: ['none'], to: 'pending_review', when: 'the agent calls a tool that needs review' },
   allow: { from: ['none'], to: 'approved', when: 'the agent calls a tool that needs none' },
@@ -75,5 +75,5 @@ export const ACTION_MOVES = {
   },
 } as const satisfies Transitions<ActionState>;
 
-/** How long a call waits for a person, in milliseconds (docs/contract.md#tools). */
+/** How long a call waits for a decision, in milliseconds (docs/contract.md#tools). */
 export const APPROVAL_MS = 24 * 60 * 60 * 1_000;

@@ -3,7 +3,7 @@ import type { Transitions } from './transitions.ts';
 
 type Status = Notification['status'];
 
-/** How a recipient moves a notification; it never goes back (docs/contract.md#notifications). */
+/** How a recipient moves a notification. It never moves back (docs/contract.md#notifications). */
 export const NOTIFICATION_MOVES = {
   see: { from: ['unseen'], to: 'seen', when: 'it appeared in the dropdown' },
   read: { from: ['unseen', 'seen'], to: 'read', when: 'it was opened; that is seeing it too' },
@@ -12,7 +12,7 @@ export const NOTIFICATION_MOVES = {
 
 export type NotificationMove = keyof typeof NOTIFICATION_MOVES;
 
-/** Where what a move says has happened already: it changes nothing, and is no mistake. */
+/** States in which a move has already happened. Repeating it changes nothing and is not an error. */
 export const NOTIFICATION_MOVED_ALREADY = {
   see: ['seen', 'read'],
   read: ['read'],

@@ -5,7 +5,7 @@ import { NOTIFICATION_MOVES } from './notification-states.ts';
 import type { Transitions } from './transitions.ts';
 import { WORKFLOW } from './workflow.ts';
 
-/** A field of a resource that only moves as a table says. */
+/** A field of a resource that changes only as a table says. */
 export interface StateMachine {
   /** `chat_message.status` */
   readonly field: string;
@@ -14,7 +14,7 @@ export interface StateMachine {
   readonly moves: Transitions<string>;
 }
 
-/** All of them, for the documentation (docs/contract.md#messages). */
+/** All state machines, for the documentation (docs/contract.md#messages). */
 export const STATE_MACHINES: readonly StateMachine[] = [
   {
     field: 'chat_message.status',

@@ -1,12 +1,12 @@
 import type { WorkflowStatus } from '../resources/conversation.ts';
 import type { Transitions } from './transitions.ts';
 
-/** Every lane that a case can be taken out of by hand: a draft's approval is waited for. */
+/** Statuses that a user can change by hand. `needs_approval` is not one: it ends when the draft is decided. */
 const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolved'] as const;
 
 /**
- * Every way in which a case's `workflow_status` changes (docs/contract.md#workflow). While a draft is
- * open the case stays in `needs_approval`, and the other moves change the lane that it returns to.
+ * Every way in which a case's `workflow_status` changes (docs/contract.md#workflow). While a draft is open the case stays
+ * in `needs_approval`, and the other moves change the status that it returns to.
  */
 export const WORKFLOW = {
   customer_wrote: { from: BY_HAND, to: 'open', when: 'the customer writes; this reopens a resolved case' },
@@ -29,7 +29,7 @@ export const WORKFLOW = {
 
 export type WorkflowMove = keyof typeof WORKFLOW;
 
-/** The move that leads to a lane by hand; there is none to `new` and `needs_approval`. */
+/** The move that leads to a status by hand. There is none to `new` and `needs_approval`. */
 export const MOVES_BY_HAND = {
   open: 'take_up',
   waiting_internal: 'wait_for_the_team',
