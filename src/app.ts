@@ -11,7 +11,6 @@ import { purgeRefreshTokens } from './accounts/token-pairs.ts';
 import { artifactRoutes } from './agents/artifact-routes.ts';
 import { providersOf } from './agents/models/tiers.ts';
 import { agentRoutes } from './agents/routes.ts';
-import { runEvents } from './agents/runs/events.ts';
 import { onRunEnded } from './agents/runs/on-run-ended.ts';
 import { openRunner } from './agents/runs/open-runner.ts';
 import { RUN_DUE, RUN_ENDED } from './agents/runs/outbox-topics.ts';
@@ -28,9 +27,7 @@ import { isDeleted, purgeUploads, REMOVE_WITHDRAWN, removeUnattached } from './a
 import { BUILD } from './build.ts';
 import type { Config } from './config.ts';
 import { consoleRoutes } from './console/routes.ts';
-import { conversationEvents, feedEvents, participantEvents } from './conversations/conversation-events.ts';
 import { ConversationDirectory } from './conversations/directory.ts';
-import { messageUpdates, outsideUpdates, scheduleUpdates } from './conversations/message-events.ts';
 import {
   CONVERSATION_CREATED,
   PARTICIPANT_ADDED,
@@ -75,7 +72,7 @@ import { createHttp } from './http/pipeline.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
 import { checkTlsFiles } from './http/tls-files.ts';
-import { ChangedEffects, type ReadEvents } from './jobs/changed-effects.ts';
+import { ChangedEffects } from './jobs/changed-effects.ts';
 import { JobWorker } from './jobs/job-worker.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
@@ -98,7 +95,6 @@ import { Timeline } from './messages/timeline.ts';
 import { WritePath } from './messages/write-path.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { notifyAdded } from './notifications/added.ts';
-import { notificationEvents } from './notifications/changed.ts';
 import { notifyNotSent } from './notifications/not-sent.ts';
 import { refreshNotifications } from './notifications/refresh.ts';
 import { notificationRoutes } from './notifications/routes.ts';
@@ -187,25 +183,9 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     ...{ database, files: store, engine, directory, metrics, log },
     onSaid: (messages) => triggers.onMessages(messages),
   });
-  const outside: ReadEvents = (queries, changes) => outsideUpdates(queries, store, changes);
   const changed = new ChangedEffects({
-    database,
-    engine,
+    ...{ database, files: store, engine },
     onFinished: (messageIds) => effects.finished(messageIds),
-    readers: {
-      'conversation.updated': conversationEvents,
-      'conversation.added': feedEvents,
-      'conversation.removed': feedEvents,
-      'participant.added': participantEvents,
-      'participant.updated': participantEvents,
-      'participant.removed': participantEvents,
-      'message.updated': (queries, changes) => messageUpdates(queries, store, changes),
-      'draft.created': outside,
-      'draft.updated': outside,
-      'scheduled.updated': (queries, changes) => scheduleUpdates(queries, store, changes),
-      'notification.updated': notificationEvents,
-      'agent_run.updated': runEvents,
-    },
   });
   const outbox = new OutboxWorker({
     database,

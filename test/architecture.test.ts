@@ -15,7 +15,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['main'],
   ['app', 'admin', 'tail'],
   ['gateway', 'jobs', 'console', 'demo', 'health'],
-  ['retention'],
+  ['event-sources'],
   ['agents'],
   ['mail'],
   ['notifications'],

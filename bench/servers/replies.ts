@@ -12,7 +12,6 @@ import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
-import { messageUpdates } from '../../src/conversations/message-events.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -70,9 +69,8 @@ const streams = new Streams({
 
 const effects = new SentEffects({ database, files, engine, directory, metrics, log });
 const changed = new ChangedEffects({
-  ...{ database, engine },
+  ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),
-  readers: { 'message.updated': (queries, changes) => messageUpdates(queries, files, changes) },
 });
 new OutboxWorker({
   ...{ database, metrics, log },

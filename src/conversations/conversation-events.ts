@@ -1,18 +1,36 @@
 import type { Db } from '../db/handle.ts';
 import type { DomainEvent } from '../engine/publish.ts';
+import { eventSource } from './event-source.ts';
 import { conversationRows, expandConversations } from './expand.ts';
-import type { Change } from './outbox-topics.ts';
 import { presentParticipants, type ShownParticipant } from './participant-present.ts';
 
-/** `conversation.updated`, for team subscribers: what is each reader's own is left out (docs/realtime.md#events). */
-export async function conversationEvents(
-  db: Db,
-  changes: readonly Pick<Change, 'id'>[],
-): Promise<DomainEvent[]> {
-  const rows = await conversationRows(
-    db,
-    changes.map(({ id }) => id),
-  );
+/** `conversation.updated`, for team subscribers: what differs by reader is left out (docs/realtime.md#events). */
+export const conversationEvents = eventSource({
+  events: ['conversation.updated'],
+  read: ({ database }, changes) =>
+    conversationUpdates(
+      database,
+      changes.map(({ id }) => id),
+    ),
+  changed: {
+    conversation: {
+      arm: { part: 'conversation', rows: 'conversations c WHERE c.id = s.id AND c.changed_in >= $3::xid8' },
+      async since({ database }, conversationIds, sinceXid) {
+        const rows = await database.query<{ id: string }>(READ_CHANGED_CONVERSATIONS, [
+          conversationIds,
+          sinceXid,
+        ]);
+        return conversationUpdates(
+          database,
+          rows.map(({ id }) => id),
+        );
+      },
+    },
+  },
+});
+
+async function conversationUpdates(db: Db, ids: readonly string[]): Promise<DomainEvent[]> {
+  const rows = await conversationRows(db, ids);
   const shown = await expandConversations(db, NOBODY, rows, []);
   return rows.map((row) => {
     const { status: _, unread: __, ...data } = shown.get(row.id)!;
@@ -29,14 +47,39 @@ export async function conversationEvents(
   });
 }
 
-/**
- * `participant.added`, `participant.updated` and `participant.removed`, for team subscribers. What is not so
- * any more is left out: the change that made it so has an event of its own.
- */
-export async function participantEvents(
-  db: Db,
-  changes: readonly Pick<Change, 'id' | 'event'>[],
-): Promise<DomainEvent[]> {
+/** Participants as they come, change and leave, for team subscribers. */
+export const participantEvents = eventSource({
+  events: ['participant.added', 'participant.updated', 'participant.removed'],
+  read: ({ database }, changes) => participantUpdates(database, changes),
+  changed: {
+    conversation: {
+      arm: {
+        part: 'participants',
+        rows: 'participants p WHERE p.conversation_id = s.id AND p.changed_in >= $3::xid8',
+      },
+      async since({ database }, conversationIds, sinceXid) {
+        const rows = await database.query<ChangedParticipant>(READ_CHANGED_PARTICIPANTS, [
+          conversationIds,
+          sinceXid,
+        ]);
+        return participantUpdates(
+          database,
+          rows.map(({ id, membership, is_new }) => {
+            if (!isMember({ membership })) return { id, event: 'participant.removed' };
+            return { id, event: is_new ? 'participant.added' : 'participant.updated' };
+          }),
+        );
+      },
+    },
+  },
+});
+
+interface ParticipantChange {
+  readonly id: string;
+  readonly event: 'participant.added' | 'participant.updated' | 'participant.removed';
+}
+
+async function participantUpdates(db: Db, changes: readonly ParticipantChange[]): Promise<DomainEvent[]> {
   const rows = await db.query<StreamedParticipant>(READ_PARTICIPANTS, [changes.map(({ id }) => id)]);
   const shown = await presentParticipants(db, rows);
   const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
@@ -61,10 +104,37 @@ export async function participantEvents(
  * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to
  * that actor; of one that it cannot read any more only which one it was.
  */
-export async function feedEvents(
-  db: Db,
-  changes: readonly Pick<Change, 'id' | 'event' | 'stream'>[],
-): Promise<DomainEvent[]> {
+export const membershipEvents = eventSource({
+  events: ['conversation.added', 'conversation.removed'],
+  read: ({ database }, changes) => membershipUpdates(database, changes),
+  changed: {
+    actor: {
+      arm: {
+        part: 'memberships',
+        rows: 'participants p WHERE p.actor_id = s.id AND p.changed_in >= $3::xid8',
+      },
+      async since({ database }, actorIds, sinceXid) {
+        const rows = await database.query<ChangedMembership>(READ_CHANGED_MEMBERSHIPS, [actorIds, sinceXid]);
+        return membershipUpdates(
+          database,
+          rows.map(({ id, stream, membership }) => {
+            const event = isMember({ membership }) ? 'conversation.added' : 'conversation.removed';
+            return { id, stream, event };
+          }),
+        );
+      },
+    },
+  },
+});
+
+interface MembershipChange {
+  /** Id of the conversation. */
+  readonly id: string;
+  readonly stream: string;
+  readonly event: 'conversation.added' | 'conversation.removed';
+}
+
+async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): Promise<DomainEvent[]> {
   const events: DomainEvent[] = [];
   for (const { id, event, stream } of changes) {
     const [row] = await db.query<Membership>(READ_MEMBERSHIP, [id, stream]);
@@ -84,38 +154,6 @@ export async function feedEvents(
     });
   }
   return events;
-}
-
-/** What subscribers of these conversations may have missed from a transaction on, as the events that told it. */
-export async function changedConversations(
-  db: Db,
-  conversationIds: readonly string[],
-  sinceXid: string,
-): Promise<DomainEvent[]> {
-  const values = [conversationIds, sinceXid];
-  const conversations = await db.query<{ id: string }>(READ_CHANGED_CONVERSATIONS, values);
-  const participants = await db.query<ChangedParticipant>(READ_CHANGED_PARTICIPANTS, values);
-  const changes = participants.map(({ id, membership, is_new }) => {
-    if (!isMember({ membership })) return { id, event: 'participant.removed' } as const;
-    return { id, event: is_new ? 'participant.added' : 'participant.updated' } as const;
-  });
-  return [...(await conversationEvents(db, conversations)), ...(await participantEvents(db, changes))];
-}
-
-/** The same for actors' own feeds: the conversations that they came into or lost. */
-export async function changedMemberships(
-  db: Db,
-  actorIds: readonly string[],
-  sinceXid: string,
-): Promise<DomainEvent[]> {
-  const rows = await db.query<ChangedMembership>(READ_CHANGED_MEMBERSHIPS, [actorIds, sinceXid]);
-  return feedEvents(
-    db,
-    rows.map(({ id, stream, membership }) => {
-      const event = isMember({ membership }) ? 'conversation.added' : 'conversation.removed';
-      return { id, stream, event } as const;
-    }),
-  );
 }
 
 /** Has no membership and has read nothing: what it is shown of a conversation is what all of the team share. */

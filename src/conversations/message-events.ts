@@ -1,95 +1,105 @@
 import { createHash } from 'node:crypto';
-import type { Downloads } from '../attachments/storage.ts';
-import type { Db } from '../db/handle.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { StreamSeal } from '../protocol/socket/event-data.ts';
+import { type ChangedArm, type EventReads, eventSource } from './event-source.ts';
 import { messageEvent, presentForTeam, presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
 import type { Change } from './outbox-topics.ts';
 
-/** The events of what is, or was, outside the timeline. */
-export type OutsideEvent = 'draft.created' | 'draft.updated' | 'scheduled.updated';
+/** Messages of a conversation that changed, inside its timeline and outside: the condition of the index messages_changed. */
+const MESSAGES_ARM: ChangedArm = {
+  part: 'messages',
+  rows: `messages m WHERE m.conversation_id = s.id AND m.changed_in >= $3::xid8
+          AND (m.updated_at > m.created_at OR m.sequence IS NULL)`,
+};
 
 /** `message.updated` of sent messages: edits, tombstones, finished streams. Customers get those that they may see. */
-export async function messageUpdates(
-  db: Db,
-  files: Downloads,
-  changes: readonly Change[],
-): Promise<readonly DomainEvent[]> {
-  const rows = await db.query<MessageRow & { audience: ConversationAudience }>(READ_SENT, [idsOf(changes)]);
-  const messages = await withParts(db, files, rows);
-  return messages.map((message, index) =>
-    sealed(messageEvent('message.updated', message, rows[index]!.audience), message.row, changes),
-  );
-}
-
-/** `draft.created` and `draft.updated`, for the team: changes of one of these events. */
-export async function outsideUpdates(
-  db: Db,
-  files: Downloads,
-  changes: readonly Change[],
-): Promise<readonly DomainEvent[]> {
-  const [first] = changes;
-  if (first === undefined) return [];
-  const rows = await db.query<MessageRow>(READ_OUTSIDE, [idsOf(changes)]);
-  const events = await outsideEvents(db, files, rows, () => first.event as OutsideEvent);
-  return events.map((event, index) => sealed(event, rows[index]!, changes));
-}
+export const messageEvents = eventSource({
+  events: ['message.updated'],
+  async read(from, changes) {
+    const events = await messageUpdates(
+      from,
+      await from.database.query<SentRow>(READ_SENT, [idsOf(changes)]),
+    );
+    return events.map(({ event, row }) => sealed(event, row, changes));
+  },
+  changed: {
+    conversation: {
+      arm: MESSAGES_ARM,
+      async since(from, conversationIds, sinceXid) {
+        const rows = await from.database.query<SentRow>(READ_CHANGED_SENT, [conversationIds, sinceXid]);
+        return (await messageUpdates(from, rows)).map(({ event }) => event);
+      },
+    },
+  },
+});
 
 /**
- * `scheduled.updated`, for those that may see the message before it is sent: on a case the team, and the author on its
- * own feed where that does not include the author.
+ * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for those that may see the message
+ * before it is sent: on a case the team, and the author on its own feed where that does not include the author.
  */
-export async function scheduleUpdates(
-  db: Db,
-  files: Downloads,
-  changes: readonly Pick<Change, 'id'>[],
-): Promise<readonly DomainEvent[]> {
-  const rows = await db.query<ScheduleRow>(READ_SCHEDULES, [changes.map(({ id }) => id)]);
-  const ofCases = rows.filter(({ audience }) => audience === 'customer');
-  return [
-    ...(await outsideEvents(db, files, ofCases, outsideUpdateOf)),
-    ...(await authorEvents(db, files, rows)),
-  ];
-}
-
-/** What the feeds of these authors may have missed of their schedules since the transaction `since`. */
-export async function changedSchedules(
-  db: Db,
-  files: Downloads,
-  authorIds: readonly string[],
-  since: string,
-): Promise<readonly DomainEvent[]> {
-  return authorEvents(db, files, await db.query<ScheduleRow>(READ_CHANGED_SCHEDULES, [authorIds, since]));
-}
-
-/**
- * What changed in these conversations outside their timelines since the transaction `since` (an xid8 as
- * decimal text): for readers that may have missed it. Oldest changes first.
- */
-export async function changedOutside(
-  db: Db,
-  files: Downloads,
-  conversationIds: readonly string[],
-  since: string,
-): Promise<readonly DomainEvent[]> {
-  const rows = await db.query<MessageRow>(READ_CHANGED_OUTSIDE, [conversationIds, since]);
-  return outsideEvents(db, files, rows, outsideUpdateOf);
-}
+export const unsentEvents = eventSource({
+  events: ['draft.created', 'draft.updated', 'scheduled.updated'],
+  async read(from, changes) {
+    const [first] = changes;
+    if (first === undefined) return [];
+    if (first.event === 'scheduled.updated') return scheduleUpdates(from, idsOf(changes));
+    const rows = await from.database.query<MessageRow>(READ_OUTSIDE, [idsOf(changes)]);
+    const events = await outsideEvents(from, rows, () => first.event);
+    return events.map((event, index) => sealed(event, rows[index]!, changes));
+  },
+  changed: {
+    conversation: {
+      arm: MESSAGES_ARM,
+      async since(from, conversationIds, sinceXid) {
+        const rows = await from.database.query<MessageRow>(READ_CHANGED_OUTSIDE, [conversationIds, sinceXid]);
+        return outsideEvents(from, rows, outsideUpdateOf);
+      },
+    },
+    actor: {
+      arm: {
+        part: 'schedules',
+        rows: `messages m WHERE m.author_id = s.id AND m.kind = 'scheduled' AND m.changed_in >= $3::xid8`,
+      },
+      async since(from, authorIds, sinceXid) {
+        const rows = await from.database.query<ScheduleRow>(READ_CHANGED_SCHEDULES, [authorIds, sinceXid]);
+        return authorEvents(from, rows);
+      },
+    },
+  },
+});
 
 /** The event of a change to a row that began outside the timeline. */
-export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): OutsideEvent {
+export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): 'draft.updated' | 'scheduled.updated' {
   return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
 }
 
+type SentRow = MessageRow & { readonly audience: ConversationAudience };
+
+async function messageUpdates(
+  { database, files }: EventReads,
+  rows: readonly SentRow[],
+): Promise<{ event: DomainEvent; row: MessageRow }[]> {
+  const messages = await withParts(database, files, rows);
+  return messages.map((message, index) => ({
+    event: messageEvent('message.updated', message, rows[index]!.audience),
+    row: message.row,
+  }));
+}
+
+async function scheduleUpdates(from: EventReads, ids: readonly string[]): Promise<DomainEvent[]> {
+  const rows = await from.database.query<ScheduleRow>(READ_SCHEDULES, [ids]);
+  const ofCases = rows.filter(({ audience }) => audience === 'customer');
+  return [...(await outsideEvents(from, ofCases, outsideUpdateOf)), ...(await authorEvents(from, rows))];
+}
+
 async function outsideEvents(
-  db: Db,
-  files: Downloads,
+  { database, files }: EventReads,
   rows: readonly MessageRow[],
-  eventOf: (row: MessageRow) => OutsideEvent,
+  eventOf: (row: MessageRow) => (typeof unsentEvents.events)[number],
 ): Promise<DomainEvent[]> {
-  const messages = await withParts(db, files, rows);
+  const messages = await withParts(database, files, rows);
   return messages.map(({ row, sender, attachments }) => ({
     event: eventOf(row),
     stream: row.conversation_id,
@@ -109,9 +119,12 @@ interface ScheduleRow extends MessageRow {
 }
 
 /** On the authors' own feeds, which the conversation's subscribers do not get. */
-async function authorEvents(db: Db, files: Downloads, rows: readonly ScheduleRow[]): Promise<DomainEvent[]> {
+async function authorEvents(
+  { database, files }: EventReads,
+  rows: readonly ScheduleRow[],
+): Promise<DomainEvent[]> {
   const apart = rows.filter(({ audience, by_customer }) => audience === 'internal' || by_customer);
-  const messages = await withParts(db, files, apart);
+  const messages = await withParts(database, files, apart);
   return messages.map(({ row, sender, attachments }, index) => {
     const { outcome, by_customer } = apart[index]!;
     const author = { customer: by_customer, actor: { id: row.author_id! } };
@@ -157,6 +170,17 @@ const READ_SENT = {
     SELECT ${messageColumns('m')}, c.audience
     FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.id = ANY($1) AND m.status = 'sent'
+    ORDER BY m.conversation_id, m.sequence`,
+};
+
+// Messages that were only created come by their numbers.
+const READ_CHANGED_SENT = {
+  name: 'read-changed-messages',
+  text: `
+    SELECT ${messageColumns('m')}, c.audience
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id
+    WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
+      AND m.updated_at > m.created_at AND m.status = 'sent'
     ORDER BY m.conversation_id, m.sequence`,
 };
 

@@ -4,7 +4,7 @@ import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { defineTopic } from '../db/topic.ts';
 import { newId } from '../protocol/ids.ts';
-import type { DurableEventName } from '../protocol/socket/events.ts';
+import type { ChangeEventName } from '../protocol/socket/events.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 
 /** Durable events are published (jobs/changed-effects.ts). */
@@ -15,8 +15,8 @@ export interface ResourcesChanged {
 }
 
 /** A durable event by what it is about: the resource is read as it stands when the event is published. */
-export interface Change {
-  readonly event: DurableEventName;
+export interface Change<Event extends ChangeEventName = ChangeEventName> {
+  readonly event: Event;
   /** The resource's: a message, participant, conversation, notification or run. */
   readonly id: string;
   /** The channel the event travels on: the conversation's id, or the actor's for events of a feed. */

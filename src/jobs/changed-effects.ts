@@ -1,23 +1,19 @@
-import type { Change, ResourcesChanged } from '../conversations/outbox-topics.ts';
-import type { Db } from '../db/handle.ts';
+import type { EventReads, EventSource } from '../conversations/event-source.ts';
+import type { ResourcesChanged } from '../conversations/outbox-topics.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type DomainEvent, publish } from '../engine/publish.ts';
-import type { EventName } from '../protocol/socket/events.ts';
+import { publish } from '../engine/publish.ts';
+import { EVENT_SOURCES } from '../event-sources.ts';
+import type { ChangeEventName } from '../protocol/socket/events.ts';
 
-/** The events of these changes, from the resources as they stand now; what is gone is left out. */
-export type ReadEvents = (db: Db, changes: readonly Change[]) => Promise<readonly DomainEvent[]>;
-
-export interface ChangedEffectsOptions {
-  readonly database: Db;
+export interface ChangedEffectsOptions extends EventReads {
   readonly engine: Engine;
-  readonly readers: Readonly<Partial<Record<EventName, ReadEvents>>>;
   /** Messages of the timeline that were written to their ends: what that causes besides the event. */
   readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
 }
 
 /**
- * Tells everybody of durable changes that are not a message's sending (conversations/outbox-topics.ts). May be
- * called again for the same changes: readers of an event tell it apart by id and `updated_at`.
+ * Publishes durable changes that are not a message's sending (RESOURCES_CHANGED). May be called again for the same
+ * changes: readers of an event recognize it by id and `updated_at`.
  */
 export class ChangedEffects {
   readonly #options: ChangedEffectsOptions;
@@ -26,13 +22,13 @@ export class ChangedEffects {
     this.#options = options;
   }
 
-  /** Rejects when some node could not be told. */
+  /** Rejects when publishing failed on some node. */
   async publish({ changes }: ResourcesChanged): Promise<void> {
-    const { database, engine, readers, onFinished } = this.#options;
+    const { engine, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
-      const read = readers[event];
-      if (read === undefined) throw new Error(`nobody reads what ${event} is about`);
-      const events = await read(database, ofEvent);
+      const source = SOURCE_OF.get(event);
+      if (source === undefined) throw new Error(`no source of the event ${event}`);
+      const events = await source.read(this.#options, ofEvent);
       await Promise.all(events.map((one) => publish(engine, one)));
     }
     const finished = changes.filter(
@@ -41,3 +37,7 @@ export class ChangedEffects {
     if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
   }
 }
+
+const SOURCE_OF: ReadonlyMap<ChangeEventName, EventSource> = new Map(
+  EVENT_SOURCES.flatMap((source: EventSource) => source.events.map((event) => [event, source] as const)),
+);

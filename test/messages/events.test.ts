@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { changedOutside } from '../../src/conversations/message-events.ts';
+import { unsentEvents } from '../../src/conversations/message-events.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Case, Cases, message } from './cases.ts';
@@ -117,7 +117,7 @@ t.test('what was missed outside the timeline can be asked for', async (t) => {
   await cases.draft(other);
   const sent = message(await cases.act('approve', approved.id), 200);
   const files = { presignDownload: async () => '' };
-  const missed = await changedOutside(database, files, [id], xid);
+  const missed = await unsentEvents.changed.conversation.since({ database, files }, [id], xid);
   t.strictSame(
     missed.map(({ event, resource, sequence, customer }) => [event, resource, sequence, customer]),
     [
@@ -130,7 +130,7 @@ t.test('what was missed outside the timeline can be asked for', async (t) => {
     name: 'test-xid',
     text: 'SELECT pg_current_xact_id() AS xid',
   });
-  t.strictSame(await changedOutside(database, files, [id], now), []);
+  t.strictSame(await unsentEvents.changed.conversation.since({ database, files }, [id], now), []);
 });
 
 interface Subscribed extends Case {

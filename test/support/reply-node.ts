@@ -5,11 +5,10 @@ import type { AgentReply } from '../../src/agents/replies/reply.ts';
 import { type RunRow, updateRun } from '../../src/agents/runs/store.ts';
 import { ConversationDirectory, type ConversationFacts } from '../../src/conversations/directory.ts';
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
-import { messageUpdates, outsideUpdates } from '../../src/conversations/message-events.ts';
 import { type MessageRow, messageColumns } from '../../src/conversations/message-rows.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
 import { handle } from '../../src/db/topic.ts';
-import { ChangedEffects, type ReadEvents } from '../../src/jobs/changed-effects.ts';
+import { ChangedEffects } from '../../src/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
 import { SentEffects } from '../../src/jobs/sent-effects.ts';
 import { LockedWrites } from '../../src/messages/locked-write.ts';
@@ -41,16 +40,9 @@ export class ReplyNode {
     };
     const writePath = new WritePath(writes);
     const lockedWrites = new LockedWrites(writes);
-    const outside: ReadEvents = (queries, changes) => outsideUpdates(queries, FILES, changes);
     const changed = new ChangedEffects({
-      ...{ database, engine },
+      ...{ database, files: FILES, engine },
       onFinished: (messageIds) => effects.finished(messageIds),
-      readers: {
-        'message.updated': (queries, changes) => messageUpdates(queries, FILES, changes),
-        'draft.created': outside,
-        'draft.updated': outside,
-        'conversation.updated': async () => [],
-      },
     });
     const outbox = new OutboxWorker({
       ...{ database, metrics, log },

@@ -1,6 +1,5 @@
-import type { Change } from '../../conversations/outbox-topics.ts';
+import { eventSource } from '../../conversations/event-source.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../conversations/run-present.ts';
-import type { Db } from '../../db/handle.ts';
 import type { DomainEvent } from '../../engine/publish.ts';
 import { mayBeTold } from './access.ts';
 
@@ -8,20 +7,22 @@ import { mayBeTold } from './access.ts';
  * `agent_run.updated`, on the feed of who triggered the run (docs/realtime.md#events): nothing expanded. Who has lost
  * the conversation that it speaks in meanwhile is told nothing more.
  */
-export async function runEvents(db: Db, changes: readonly Pick<Change, 'id'>[]): Promise<DomainEvent[]> {
-  const rows = await db.query<ToldRun>(READ_TOLD, [changes.map(({ id }) => id)]);
-  return rows.map(runEvent);
-}
-
-/** What the feeds of these actors may have missed from a transaction on, as the events that told it. */
-export async function changedRuns(
-  db: Db,
-  actorIds: readonly string[],
-  sinceXid: string,
-): Promise<DomainEvent[]> {
-  const rows = await db.query<ToldRun>(READ_CHANGED, [actorIds, sinceXid]);
-  return rows.map(runEvent);
-}
+export const runEvents = eventSource({
+  events: ['agent_run.updated'],
+  async read({ database }, changes) {
+    const rows = await database.query<ToldRun>(READ_TOLD, [changes.map(({ id }) => id)]);
+    return rows.map(runEvent);
+  },
+  changed: {
+    actor: {
+      arm: { part: 'runs', rows: 'agent_runs r WHERE r.triggered_by = s.id AND r.changed_in >= $3::xid8' },
+      async since({ database }, actorIds, sinceXid) {
+        const rows = await database.query<ToldRun>(READ_CHANGED, [actorIds, sinceXid]);
+        return rows.map(runEvent);
+      },
+    },
+  },
+});
 
 type ToldRun = ShownRun & { readonly triggered_by: string };
 

@@ -1,4 +1,6 @@
 import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { EventReads } from '../../conversations/event-source.ts';
+import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import type { CommittedFrame } from '../../engine/frame.ts';
 import { READ_HEADS } from '../../messages/insert-messages.ts';
@@ -12,12 +14,13 @@ import type { Session } from '../socket/session.ts';
 import { type SocketSubscription, tooManySubscriptions } from '../socket/subscription.ts';
 import { topics } from '../stream/reader.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
-import { type Changes, type ChangesSource, readChanges } from './changes.ts';
+import { type Changes, readChanges } from './changes.ts';
 import type { Cursors, ReadCursor } from './cursors.ts';
 import type { HeartbeatCursors } from './heartbeat-cursor.ts';
 import { MAX_REPLAY, sendChanges } from './replay.ts';
 
-export interface ResumeOptions extends ChangesSource {
+export interface ResumeOptions extends EventReads {
+  readonly database: Database;
   readonly directory: Pick<ConversationDirectory, 'facts'>;
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly timeline: Pick<Timeline, 'visibleHeads'>;
@@ -274,7 +277,7 @@ const READ_STREAMS = 1_000;
  * One read for cursors of about one age, from the oldest of them on: who is younger gets some changes
  * again. Not for all ages, so that who was away for a week does not make everybody read a week.
  */
-async function readAll(source: ChangesSource, asks: readonly ChangesAsk[]): Promise<Changes[]> {
+async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();
   for (const ofAge of Map.groupBy(asks, ({ ageMs }) => ageClass(ageMs)).values()) {
     const [since] = ofAge.map(({ xid }) => BigInt(xid)).sort((a, b) => (a < b ? -1 : 1));

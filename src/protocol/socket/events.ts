@@ -47,6 +47,14 @@ export type EphemeralEventName = {
 /** Events that are committed before they are sent, and are sent again after a break. */
 export type DurableEventName = Exclude<EventName, EphemeralEventName>;
 
+/**
+ * Durable events but for a new message, which is found by its number. Each has a source (src/event-sources.ts), from
+ * which it is published and, where it may have been missed, read again.
+ */
+export type ChangeEventName = {
+  [E in EventName]: (typeof EVENTS)[E]['order'] extends 'updated' | 'durable' ? E : never;
+}[EventName];
+
 /** An event frame in the form that a socket receives. */
 export interface EventFrame {
   readonly type: 'event';

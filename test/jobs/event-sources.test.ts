@@ -1,0 +1,61 @@
+/** That no durable event can be left out: most of this file is checked by the compiler. */
+
+import t from 'tap';
+import type { runEvents } from '../../src/agents/runs/events.ts';
+import type { conversationEvents } from '../../src/conversations/conversation-events.ts';
+import type { Complete, CompleteSource, Unsourced } from '../../src/conversations/event-source.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { EVENT_SOURCES } from '../../src/event-sources.ts';
+import { EVENTS } from '../../src/protocol/socket/events.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { log } from '../support/timeline.ts';
+
+type IsSame<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+type IsA<A, B> = A extends B ? true : false;
+
+// An event without a source is missing from the array, whose declaration then has no value.
+true satisfies IsSame<Unsourced<typeof EVENT_SOURCES>, never>;
+type SomeSources = readonly [typeof conversationEvents];
+true satisfies IsSame<Extract<Unsourced<SomeSources>, 'agent_run.updated'>, 'agent_run.updated'>;
+false satisfies IsA<SomeSources, Complete<SomeSources>>;
+true satisfies IsA<typeof EVENT_SOURCES, Complete<typeof EVENT_SOURCES>>;
+
+// A source that can publish its events and not catch up, or the other way round, is none.
+type RunSource = CompleteSource<'agent_run.updated'>;
+true satisfies IsA<typeof runEvents, RunSource>;
+false satisfies IsA<Omit<typeof runEvents, 'read'>, RunSource>;
+false satisfies IsA<Omit<typeof runEvents, 'changed'>, RunSource>;
+false satisfies IsA<
+  Omit<typeof runEvents, 'changed'> & Pick<typeof conversationEvents, 'changed'>,
+  RunSource
+>;
+
+t.test('every durable event has one source', async (t) => {
+  const durable = Object.entries(EVENTS).filter(
+    ([, { order }]) => order === 'updated' || order === 'durable',
+  );
+  const sourced = EVENT_SOURCES.flatMap(({ events }) => [...events]);
+  t.strictSame(sourced.sort(), durable.map(([event]) => event as (typeof sourced)[number]).sort());
+});
+
+t.test('an index leads from each stream to what changed in it', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const database = await openDatabase({ url, log });
+  t.teardown(() => database.close());
+  for (const { arm } of EVENT_SOURCES.flatMap(({ changed }) => Object.values(changed))) {
+    const rows = arm.rows.replaceAll('s.id', "'a'").replaceAll('$3', "'1'");
+    const client = await database.pool.connect();
+    try {
+      // The table is empty: without these a plan is not worth an index.
+      await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off');
+      const { rows: plan } = await client.query(`EXPLAIN SELECT FROM ${rows} LIMIT 10`);
+      const text = plan.map((line) => line['QUERY PLAN']).join('\n');
+      // The index of an actor's memberships stops at the actor.
+      const condition =
+        arm.part === 'memberships' ? /Index Cond: .* = 'a'/ : /Index Cond: .*\bchanged_in >= '1'/;
+      t.match(text, condition, `${arm.part}: ${text}`);
+    } finally {
+      client.release(true);
+    }
+  }
+});
