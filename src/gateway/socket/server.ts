@@ -57,9 +57,10 @@ export class SocketServer {
     this.#options = options;
     // Told at the first handshake, which is refused.
     this.#cork.catch(() => {});
-    const { heartbeats, heldCursors, sessions, streams, fanout, limits, metrics } = options;
+    const { heartbeats, heldCursors, sessions, streams, fanout, limits, metrics, log } = options;
     this.#host = {
       limits,
+      log,
       heartbeats,
       heldCursors,
       sessions,

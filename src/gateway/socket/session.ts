@@ -1,4 +1,5 @@
 import type { Principal } from '../../access/principal.ts';
+import type { Logger } from '../../log.ts';
 import { formAt } from '../../protocol/forms.ts';
 import { newId } from '../../protocol/ids.ts';
 import { CLOSE_CODES, type CloseReason } from '../../protocol/socket/close-codes.ts';
@@ -14,6 +15,7 @@ import { endAt, noticeAt } from './credential-expiry.ts';
 import { DrainWaiters } from './drain-waiters.ts';
 import type { Handshake } from './handshake.ts';
 import type { Heartbeats, Timed } from './heartbeats.ts';
+import { type SessionState, transition } from './session-state.ts';
 import { type Sessions, subjectsOf } from './sessions.ts';
 import type { SocketSubscription } from './subscription.ts';
 import type { Wire } from './wire.ts';
@@ -25,33 +27,33 @@ export interface SessionHost {
   readonly heldCursors: HeartbeatCursors;
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
-  /** The session has a gap: it is to be silenced before anything else is published, then closed. */
+  readonly log: Logger;
+  /** The session lost a frame: it must be silenced before anything else is published, then closed. */
   gapped(session: Session): void;
-  /** The socket is gone; `reason` where this side ended it. */
+  /** The socket is gone; `reason`: why this side ended it. */
   ended(session: Session, reason: CloseReason | 'cut' | undefined): void;
 }
 
 /**
- * One socket: who it is, what it is subscribed to, what is due when, how it ends. `opening` until its
- * caller is known, `ready` while commands are taken, `closing` while what is queued still leaves,
- * `closed` once the socket is gone.
+ * One socket: its caller, its subscriptions, its deadlines and its end. session-state.ts has its states; every change
+ * of state goes through `#enter`.
  *
- * There may be tens of thousands, nearly all idle: no timer, no closure, no collection that an idle
- * one does not need, small integers for times (performance.md P7).
+ * A node holds tens of thousands, nearly all of them idle: a session has no timer, closure or collection that an idle
+ * one does not need, and keeps times as small integers (bench/README.md, P7).
  */
 export class Session implements Reader, Timed {
   readonly id = newId('connection');
-  /** What the handshake said; let go when the session is ready. */
+  /** The version and account of the handshake; released when the session is ready. */
   handshake: Pick<Handshake, 'version' | 'account'> | undefined;
   version: Version;
-  /** It has joined its actor's feed, or is about to. */
+  /** True from the moment at which it begins to join its actor's feed. */
   hasFeed = false;
   tick = 0;
   readonly #host: SessionHost;
   readonly #wire: Wire;
-  #state: 'opening' | 'ready' | 'closing' | 'closed' = 'opening';
+  #state: SessionState = 'opening';
   #principal: Principal | undefined;
-  /** Milliseconds since 1970, of the credential; null where it does not expire. */
+  /** End of the credential in milliseconds since 1970; null where it does not expire. */
   #expiresAtMs: number | null = null;
   #expiryNoticed = false;
   #subscriptions: Map<string, SocketSubscription> | undefined;
@@ -60,7 +62,7 @@ export class Session implements Reader, Timed {
   #drainWaiters: DrainWaiters | undefined;
   #closeReason: CloseReason | 'cut' | undefined;
   #closeText = '';
-  /** On the clock of Heartbeats; 0: none. Until the caller is known, or until a closing socket is cut. */
+  /** Of `opening` and `closing`, on the clock of Heartbeats: then an opening socket is closed, a closing one cut. */
   #deadlineMs: number;
   #pingAtMs = 0;
   #pongByMs = 0;
@@ -84,8 +86,9 @@ export class Session implements Reader, Timed {
     return this.#state === 'ready';
   }
 
+  /** True as soon as nothing may be sent any more. */
   get closed(): boolean {
-    return this.#state === 'closing' || this.#state === 'closed';
+    return this.#state !== 'opening' && this.#state !== 'ready';
   }
 
   get audience(): ReaderAudience {
@@ -96,9 +99,14 @@ export class Session implements Reader, Timed {
     return this.#expiresAtMs;
   }
 
-  // Who it is
+  /** A logger of this connection. Made for the line that needs it, so that idle sockets do not pay for one. */
+  get log(): Logger {
+    return this.#host.log.child({ connection_id: this.id });
+  }
 
-  /** Also later, when its rights were read again or its token was refreshed. Keeps the expiry it was given. */
+  // The caller
+
+  /** Sets the caller, or replaces it after its rights were read again or its token was refreshed. */
   identify(principal: Principal, expiresAtMs: number | null): void {
     const { sessions } = this.#host;
     if (this.#state === 'closed') return;
@@ -111,22 +119,17 @@ export class Session implements Reader, Timed {
     if (this.#state === 'ready') this.#host.heartbeats.schedule(this, this.#expiryDue(this.#now));
   }
 
-  /** Commands are taken from here on; `ready` goes first, the feed that was joined before comes behind it. */
+  /** Takes commands from now on. `frame` is sent first, and the events of the feed, which was joined before, follow it. */
   becomeReady(frame: ServerFrame): void {
     if (this.#state !== 'opening') return;
-    const { heartbeats, limits } = this.#host;
-    this.#state = 'ready';
-    this.#deadlineMs = 0;
-    this.handshake = undefined;
-    // At a random phase, so that a thousand sockets opened at once do not beat together for ever.
-    this.#pingAtMs = this.#now + Math.floor(Math.random() * limits.heartbeatMs);
+    this.#enter('ready');
     this.sendFrame(frame);
     for (const topic of this.#earlyTopics ?? []) this.join(topic);
     this.#earlyTopics = undefined;
-    heartbeats.schedule(this, Math.min(this.#pingAtMs, this.#expiryDue(this.#now)));
+    this.#host.heartbeats.schedule(this, Math.min(this.#pingAtMs, this.#expiryDue(this.#now)));
   }
 
-  // What it gets
+  // What it receives
 
   get subscriptionCount(): number {
     return this.#subscriptions?.size ?? 0;
@@ -140,14 +143,14 @@ export class Session implements Reader, Timed {
     return this.#subscriptions?.get(conversationId);
   }
 
-  /** From here on it hears of changes of the right to this conversation. */
+  /** Registers the session for changes of the right to this conversation. */
   addSubscription(conversationId: string, subscription: SocketSubscription): void {
     this.#subscriptions ??= new Map();
     this.#subscriptions.set(conversationId, subscription);
     this.#host.sessions.add(this, [conversationId]);
   }
 
-  /** False where there was none. The caller leaves the stream. */
+  /** Returns false where there was none. The caller leaves the stream. */
   removeSubscription(conversationId: string): boolean {
     if (this.#subscriptions?.delete(conversationId) !== true) return false;
     this.#host.sessions.remove(this, [conversationId]);
@@ -160,15 +163,15 @@ export class Session implements Reader, Timed {
       this.#earlyTopics ??= [];
       this.#earlyTopics.push(topic);
     } else {
-      // uWS delivers what was published to the topic before this line to the others alone, and what
-      // comes after it to this socket too, also within one turn of the loop.
+      // uWS delivers a frame that was published to the topic before this line only to the other sockets, and every
+      // later one to this socket too, also within one turn of the loop.
       this.#wire.subscribe(topic);
     }
   }
 
   leave(topic: string): void {
     if (this.closed) return;
-    // What was published before this line in the same turn is still delivered, nothing after it.
+    // Frames that were published before this line in the same turn are still delivered, later ones are not.
     this.#wire.unsubscribe(topic);
   }
 
@@ -178,9 +181,9 @@ export class Session implements Reader, Timed {
 
   send(bytes: Buffer): void {
     if (this.closed) return;
-    // uWS first writes what was published to this socket earlier in the turn, then this: one queue.
+    // uWS keeps one queue: frames published to this socket earlier in the turn leave before this one.
     const queued = this.#wire.send(bytes, false) !== SENT;
-    // `dropped` may have been called meanwhile.
+    // `send` may have called `dropped`.
     if (queued && this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
   }
 
@@ -188,7 +191,7 @@ export class Session implements Reader, Timed {
     if (this.closed) return;
     this.#wire.cork(() => {
       for (const bytes of frames) {
-        // `dropped` may close it meanwhile.
+        // Each send may call `dropped`.
         if (!this.closed) this.#wire.send(bytes, false);
       }
     });
@@ -203,7 +206,7 @@ export class Session implements Reader, Timed {
     return this.closed ? 0 : this.#wire.getBufferedAmount();
   }
 
-  /** Whether something is queued that could still be taken back, also while closing. */
+  /** Whether bytes are queued that could still be discarded, also while closing. */
   get holdsBytes(): boolean {
     return this.#state !== 'closed' && this.#wire.getBufferedAmount() > 0;
   }
@@ -211,31 +214,31 @@ export class Session implements Reader, Timed {
   drained(bytes: number): Promise<void> {
     if (this.closed || this.#wire.getBufferedAmount() < bytes) return Promise.resolve();
     this.#drainWaiters ??= new DrainWaiters();
-    // uWS's drain is no exact signal: also look at every tick.
+    // uWS does not call `drain` at every such moment, so every tick looks too.
     this.#host.heartbeats.schedule(this, this.#now);
     return this.#drainWaiters.add(bytes);
   }
 
-  // What it asks
+  // What it requests
 
-  /** False when it asks too often. */
+  /** Returns false when it sends requests too fast. */
   takeRequest(): boolean {
     this.#conduct ??= new ClientLimits();
     return this.#conduct.takeRequest(this.#host.limits, this.#now);
   }
 
-  /** For a frame that was malformed or out of place: too many of them, and the socket is closed (realtime.md section 2). */
+  /** Counts a frame that was malformed or out of place; too many of them close the socket (docs/realtime.md#requests). */
   countFault(): void {
     if (this.#conduct?.addFault(this.#host.limits, this.#now) === true) this.close('protocol_error');
   }
 
-  /** For a request that was refused for its rate: who goes on nevertheless is sent away for a while. */
+  /** Counts a request that was refused for its rate; a client that goes on nevertheless is closed with 4100. */
   countRefusal(): void {
     const retryAfterMs = this.#conduct?.addRefusal(this.#host.limits, this.#now) ?? 0;
     if (retryAfterMs > 0) this.close('rate_limited', { retryAfterMs });
   }
 
-  /** For a ping or pong of the WebSocket protocol: it counts as a request, which is never refused in words. */
+  /** Counts a ping or pong of the WebSocket protocol as a request; there is no reply that could refuse it. */
   countControlFrame(): void {
     if (!this.closed && !this.takeRequest()) this.countRefusal();
   }
@@ -247,75 +250,93 @@ export class Session implements Reader, Timed {
   // How it ends
 
   /**
-   * Nothing is sent from here on but what is queued already, then the close frame. What the client does
-   * not take within `cutMs` is thrown away with the connection. `detail` is for the codes whose client
-   * has to wait (realtime.md section 5, band 41xx).
+   * Sends nothing more but the bytes that are queued already, then the close frame. Bytes that the client does not take
+   * within `cutMs` are discarded with the connection. `detail` is for codes whose client has to wait
+   * (docs/realtime.md#close-codes, band 41xx).
    */
   close(reason: CloseReason, detail?: { readonly retryAfterMs: number }): void {
     if (this.closed) return;
-    this.#state = 'closing';
     this.#closeReason = reason;
     this.#closeText = detail === undefined ? reason : JSON.stringify({ retry_after_ms: detail.retryAfterMs });
-    this.finishClosing();
+    this.#enter('closing');
   }
 
-  /** At once and without a close frame, for what is queued may not be read any more (design.md section 6, revocation). */
+  /** Ends it at once and without a close frame, for queued bytes that its caller may not read any more (docs/architecture.md#rights-that-end). */
   cut(): void {
     if (this.#state === 'closed') return;
-    this.#state = 'closing';
     this.#closeReason = 'cut';
-    this.#wire.close();
+    if (this.#state === 'closing') this.#wire.close();
+    else this.#enter('closing');
   }
 
-  /** Its caller may do nothing here any more: what is queued for it neither. */
+  /** Ends it for a caller without any right here: queued bytes must not reach it either. */
   revoke(reason: CloseReason): void {
     if (this.holdsBytes) this.cut();
     else this.close(reason);
   }
 
-  /** From uWS's `dropped`: something published was lost to this socket, so nothing more may follow it. */
+  /** Called by uWS's `dropped`: this socket lost a frame, so nothing more may follow it. */
   dropped(): void {
     if (this.closed) return;
-    this.#state = 'closing';
     this.#closeReason = 'slow_consumer';
     this.#closeText = 'slow_consumer';
-    this.#deadlineMs = 0;
-    // Not closed here: uWS is in the middle of its list of subscribers, and ends the process with a
-    // segmentation fault when one of them goes away under it.
-    this.#host.gapped(this);
+    this.#enter('dropped');
   }
 
-  /** Off every topic, so that what is published next does not reach it. */
+  /** Takes a dropped session off every topic, so that the next published frame does not reach it. */
   silence(): void {
-    if (this.#state !== 'closing') return;
-    for (const topic of this.#wire.getTopics()) this.#wire.unsubscribe(topic);
+    if (this.#state === 'dropped') this.#leaveTopics();
   }
 
-  /** Second half of `close`; of `dropped`, once uWS is out of its list. */
-  finishClosing(): void {
-    if (this.#state !== 'closing') return;
-    this.silence();
-    this.#leaveStreams();
-    this.#deadlineMs = this.#now + this.#host.limits.cutMs;
-    this.#endWhenSent();
-    this.#host.heartbeats.schedule(this, this.#now);
+  /** Closes a dropped session, once uWS is out of its list of subscribers. */
+  closeDropped(): void {
+    if (this.#state === 'dropped') this.#enter('closing');
   }
 
-  /** From uWS's `close`: the wire must not be touched any more. */
+  /** Called by uWS's `close`: the wire must not be touched any more. */
   wireClosed(): void {
-    if (this.#state === 'closed') return;
-    this.#state = 'closed';
-    this.#leaveStreams();
-    const { sessions } = this.#host;
-    if (this.#principal !== undefined) sessions.remove(this, subjectsOf(this.#principal));
-    sessions.remove(this, this.conversationIds);
-    this.#host.ended(this, this.#closeReason);
+    if (this.#state !== 'closed') this.#enter('closed');
   }
 
-  /** From uWS's `drain`. */
+  /** Called by uWS's `drain`. */
   wireDrained(): void {
     if (this.#state === 'closing') this.#endWhenSent();
-    else this.#settleDrainWaiters();
+    else if (!this.closed) this.#settleDrainWaiters();
+  }
+
+  /** The only place that changes the state. Does what belongs to entering the new one. */
+  #enter(state: SessionState): void {
+    this.#state = transition(this.#state, state);
+    const { limits, heartbeats, sessions } = this.#host;
+    switch (state) {
+      case 'ready':
+        this.handshake = undefined;
+        // A random phase, so that a thousand sockets that opened together do not send heartbeats together.
+        this.#pingAtMs = this.#now + Math.floor(Math.random() * limits.heartbeatMs);
+        break;
+      case 'dropped':
+        // Not closed here: uWS is in the middle of its list of subscribers, and the process ends with a
+        // segmentation fault when one of them goes away meanwhile.
+        this.#host.gapped(this);
+        break;
+      case 'closing':
+        if (this.#closeReason === 'cut') {
+          // Calls `wireClosed` before it returns.
+          this.#wire.close();
+          break;
+        }
+        this.#leaveTopics();
+        this.#leaveStreams();
+        this.#deadlineMs = this.#now + limits.cutMs;
+        this.#endWhenSent();
+        heartbeats.schedule(this, this.#now);
+        break;
+      case 'closed':
+        this.#leaveStreams();
+        if (this.#principal !== undefined) sessions.remove(this, subjectsOf(this.#principal));
+        sessions.remove(this, this.conversationIds);
+        this.#host.ended(this, this.#closeReason);
+    }
   }
 
   due(nowMs: number): number {
@@ -329,10 +350,11 @@ export class Session implements Reader, Timed {
         this.#settleDrainWaiters();
         return this.#nextDue(nowMs, Math.min(this.#pingAtMs, this.#pongByMs || this.#pingAtMs));
       case 'closing':
-        if (nowMs >= this.#deadlineMs && this.#deadlineMs > 0) this.#wire.close();
+        if (nowMs >= this.#deadlineMs) this.#wire.close();
         else this.#endWhenSent();
         return this.#nextDue(nowMs, this.#deadlineMs);
       default:
+        // `closeDropped` schedules a dropped session.
         return Number.POSITIVE_INFINITY;
     }
   }
@@ -342,7 +364,7 @@ export class Session implements Reader, Timed {
   }
 
   #nextDue(nowMs: number, deadlineMs: number): number {
-    if (this.#state === 'closed') return Number.POSITIVE_INFINITY;
+    if (this.#state === 'closed' || this.#state === 'dropped') return Number.POSITIVE_INFINITY;
     if (this.#state === 'closing' || this.#drainWaiters !== undefined) return nowMs;
     return this.#state === 'ready' ? Math.min(deadlineMs, this.#expiryDue(nowMs)) : deadlineMs;
   }
@@ -370,7 +392,7 @@ export class Session implements Reader, Timed {
     this.sendFrame({ type: 'auth_expiring', expires_at: new Date(this.#expiresAtMs).toISOString() });
   }
 
-  /** When the next thing about the expiry is to be done. */
+  /** Returns when the notice or the end of the credential is due. */
   #expiryDue(nowMs: number): number {
     const noticeMs = this.#expiryNoticed ? Number.POSITIVE_INFINITY : this.#expiresAt(noticeAt);
     return nowMs + Math.min(noticeMs, this.#expiresAt(endAt)) - Date.now();
@@ -382,16 +404,20 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * uWS drops the close frame itself of a socket over maxBackpressure, and hands its object back with
-   * `end`, so that nobody could cut it any more: hence only once everything is in the kernel.
+   * Ends the socket once everything queued is in the kernel, not before: uWS drops even the close frame of a socket
+   * over maxBackpressure, and its `end` gives the object up, so that the socket could not be cut any more.
    */
   #endWhenSent(): void {
-    if (this.#state !== 'closing' || this.#deadlineMs === 0 || this.#wire.getBufferedAmount() > 0) return;
+    if (this.#state !== 'closing' || this.#wire.getBufferedAmount() > 0) return;
     const reason = this.#closeReason ?? 'going_away';
     this.#wire.end(CLOSE_CODES[reason === 'cut' ? 'going_away' : reason].code, this.#closeText);
   }
 
-  /** Once more when the socket is gone: it may go between `dropped` and what follows from it. */
+  #leaveTopics(): void {
+    for (const topic of this.#wire.getTopics()) this.#wire.unsubscribe(topic);
+  }
+
+  /** Also called when the socket is gone: a dropped one may go before it is closed here. Twice is once. */
   #leaveStreams(): void {
     const { streams } = this.#host;
     for (const conversationId of this.conversationIds) streams.leave(conversationId, this);
@@ -400,7 +426,7 @@ export class Session implements Reader, Timed {
     this.#settleDrainWaiters();
   }
 
-  /** A socket that has closed has nothing queued. */
+  /** A closed socket counts as having nothing queued, so that all waiters go on. */
   #settleDrainWaiters(): void {
     this.#drainWaiters?.settle(this.bufferedBytes);
     if (this.#drainWaiters?.empty === true) this.#drainWaiters = undefined;

@@ -13,7 +13,7 @@ export interface Publisher {
 /** A session that lost something published. */
 export interface Gapped {
   silence(): void;
-  finishClosing(): void;
+  closeDropped(): void;
 }
 
 /**
@@ -83,7 +83,7 @@ export class Fanout {
     const gapped = this.#gapped;
     this.#gapped = [];
     this.#loud = 0;
-    for (const session of gapped) session.finishClosing();
+    for (const session of gapped) session.closeDropped();
   };
 }
 
