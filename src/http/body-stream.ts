@@ -1,15 +1,15 @@
 import { ApiError } from '../protocol/errors.ts';
 
-/** What brings the bytes, and can be told to wait. */
+/** The source of the bytes, which can be paused. */
 export interface Flow {
   pause(): void;
   resume(): void;
 }
 
 /**
- * A request's body as it comes, for a reader who does not want it whole in memory. One reader: it ends with the
- * last byte, or throws ApiError `client_closed_request` where that never comes. A reader slower than the
- * client makes the client wait; what is in memory then is MOST_WAITING_BYTES and what the kernel had taken in already.
+ * A request's body as it arrives, for a reader that does not want all of it in memory. It has one reader: iteration ends
+ * with the last byte, or throws ApiError `client_closed_request` if that never arrives. A reader slower than the client
+ * makes the client wait; memory then holds MAX_WAITING_BYTES and what the kernel had already accepted.
  */
 export class BodyStream implements AsyncIterable<Buffer> {
   readonly #flow: Flow;
@@ -23,7 +23,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#flow = flow;
   }
 
-  /** `bytes` are the stream's own from now on. */
+  /** The stream owns `bytes` from now on. */
   push(bytes: Buffer, last: boolean): void {
     if (this.#state !== 'coming') return;
     if (bytes.length > 0) this.#waiting.push(bytes);
@@ -39,7 +39,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#wake?.();
   }
 
-  /** Nobody reads on: what still comes is let go by. */
+  /** Nothing reads the body any further; bytes that still arrive are discarded. */
   abandon(): void {
     if (this.#state === 'unwanted') return;
     this.#state = 'unwanted';

@@ -1,12 +1,12 @@
-/** A body that is read while it is sent, for what should not lie in memory whole. */
+/** A body that is read while it is sent, so that it is never in memory as a whole. */
 export interface ByteSource {
-  /** Of all of it. */
+  /** Bytes in total. */
   readonly size: number;
-  /** Called at most once; ended early (`return`) where the client goes away. */
+  /** Called at most once. The iteration is ended early (`return`) if the client goes away. */
   read(): AsyncIterable<Buffer>;
 }
 
-/** The slice of uWebSockets.js's HttpResponse that takes a body piece by piece. */
+/** The part of uWebSockets.js's HttpResponse that takes a body piece by piece. */
 export interface Sink {
   tryEnd(body: Buffer, totalSize: number): [boolean, boolean];
   onWritable(resume: (offset: number) => boolean): unknown;
@@ -14,27 +14,27 @@ export interface Sink {
   cork(write: () => void): unknown;
 }
 
-/** What a SourceSender tells its exchange. */
+/** The calls of a SourceSender to its exchange. */
 export interface SendingListener {
-  /** Called once, before the first piece, to write what comes before the body. */
+  /** Called once, before the first piece, to write the status and headers. */
   head(): void;
-  /** A piece was taken. */
+  /** The client took a piece. */
   progress(): void;
-  /** All of it was sent. The sink is dead when this is called. */
+  /** Everything was sent. The sink is dead when this is called. */
   done(): void;
 }
 
 /**
- * Sends a ByteSource at the pace at which the client takes it: a piece is read when the one before it has left
- * for the kernel, so one piece is in memory at a time.
+ * Sends a ByteSource at the pace of the client: a piece is read when the one before it has left for the kernel, so one
+ * piece is in memory at a time.
  */
 export class SourceSender {
   readonly #source: ByteSource;
   readonly #sink: Sink;
   readonly #listener: SendingListener;
-  /** Nothing more is to be sent. */
+  /** Nothing more will be sent. */
   #isOver = false;
-  /** The piece that is being sent, and where it stands in the whole. */
+  /** The piece that is being sent, and its offset in the whole body. */
   #piece: Buffer = NOTHING;
   #start = 0;
   #taken: (() => void) | undefined;
@@ -46,12 +46,12 @@ export class SourceSender {
     sink.onWritable((offset) => this.writeOn(offset));
   }
 
-  /** Tries to send what is left of the piece. Returns whether the library may go on. */
+  /** Tries to send the rest of the piece. Returns whether the library may go on. */
   writeOn(offset: number): boolean {
     return this.#isOver || this.#write(offset);
   }
 
-  /** Resolves when the source is let go: also where `stop` came before, or it was shorter than it said. */
+  /** Resolves when the source is released, also if `stop` was called before or the source was shorter than its size. */
   async run(): Promise<void> {
     let isFirst = true;
     for await (const piece of this.#source.read()) {
@@ -63,13 +63,13 @@ export class SourceSender {
     }
   }
 
-  /** The connection is gone, or not ours any more. */
+  /** The connection is gone or was handed over. */
   stop(): void {
     this.#isOver = true;
     this.#taken?.();
   }
 
-  /** Resolves when all of it was taken, or nothing more will be. */
+  /** Resolves when all of the piece was taken, or nothing more will be. */
   async #send(piece: Buffer, withHead: boolean): Promise<void> {
     const taken = new Promise<void>((resolve) => {
       this.#taken = resolve;
@@ -83,7 +83,7 @@ export class SourceSender {
     await taken;
   }
 
-  /** From `offset` of the whole on. Answers whether the library may go on. */
+  /** Writes from `offset` of the whole body on. Returns whether the library may go on. */
   #write(offset: number): boolean {
     const [ok, done] = this.#sink.tryEnd(this.#piece.subarray(offset - this.#start), this.#source.size);
     if (done) {

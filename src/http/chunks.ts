@@ -1,4 +1,4 @@
-/** A body that comes in pieces. Grows with what was sent, not with what was announced. */
+/** A body that arrives in pieces. Its memory grows with the bytes that were sent, not with the announced length. */
 export class Chunks {
   #buffer: Buffer;
   #length = 0;

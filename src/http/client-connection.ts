@@ -1,6 +1,6 @@
 /**
- * The object that the library's filter hands out when a connection is accepted. Unlike the one of a request it stays
- * good until the connection closes or becomes a WebSocket; used after that, it ends the process.
+ * The object that the library's filter passes when a connection is accepted. Unlike the object of a request it stays valid
+ * until the connection closes or becomes a WebSocket. Using it after that ends the process.
  */
 export interface ConnectionHandle {
   onAborted(closed: () => void): unknown;
@@ -10,35 +10,35 @@ export interface ConnectionHandle {
   close(): unknown;
 }
 
-/** A request and its answer (exchange.ts), as far as its connection goes. */
+/** A request and its answer (exchange.ts), as seen by its connection. */
 export interface ConnectionUser {
   bind(connection: ClientConnection): void;
   receive(chunk: ArrayBuffer, last: boolean): void;
   clientGone(): void;
 }
 
-/** What a connection needs of its server. */
+/** The parts of the server that a connection uses. */
 export interface ConnectionHost {
-  /** Returns the request whose head the library has just shown, once. */
+  /** Returns, once, the request whose head the library has just delivered. */
   takeArriving(): ConnectionUser | undefined;
-  /** The connection closed, or is not ours any more. */
+  /** The connection closed or was handed over. */
   forget(connection: ClientConnection): void;
 }
 
 /**
- * One TCP connection. The library closes a connection that brings no request for 8 to 12 s, counted from its
- * acceptance by the kernel: a client that is too busy to write at once finds the connection closed under the request
- * it has just sent. So this object keeps the connection open, for as long as the server allows.
+ * One TCP connection. The library closes a connection that brings no request for 8 to 12 s, counted from its acceptance
+ * by the kernel: a client that is too busy to write at once finds the connection closed under the request that it has just
+ * sent. So this object keeps the connection open for as long as the server allows.
  *
- * The library does not say which connection a request came on. But it calls the data handler of the connection right
- * behind the request's own handler, also for a request without a body: that is how the two are brought together.
+ * The library does not report the connection of a request. But it calls the data handler of the connection directly after
+ * the request's own handler, also for a request without a body, and that associates the two.
  */
 export class ClientConnection {
   readonly #handle: ConnectionHandle;
   readonly #host: ConnectionHost;
   #exchange: ConnectionUser | undefined;
   #idleSinceMs = performance.now();
-  /** When the library's clock was last set back. */
+  /** When the library's clock was last reset. */
   #keptMs = this.#idleSinceMs;
 
   constructor(handle: ConnectionHandle, host: ConnectionHost) {
@@ -47,7 +47,7 @@ export class ClientConnection {
     this.#listen();
   }
 
-  /** Its answer is out, and the connection still there. Never within the library's call of the data handler, which this replaces. */
+  /** The answer was sent and the connection is still open. Never called within the library's call of the data handler, which this replaces. */
   awaitRequest(): void {
     this.#exchange = undefined;
     this.#idleSinceMs = performance.now();
@@ -55,19 +55,19 @@ export class ClientConnection {
     this.#listen();
   }
 
-  /** It closed without a word, or has become a WebSocket. */
+  /** The connection closed, or became a WebSocket. */
   drop(): void {
     this.#exchange = undefined;
     this.#host.forget(this);
   }
 
-  /** Called every KEEP_OPEN_TICK_MS with `performance.now()`: closes what has been idle for `idleMs`, and keeps the rest open. */
+  /** Called every KEEP_OPEN_TICK_MS with `performance.now()`: closes the connection after `idleMs`, and keeps it open until then. */
   keepOpen(nowMs: number, idleMs: number): void {
     if (this.#exchange !== undefined) return;
     if (nowMs - this.#idleSinceMs >= idleMs) this.#handle.close();
     else if (nowMs - this.#keptMs >= KEEP_OPEN_MS) {
       this.#keptMs = nowMs;
-      // Sets the library's clock back to its 10 s.
+      // Resets the library's clock to its 10 s.
       this.#handle.pause();
       this.#handle.resume();
     }
@@ -93,6 +93,6 @@ export class ClientConnection {
   };
 }
 
-/** Twice within the 8 s after which the library may close. */
+/** With KEEP_OPEN_MS, twice within the 8 s after which the library may close. */
 export const KEEP_OPEN_TICK_MS = 1_000;
 const KEEP_OPEN_MS = 3_000;

@@ -5,13 +5,13 @@ import { notFound } from '../protocol/errors.ts';
 import { type Document, documentRoute } from './documents.ts';
 import type { PublicRoute, PublicRoutes } from './public-routes.ts';
 
-/** Where a page imports the SDK from. */
+/** The path from which a page imports the SDK. */
 export const CLIENT_PATH = '/v1/client.js';
 
 /**
- * The SDK for browsers: src/client/ and what it imports of src/protocol/, module by module, with the types
- * taken out; no build step. Each is checked for news with every page (documents.ts), so that a page never
- * goes on with the modules of two releases. For pages of other origins the server's usual rule holds.
+ * The SDK for browsers: src/client/ and its imports from src/protocol/, module by module, with the types removed and no
+ * build step. Every page revalidates each module (documents.ts), so that it never runs modules of two releases. The
+ * server's usual rule applies to pages of other origins.
  */
 export function clientRoutes(): PublicRoutes {
   let reading: Promise<ReadonlyMap<string, PublicRoute>> | undefined;
@@ -31,7 +31,7 @@ export function clientRoutes(): PublicRoutes {
 const SOURCES = new URL('../', import.meta.url);
 const ENTRY = new URL('client/index.ts', SOURCES);
 
-/** By path: the entry and whatever is imported from there, nothing else of the directories. */
+/** By path: the entry and the modules imported from it; nothing else of the directories. */
 async function readModules(): Promise<ReadonlyMap<string, PublicRoute>> {
   const routes = new Map<string, PublicRoute>();
   const unread = [ENTRY];
@@ -49,7 +49,7 @@ async function readModules(): Promise<ReadonlyMap<string, PublicRoute>> {
   return routes;
 }
 
-/** src/client/index.ts is /v1/client/index.js: relative imports stay as they are. */
+/** src/client/index.ts is served as /v1/client/index.js, so that relative imports stay valid. */
 function pathOf(url: URL): string {
   return `/v1/${url.href.slice(SOURCES.href.length).replace(/\.ts$/, '.js')}`;
 }
@@ -57,7 +57,7 @@ function pathOf(url: URL): string {
 /** Static imports and re-exports of our own files, up to their `.ts`. Type imports are gone by then. */
 const IMPORT = /(^(?:import|export)\b[^'"`;]*?\bfrom\s*')(\.{1,2}\/[^'"]+)\.ts(?=')/gm;
 
-/** Standard error has JSON lines alone: that this function of Node may change is no news for operators. */
+/** Suppresses Node's warning that this function is experimental: standard error has JSON lines only. */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../protocol/errors.ts';
 
 /**
- * Signs the cursors of lists, so that one that was cut, changed or made up is refused before its position reaches a
- * query. Every node of a database has the same secret: a cursor outlives restarts, and is good on each of them.
+ * Signs the cursors of lists, so that a truncated, changed or invented one is refused before its position reaches a query.
+ * All nodes of a database share the secret: a cursor outlives restarts and is valid on each of them.
  */
 export class CursorSeal {
   readonly #secret: string;

@@ -3,15 +3,15 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { PublicAnswer, PublicRoute } from './public-routes.ts';
 
-/** What does not change while the process lives: a page, a style sheet, the OpenAPI document. */
+/** Content that does not change while the process lives: a page, a style sheet, the OpenAPI document. */
 export interface Document {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
 /**
- * Serves a document: made at the first request, compressed once in each encoding that is asked for, and kept. A
- * client that has it already (If-None-Match) gets 304.
+ * Serves a document that is made at the first request, compressed once per requested encoding, and cached. A client that
+ * has it already (If-None-Match) gets 304.
  */
 export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
   let kept: CachedDocument | undefined;
@@ -32,7 +32,7 @@ export function documentRoute(make: () => Document | Promise<Document>): PublicR
   };
 }
 
-/** Pages run what this server serves itself and nothing else: no other host, no script inside a page. */
+/** Pages load only what this server serves: no other host, no inline script. */
 export const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-cache',
   'Content-Security-Policy':
@@ -42,7 +42,7 @@ export const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** By preference. */
+/** In order of preference. */
 const ENCODINGS = {
   br: (bytes: Buffer) => compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: (bytes: Buffer) => compressGzip(bytes),
@@ -52,7 +52,7 @@ type Encoding = keyof typeof ENCODINGS;
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
-/** The best encoding that an Accept-Encoding header takes (RFC 9110, 12.5.3). */
+/** Returns the best encoding that an Accept-Encoding header accepts (RFC 9110, 12.5.3). */
 export function encodingFor(acceptEncoding: string): Encoding | undefined {
   const accepted = acceptEncoding
     .toLowerCase()
@@ -65,10 +65,10 @@ export function encodingFor(acceptEncoding: string): Encoding | undefined {
 
 const REFUSED = /^q=0(?:\.0*)?$/;
 
-/** A document with everything that is made of it once. */
+/** A document with its encodings, each made once. */
 class CachedDocument {
   readonly document: Document;
-  /** Weak: it stands for the document in every encoding. */
+  /** Weak, because it stands for the document in every encoding. */
   readonly tag: string;
   readonly #encoded = new Map<Encoding, Promise<Buffer>>();
 
@@ -77,7 +77,7 @@ class CachedDocument {
     this.tag = `W/"${hash('sha256', document.body, 'base64url').slice(0, 22)}"`;
   }
 
-  /** The document itself where compressing it gains nothing. */
+  /** Returns the document itself if compressing it gains nothing. */
   encoded(encoding: Encoding): Promise<Buffer> {
     let encoded = this.#encoded.get(encoding);
     if (encoded === undefined) {

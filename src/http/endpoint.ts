@@ -6,17 +6,17 @@ import type { Version } from '../protocol/versions.ts';
 import { parseQuery } from './query.ts';
 import type { Route } from './route.ts';
 
-/** A route, ready to be run. */
+/** A route with its validators. */
 export interface Endpoint {
   readonly route: Route;
-  /** Of what stands behind the `?`, as callers of this version may ask. */
+  /** Reads the part of the URL after the `?`, by the rules of the caller's version. */
   readonly readQuery: (text: string, version: Version) => unknown;
   readonly readBody: (value: unknown, version: Version) => unknown;
 }
 
 /**
- * Validators are compiled when the endpoint is first used: for all of them that takes 0.4 s, which a start, and
- * each test that starts a server, need not wait for.
+ * Validators are compiled when the endpoint is first used. Compiling all of them takes 0.4 s, which would delay every
+ * start and every test that starts a server.
  */
 export function prepareEndpoint(route: Route): Endpoint {
   const readQuery = perVersion(route.query ?? Body({}), (schema) => queryReader(compileQuery(schema)));
@@ -28,7 +28,7 @@ export function prepareEndpoint(route: Route): Endpoint {
   };
 }
 
-/** Versions that have the same schema share what is made of it. */
+/** Versions with the same schema share the result. */
 function perVersion<T>(schema: TSchema, make: (schema: TSchema) => T): (version: Version) => T {
   const bySchema = new Map<TSchema, T>();
   const byVersion = new Map<Version, T>();
@@ -42,7 +42,7 @@ function perVersion<T>(schema: TSchema, make: (schema: TSchema) => T): (version:
   return (version) => byVersion.get(version) ?? madeFor(version);
 }
 
-/** Most requests have no query, and most routes demand none: that is checked once. */
+/** Most requests have no query and most routes require none, so that case is checked once. */
 function queryReader(read: Validator<unknown>): (text: string) => unknown {
   const mayBeEmpty = isAccepted(read, {});
   return (text) => (text === '' && mayBeEmpty ? NO_QUERY : read(parseQuery(text)));

@@ -8,23 +8,23 @@ import type { HeldAnswers } from './held-answers.ts';
 import type { RequestHead } from './request-head.ts';
 import { statusLine } from './status-lines.ts';
 
-/** What is answered: once, and then nothing more. */
+/** The one answer of an exchange. */
 export interface HttpResponse {
   readonly status: number;
-  /** Text or bytes as they go out, or where they are read from meanwhile; null: no content. */
+  /** Text or bytes, or a source that is read while it is sent; null: no content. */
   readonly body: string | Buffer | ByteSource | null;
-  /** Default `application/json`. */
+  /** The default is `application/json`. */
   readonly contentType?: string;
 }
 
-/** Told when the body is there, whole, or that it will never be. */
+/** Called when the whole body has arrived, or when it never will. */
 export interface BodyReceiver {
   bodyArrived(text: string): void;
   /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
   bodyFailed(error: ApiError): void;
 }
 
-/** The slice of uWebSockets.js's HttpResponse that is used here. After end or abort each of these throws. */
+/** The part of uWebSockets.js's HttpResponse that is used here. After end or abort each of these throws. */
 export interface Connection extends Sink {
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
@@ -37,33 +37,33 @@ export interface Connection extends Sink {
   getRemoteAddressAsText(): ArrayBuffer;
 }
 
-/** What answers requests (pipeline.ts). Neither method throws. */
+/** The part of the server that answers requests (pipeline.ts). Neither method throws. */
 export interface RequestHandler {
   /** Answers, now or later. */
   handle(exchange: Exchange): void;
-  /** Answers a request that must not be served, and cuts its connection. */
+  /** Refuses a request that must not be processed, and cuts its connection. */
   cut(exchange: Exchange, error: ApiError): void;
 }
 
-/** Milliseconds that each part of an exchange may take, and bytes of a body. */
+/** Time limits of the parts of an exchange in milliseconds, and of a body in bytes. */
 export interface ExchangeLimits {
   readonly bodyBytes: number;
   readonly bodyMs: number;
   /** For a client that takes nothing of its answer. */
   readonly writeMs: number;
-  /** For a connection without a request, its first one or the next. */
+  /** For a connection without a request, before its first one or between two. */
   readonly idleMs: number;
 }
 
-/** What an exchange needs of its server. */
+/** The parts of the server that an exchange uses. */
 export interface ExchangeHost {
   readonly limits: ExchangeLimits;
-  /** While it drains, every answer ends its connection. */
+  /** While the server drains, every answer ends its connection. */
   readonly draining: boolean;
   readonly held: HeldAnswers;
-  /** Connections that closed so far, which tells whether the end of an answer closed one. */
+  /** Number of connections closed so far; it shows whether sending the end of an answer closed one. */
   readonly closed: number;
-  /** The library is calling: `leaveLibrary` is called when it has returned. */
+  /** The library is calling; `leaveLibrary` is called when it has returned. */
   enter(exchange: Exchange): void;
   /** From now on `expire` is called regularly, until `finished`. */
   watch(exchange: Exchange): void;
@@ -71,11 +71,11 @@ export interface ExchangeHost {
 }
 
 /**
- * One request and its response, safe to use at any time: after the client is gone everything is a no-op.
+ * One request and its response, safe to use at any time: after the client is gone every call is a no-op.
  *
- * uWebSockets.js parses on when a handler returns, also into the next request of the same read. So no answer is given
- * while the library calls us: while a request is pending, the library cuts the connection before anything behind it
- * runs. `cut` is the one exception.
+ * uWebSockets.js continues to parse when a handler returns, also into the next request of the same read. So no answer is
+ * sent while the library is calling: as long as a request is pending, the library cuts the connection before it runs
+ * anything that follows. `cut` is the one exception.
  */
 export class Exchange {
   readonly id: string;
@@ -83,33 +83,33 @@ export class Exchange {
   readonly startedAtMs = performance.now();
 
   readonly #host: ExchangeHost;
-  /** Gone once answered or aborted. */
+  /** Undefined once answered or aborted. */
   #connection: Connection | undefined;
-  /** While uWebSockets.js calls us, and until the event loop goes on: bytes of a next request may follow. */
+  /** Within a call of uWebSockets.js, and until the event loop goes on: bytes of a next request may follow. */
   #inLibrary = true;
-  /** What the request came on, once that is known; requests without a network have none. */
+  /** The connection of the request, once it is known. Requests without a network have none. */
   #clientConnection: ClientConnection | undefined;
   /** Names and values in turn. */
   #headers: string[] | undefined;
-  /** The body whole, or why there is none; undefined while it is coming. */
+  /** The whole body, or the reason why there is none; undefined while it is arriving. */
   #body: string | ApiError | undefined;
   #receiver: BodyReceiver | undefined;
   #chunks: Chunks | undefined;
-  /** Whoever takes the body as it comes, in place of the receiver. */
+  /** The reader of a streamed body, in place of the receiver. */
   #stream: BodyStream | undefined;
-  /** Bytes of the body that were not kept. */
+  /** Bytes of the body that were discarded. */
   #discarded = 0;
-  /** The last byte of the body has come in. */
+  /** The last byte of the body has arrived. */
   #bodyOver: boolean;
-  /** It took too long: the answer does not wait for it. */
+  /** The body took too long: the answer does not wait for it. */
   #isBodyLate = false;
-  /** The answer, until it may be written: for the library to return, and for an unwanted body to go by. */
+  /** The answer, until it may be written: the library must have returned, and an unwanted body must have passed. */
   #held: HttpResponse | undefined;
-  /** Of an answer that is read while it is sent. */
+  /** Sends an answer that is read while it is sent. */
   #sender: SourceSender | undefined;
-  /** Writes on from an offset of the answer's body, where it could not be written in one go. */
+  /** Continues from an offset of the answer's body, if it could not be written at once. */
   #writeOn: ((offset: number) => boolean) | undefined;
-  /** Whose memory the answer counts as, and how much of it is left. */
+  /** The credential that the memory of the answer counts for, and the number of bytes that remain. */
   #credentialId: string | undefined;
   #heldBytes = 0;
   #deadlineMs = Number.POSITIVE_INFINITY;
@@ -118,7 +118,7 @@ export class Exchange {
   #answered = false;
   #finished = false;
 
-  /** Within the library's call of the handler. */
+  /** Called within the library's call of the handler. */
   constructor(host: ExchangeHost, connection: Connection, head: RequestHead, id: string) {
     this.#host = host;
     this.#connection = connection;
@@ -136,25 +136,25 @@ export class Exchange {
     return this.#answered || this.#connection === undefined;
   }
 
-  /** The peer's address as text; asked for within the handler alone, '' when the client is gone. */
+  /** Returns the peer's address as text, or '' if the client is gone. Call it within the handler only. */
   readAddress(): string {
     const bytes = this.#connection?.getRemoteAddressAsText();
     return bytes === undefined ? '' : Buffer.from(bytes).toString('latin1');
   }
 
-  /** A header of the answer to come. Never with text of a user: values go out unchecked. */
+  /** Sets a header of the answer. Values are sent unchecked: never pass text of a user. */
   setHeader(name: string, value: string): void {
     this.#headers ??= [];
     this.#headers.push(name, value);
   }
 
-  /** Hands the body over as soon as it can be judged: at once, where it can be now. */
+  /** Passes the body on as soon as it is complete or has failed; immediately, if it already is. */
   whenBody(receiver: BodyReceiver): void {
     this.#receiver = receiver;
     if (this.#body !== undefined) this.#deliver(this.#body);
   }
 
-  /** The body as it comes, of whatever size (judge `head.contentLength` first). Within the handler alone, and in place of `whenBody`. */
+  /** Returns the body as it arrives, of any size (check `head.contentLength` first). Only within the handler, and in place of `whenBody`. */
   streamBody(): BodyStream {
     const stream = new BodyStream({
       pause: () => this.#connection?.pause(),
@@ -165,7 +165,7 @@ export class Exchange {
     return stream;
   }
 
-  /** Brings it together with what it came on. */
+  /** Associates the exchange with its connection. */
   bind(connection: ClientConnection): void {
     this.#clientConnection = connection;
   }
@@ -180,29 +180,29 @@ export class Exchange {
   }
 
   /**
-   * From now on what the client has not taken of the answer counts as held by this credential. Throws ApiError
-   * `service_unavailable` where it, or the server, holds too much already.
+   * From now on the part of the answer that the client has not taken counts for this credential. Throws ApiError
+   * `service_unavailable` if the credential or the server holds too much already.
    */
   answerTo(credentialId: string): void {
     this.#host.held.requireRoom(credentialId);
     this.#credentialId = credentialId;
   }
 
-  /** The connection ends with the answer: what is behind this request may not be a request. */
+  /** Ends the connection with the answer: the bytes after this request may not be a request. */
   closeBehind(): void {
     this.#closes = true;
   }
 
   /**
-   * Sends the answer and cuts the connection inside the library's call of the handler: not one byte more of it is
-   * parsed. The library has no call for an answer that is whole and still pending, and of one that is not pending it
-   * does not report the end. So head and body are written as the value of the last header.
+   * Sends the answer and cuts the connection inside the library's call of the handler, so that not one more byte is parsed.
+   * The library has no call for an answer that is complete and still pending, and it does not report the end of one that is
+   * not pending. So head and body are written as the value of the last header.
    */
   cut({ status, body }: HttpResponse): void {
     const connection = this.#connection;
     if (this.ended || connection === undefined) return;
     this.#answered = true;
-    // The library cuts off what it has corked, at most 16 KiB. JSON may end in blanks, and in its line end.
+    // The library drops what it has corked, at most 16 KiB. JSON may end in blanks, and they absorb its line end.
     const text = String(body ?? '').padEnd(CORK_BYTES);
     connection.writeStatus(statusLine(status));
     connection.writeHeader('Request-Id', this.id);
@@ -214,12 +214,12 @@ export class Exchange {
     this.#finish();
   }
 
-  /** Ends it without an answer. */
+  /** Ends the connection without an answer. */
   abort(): void {
     this.#connection?.close();
   }
 
-  /** The connection has become a socket: it is not ours any more. */
+  /** The connection has become a socket and belongs to the gateway. */
   handOver(): void {
     this.#clientConnection?.drop();
     this.#finish();
@@ -230,13 +230,13 @@ export class Exchange {
     this.#finish();
   }
 
-  /** By the server, when the library has returned to the event loop. */
+  /** Called by the server when the library has returned to the event loop. */
   leaveLibrary(): void {
     this.#inLibrary = false;
     this.#release();
   }
 
-  /** Takes the next bytes of the body. uWebSockets.js takes the memory of the chunk back when this returns. */
+  /** Takes the next bytes of the body. uWebSockets.js reuses the memory of the chunk when this returns. */
   receive(chunk: ArrayBuffer, last: boolean): void {
     if (this.#connection === undefined) return;
     if (!this.#inLibrary) {
@@ -244,7 +244,7 @@ export class Exchange {
       this.#host.enter(this);
     }
     this.#bodyOver = last;
-    // Copied: a piece of a stream outlives this call.
+    // Copied, because a piece of a stream outlives this call.
     if (this.#stream !== undefined && !this.#answered)
       this.#stream.push(Buffer.from(new Uint8Array(chunk)), last);
     else if (this.#body === undefined && !this.#answered) this.#collect(Buffer.from(chunk), last);
@@ -288,7 +288,7 @@ export class Exchange {
   }
 
   #bodyTimedOut(): void {
-    // What is left of the body would be read as the next request.
+    // The rest of the body would be read as the next request.
     this.#closes = true;
     this.#isBodyLate = true;
     this.#chunks = undefined;
@@ -305,8 +305,8 @@ export class Exchange {
   }
 
   /**
-   * Writes the answer when its time has come. A client that is cut while it sends may never see its answer, so a body
-   * that is not wanted goes by first: all of it, or some of one that is too large.
+   * Writes the answer when it may be written. A client that is cut while it sends may never see its answer, so an unwanted
+   * body is discarded first: all of it, or a part if it is too large.
    */
   #release(): void {
     const held = this.#held;
@@ -320,7 +320,7 @@ export class Exchange {
     }
   }
 
-  /** What is left of the body would be read as the next request. */
+  /** The rest of the body would be read as the next request. */
   #writeBeforeBody(held: HttpResponse): void {
     this.#closes = true;
     this.#write(held);
@@ -347,7 +347,7 @@ export class Exchange {
     if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
   }
 
-  /** `end` returns whether that was all of the answer. Then the connection waits for its next request, unless it closed. */
+  /** `end` returns whether the answer is complete. Then the connection waits for its next request, unless it closed. */
   #ending(end: () => boolean): boolean {
     const closedBefore = this.#host.closed;
     if (!end()) return false;
@@ -364,7 +364,7 @@ export class Exchange {
     if (body !== null) connection.writeHeader('Content-Type', contentType ?? 'application/json');
   }
 
-  /** Whether that was all of it. */
+  /** Returns whether the answer is complete. */
   #end(connection: Connection, body: HttpResponse['body']): boolean {
     const closes = this.#mustClose;
     // Without arguments: an undefined length would be sent, as 2^63.
@@ -373,18 +373,18 @@ export class Exchange {
     else if (isSource(body)) connection.endWithoutBody(body.size, closes);
     else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
     else if (closes) connection.end(body, true);
-    // Not `end`: it counts as done what the client has not taken, and whoever goes on asking without
-    // reading would fill our memory. This way the next request meets a pending one, and is cut.
+    // Not `end`, which treats bytes that the client has not taken as sent: a client that goes on asking without
+    // reading would fill our memory. This way the next request meets a pending one and is cut.
     else return connection.tryEnd(body, 0)[1];
     return true;
   }
 
-  /** What fails once it has begun can only be cut. A client that takes nothing for `writeMs` is cut as well. */
+  /** An answer that fails half-way can only be cut. A client that takes nothing for `writeMs` is cut as well. */
   #sendSource(connection: Connection, outgoing: HttpResponse, source: ByteSource): void {
     const progress = () => this.#watch(this.#host.limits.writeMs);
     const head = () => {
       this.#writeHead(connection, outgoing);
-      // The library would end the connection by itself only behind a body that it is given whole.
+      // The library closes the connection by itself only after a body that it is given as a whole.
       if (this.#mustClose) connection.writeHeader('Connection', 'close');
     };
     const sink: Sink = {
@@ -401,7 +401,7 @@ export class Exchange {
     this.#sender.run().then(endIfShort, endIfShort);
   }
 
-  /** Returns whether the library may go on, and whether that was all of the answer. */
+  /** Returns whether the library may go on, and whether the answer is complete. */
   #tryEnd(connection: Connection, bytes: Buffer, totalSize: number): [boolean, boolean] {
     let isTaken = false;
     const isOver = this.#ending(() => {
@@ -412,7 +412,7 @@ export class Exchange {
     return [isTaken, isOver];
   }
 
-  /** A client that takes something, however slowly, is waited for. */
+  /** A client that takes anything, however slowly, is waited for. */
   #trickle(connection: Connection, body: string | Buffer): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const writeOn = (offset: number) => {
@@ -426,7 +426,7 @@ export class Exchange {
     if (!this.#keep(bytes.length - connection.getWriteOffset())) this.abort();
   }
 
-  /** `bytes` of the answer are left. Returns whether there is room to keep them. */
+  /** `bytes` of the answer remain. Returns whether there is room to keep them. */
   #keep(bytes: number): boolean {
     this.#watch(this.#host.limits.writeMs);
     return this.#countHeld(bytes);
@@ -439,12 +439,12 @@ export class Exchange {
     return this.#host.held.change(this.#credentialId, change);
   }
 
-  /** The library reports room only when there is much of it: a slow client may have taken something all the same. */
+  /** The library reports room only when there is much of it: a slow client may have taken some all the same. */
   #writeOrAbort(): void {
     const connection = this.#connection;
     if (connection === undefined) return;
     const offset = connection.getWriteOffset();
-    // A timer called: unlike in the library's own calls, nothing is corked.
+    // Called by a timer: unlike in the library's own calls, nothing is corked.
     connection.cork(() => this.#writeOn?.(offset));
     if (this.#finished) return;
     if (connection.getWriteOffset() > offset) this.#watch(this.#host.limits.writeMs);
@@ -471,12 +471,12 @@ export class Exchange {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** What the library writes together, and more. */
+/** At least what the library writes together. */
 const CORK_BYTES = 16 * 1024;
-/** How much, and for how long, of a body too large is let go by before its answer. */
+/** How much of a body that is too large is discarded before its answer, and for how long. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 1_000;
-/** The library cuts, without a word, what brought little for 8 to 12 s; a pause sets its clock back. */
+/** The library silently cuts a connection that brought little for 8 to 12 s; a pause resets its clock. */
 const KEEP_MS = 4_000;
 
 function isSource(body: HttpResponse['body']): body is ByteSource {

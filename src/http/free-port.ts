@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Rejects with one line where nobody can listen at this address. Asked before anything is started: a
- * database is not brought up, and its log not printed, for a server that cannot open its port.
+ * Rejects with one line if the server cannot listen at this address. Called before anything is started, so that no
+ * database is started, and no log printed, for a server that cannot open its port.
  */
 export function requireFreePort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -7,8 +7,8 @@ export interface HeldLimits {
 }
 
 /**
- * The bytes of answers that lie in memory because their clients have not taken them yet. Above a limit requests are
- * refused; those that were let in before may hold as much again, and are cut above that.
+ * The bytes of answers that are in memory because their clients have not taken them yet. Above a limit requests are
+ * refused; requests that were admitted before may hold as much again, and are cut above that.
  */
 export class HeldAnswers {
   readonly #limits: HeldLimits;
@@ -37,7 +37,7 @@ export class HeldAnswers {
       throw full('Too many answers have not been read by their clients.');
   }
 
-  /** Counts `bytes` more, or fewer where negative. Returns whether there is room for them. */
+  /** Adds `bytes`, which may be negative. Returns whether there is room for them. */
   change(credentialId: string, bytes: number): boolean {
     const ofCredential = (this.#byCredential.get(credentialId) ?? 0) + bytes;
     if (ofCredential === 0) this.#byCredential.delete(credentialId);

@@ -11,17 +11,17 @@ import { RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
 
-/** A request that no network brought. */
+/** A request that did not come over the network. */
 export interface InProcessRequest {
-  /** The one endpoint that may answer: a path that leads elsewhere leads nowhere. */
+  /** The one endpoint that may answer; a path of any other endpoint is not found. */
   readonly route: Pick<Route, 'name' | 'method'>;
-  /** Percent-encoded, as it would be sent. */
+  /** Percent-encoded, as in a URL. */
   readonly path: string;
   /** Without `?`. */
   readonly query: string;
-  /** JSON; '' where there is none. */
+  /** JSON; '' if there is none. */
   readonly body: string;
-  /** Who makes it, authenticated by whoever calls. */
+  /** The caller, authenticated by the code that makes the request. */
   readonly principal: Principal;
   readonly idempotencyKey: string | undefined;
 }
@@ -33,8 +33,8 @@ export interface InProcessAnswer {
 }
 
 /**
- * The API without a connection: a request takes the same steps as one that came over the network, in the same
- * order (request-run.ts), but for the limit by address, which it has none of, and the reading of a credential.
+ * The API without a connection: a request takes the same steps as one that came over the network, in the same order
+ * (request-run.ts), except the limit by address and the reading of a credential.
  */
 export class InProcess {
   readonly #http: Http;
@@ -42,10 +42,10 @@ export class InProcess {
   readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
   #requests = 0;
 
-  /** `limits`: those of the server beside it. */
+  /** `limits` are those of the server beside it. */
   constructor(http: Http, limits: ExchangeLimits) {
     this.#http = http;
-    // Nothing here is slow: what is watched has ended before the clock would look at it.
+    // Nothing here is slow: an exchange has ended before its clock would be checked.
     const held = new HeldAnswers({
       perCredential: Number.POSITIVE_INFINITY,
       total: Number.POSITIVE_INFINITY,
@@ -53,12 +53,12 @@ export class InProcess {
     this.#host = { limits, held, draining: false, closed: 0, enter() {}, watch() {}, finished() {} };
   }
 
-  /** Resolves with whatever was answered, refusals too; rejects with the reason of `signal` alone. */
+  /** Resolves with the answer, refusals included; rejects only with the reason of `signal`. */
   async call(request: InProcessRequest, signal: AbortSignal): Promise<InProcessAnswer> {
     signal.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<InProcessAnswer>();
     this.#run(request, new MemoryConnection(resolve));
-    // What has begun goes on: its effect is there or not, whoever waits for the answer.
+    // A request that has begun goes on: its effect does not depend on whether its answer is awaited.
     return unlessAborted(promise, signal);
   }
 
@@ -115,7 +115,7 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
   };
 }
 
-/** Takes whatever an exchange writes at once, and whole. */
+/** Takes everything that an exchange writes, at once. */
 class MemoryConnection implements Connection {
   readonly #answered: (answer: InProcessAnswer) => void;
   #status = 0;

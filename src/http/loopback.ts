@@ -1,9 +1,9 @@
-/** Whether a server that listens on this address is reached from its own machine alone. */
+/** Whether a server that listens on this address can be reached from its own machine only. */
 export function isLoopbackAddress(host: string): boolean {
   return LOOPBACK.test(host) || host === '::1';
 }
 
-/** Of a Host header: a page of another name that was pointed at this machine (DNS rebinding) sends that name. */
+/** Whether a Host header names this machine. A page of another name that was pointed at it (DNS rebinding) sends that name. */
 export function isLoopbackHost(header: string | undefined): boolean {
   return header !== undefined && LOOPBACK_HOST.test(header);
 }

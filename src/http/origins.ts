@@ -1,12 +1,12 @@
 import type { Exchange } from './exchange.ts';
 import { isLoopbackOrigin } from './loopback.ts';
 
-/** Pages of other origins that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard, CORS). */
+/** Origins of other pages that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard, CORS). */
 export class AllowedOrigins {
   readonly #origins: ReadonlySet<string>;
   readonly #loopback: boolean;
 
-  /** With `loopback`, pages of every port of this machine are allowed too: development servers, beside the demo account. */
+  /** With `loopback`, pages of every port of this machine are allowed too, for development servers beside the demo account. */
   constructor(origins: readonly string[], { loopback = false }: { readonly loopback?: boolean } = {}) {
     this.#origins = new Set(origins);
     this.#loopback = loopback;
@@ -16,17 +16,17 @@ export class AllowedOrigins {
     return this.#origins.has(origin) || (this.#loopback && isLoopbackOrigin(origin));
   }
 
-  /** Lets an allowed page read the answer. */
+  /** Permits an allowed page to read the answer. */
   mark(exchange: Exchange): void {
     const { origin } = exchange.head;
     if (origin === undefined || !this.allows(origin)) return;
-    // A configured one, or one that matched a whole pattern: safe to write into a header.
+    // A configured origin, or one that matched a whole pattern: safe to write into a header.
     exchange.setHeader('Access-Control-Allow-Origin', origin);
     exchange.setHeader('Access-Control-Expose-Headers', EXPOSED);
     exchange.setHeader('Vary', 'Origin');
   }
 
-  /** Answers OPTIONS: to a browser that asks before a page's request, and to anybody who wants to know the methods. */
+  /** Answers OPTIONS: the preflight of a browser, and any other request for the methods. */
   answerOptions(exchange: Exchange, methods: string): void {
     exchange.setHeader('Allow', methods);
     const { origin, preflightFor } = exchange.head;

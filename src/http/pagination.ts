@@ -8,8 +8,8 @@ import { isCleanText } from '../protocol/validation.ts';
 import { badCursor, type CursorSeal } from './cursor-seal.ts';
 
 /**
- * Keyset pages (docs/contract.md#lists): a cursor is the key of the row at a page's edge, so rows
- * that come or go elsewhere neither repeat nor hide others. A list names its key once:
+ * Keyset pages (docs/contract.md#lists): a cursor is the key of the row at a page's edge, so rows that appear or
+ * disappear elsewhere neither repeat nor hide others. A list names its key once:
  *
  *     const LIST = defineList('notifications', ['time', 'text']);
  *     const page = readPage(LIST, query, { actor, status: query.status });
@@ -21,23 +21,23 @@ export interface ListDefinition {
   readonly key: readonly KeyPart[];
 }
 
-/** `time`: as Postgres writes it, with its microseconds; `integer`: within 2^53. */
+/** `time`: in Postgres' format, with its microseconds; `integer`: within 2^53. */
 export type KeyPart = 'time' | 'text' | 'integer';
 
-/** The values a list is ordered by, the last of them unique. */
+/** The values that a list is ordered by; the last of them is unique. */
 export type Key = readonly (string | number)[];
 
-/** What a store has to know: fetch `fetch` rows of the list in this direction, from behind `after`. */
+/** The request to a store: fetch `fetch` rows of the list in this direction, after `after`. */
 export interface PageRequest {
-  /** Rows a page has at most. */
+  /** Most rows of a page. */
   readonly limit: number;
-  /** One more than that: it tells whether the list goes on. */
+  /** One more than `limit`, which shows whether the list goes on. */
   readonly fetch: number;
-  /** `next`: in the order of the list; `previous`: in the opposite one, so that `toList` turns them round. */
+  /** `next`: in the order of the list; `previous`: in the opposite one, and `toList` reverses the rows. */
   readonly direction: 'next' | 'previous';
-  /** The first row comes after this key, in the direction; null: from the end of the list that it comes from. */
+  /** The first row follows this key, in the direction; null: the list begins at its end on that side. */
   readonly after: Key | null;
-  /** `q`, or `search`, its other name; null: not asked for. */
+  /** `q`, or its other name `search`; null if absent. */
   readonly search: string | null;
   readonly filtersHash: string;
 }
@@ -46,12 +46,12 @@ export function defineList(name: string, key: readonly KeyPart[]): ListDefinitio
   return { name, key };
 }
 
-/** The query schema of a list: its own filters, and what every list has. */
+/** The query schema of a list: its own filters and the parameters of every list. */
 export function PageQuery<P extends Record<string, TSchema>>(filters: P) {
   return Body({ ...filters, ...PAGE_PARAMETERS });
 }
 
-/** The same for lists that can be searched in. */
+/** The same for lists with a search. */
 export function SearchQuery<P extends Record<string, TSchema>>(filters: P) {
   return Body({ ...filters, ...PAGE_PARAMETERS, q: SearchText, search: SearchText });
 }
@@ -66,9 +66,9 @@ export interface PageParameters {
 }
 
 /**
- * `filters`: everything that decides which rows are in the list, the ids of the path among it; a cursor
- * is good for these alone. Throws ApiError `parameter_invalid` (param cursor), `parameters_exclusive`,
- * `parameter_unknown` (param page).
+ * `filters`: everything that decides which rows are in the list, including the ids of the path; a cursor is valid for
+ * these only. Throws ApiError `parameter_invalid` (param cursor), `parameters_exclusive`, `parameter_unknown`
+ * (param page).
  */
 export function readPage(
   list: ListDefinition,
@@ -84,8 +84,8 @@ export function readPage(
 }
 
 /**
- * The list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`. `url`: path
- * and query of this request as sent; the other pages' URLs keep its filters.
+ * Returns the list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`. `url`: path and query of
+ * this request as sent; the other pages' URLs keep its filters.
  */
 export function toList<Row, Item>(
   rows: readonly Row[],
@@ -100,11 +100,11 @@ export function toList<Row, Item>(
   if (!isForward) shown.reverse();
 
   const pageUrl = (direction: PageRequest['direction'], edge: Row | undefined) =>
-    // An empty page has no edge: what is beside it is the end of the list on that side.
+    // An empty page has no edge: beside it is the end of the list on that side.
     withCursor(url, encodeCursor(direction, edge === undefined ? [] : keyOf(edge), page.filtersHash));
   const infoOf = (start: number, end: number): PageInfo => {
     const ahead = goesOn || end - start < shown.length;
-    // A page that a cursor led to has the row it came from behind it.
+    // A page that was reached by a cursor has the row of that cursor before it.
     const behind = page.after !== null;
     const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
     return {
@@ -117,7 +117,7 @@ export function toList<Row, Item>(
   return new Page(shown.map(present), page.direction, infoOf);
 }
 
-/** One page of a list. Its JSON ends where the rows asked for do, or at MOST_PAGE_BYTES. */
+/** One page of a list. Its JSON ends after the requested rows, or at MAX_PAGE_BYTES. */
 export class Page<Item> implements List<Item> {
   readonly object = 'list';
   readonly page_info: PageInfo;
@@ -125,7 +125,7 @@ export class Page<Item> implements List<Item> {
   readonly #direction: PageRequest['direction'];
   readonly #infoOf: (start: number, end: number) => PageInfo;
 
-  /** `infoOf` returns what stands beside the items from `start` up to, not including, `end`. */
+  /** `infoOf` returns the `page_info` of the items from `start` up to, not including, `end`. */
   constructor(
     data: readonly Item[],
     direction: PageRequest['direction'],
@@ -138,9 +138,9 @@ export class Page<Item> implements List<Item> {
   }
 
   /**
-   * The JSON, with its cursors sealed. The items that are too many are those farthest from where the page
-   * starts, so that the next page in the same direction begins with them. One item is always there. `data`: the
-   * items in the form of the caller's version.
+   * Returns the JSON with sealed cursors. If there are too many items, those farthest from the start of the page are left
+   * out, so that the next page in the same direction begins with them. At least one item remains. `data` has the items in
+   * the form of the caller's version.
    */
   toText(seal: CursorSeal, data: readonly unknown[] = this.data): string {
     const isForward = this.#direction === 'next';
@@ -166,7 +166,7 @@ export class Page<Item> implements List<Item> {
   }
 }
 
-/** Replaces the sealed cursor of a list's query by what `readPage` reads. Throws ApiError `parameter_invalid` (param cursor). */
+/** Replaces the sealed cursor of a list's query by the form that `readPage` reads. Throws ApiError `parameter_invalid` (param cursor). */
 export function openCursor(query: unknown, seal: CursorSeal): void {
   const parameters = query as { cursor?: unknown; readonly page?: unknown };
   if (typeof parameters.cursor !== 'string' || parameters.page !== undefined) return;
@@ -180,13 +180,13 @@ function sealed(url: string | null, seal: CursorSeal): string | null {
   return url.slice(0, start) + seal.seal(url.slice(start));
 }
 
-/** What one answer may hold in memory for a client that does not read; a row is 240 kB at most. */
+/** Most memory that one answer may hold for a client that does not read. A row has at most 240 kB. */
 const MAX_PAGE_BYTES = 1024 * 1024;
 
 const PAGE_PARAMETERS = {
   cursor: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_LIMIT.most, default: PAGE_LIMIT.default })),
-  /** Known only to tell two mistakes apart (docs/contract.md#lists); documents leave it out. */
+  /** Accepted only to tell two mistakes apart (docs/contract.md#lists); documents leave it out. */
   page: Type.Optional(Type.String({ deprecated: true })),
 };
 const SearchText = Type.Optional(Type.String({ maxLength: 256 }));
@@ -223,10 +223,10 @@ function withCursor(url: string, cursor: string): string {
   return `${url.slice(0, at)}?${[...others, `cursor=${cursor}`].join('&')}`;
 }
 
-/** Also with letters percent-encoded, as hardly anybody writes it. */
+/** Also with percent-encoded letters, which are rare. */
 const CURSOR_PAIR = /^(?:c|%63)(?:u|%75)(?:r|%72)(?:s|%73)(?:o|%6f)(?:r|%72)(?:=|$)/i;
 
-/** How a cursor writes its direction. */
+/** How a cursor encodes its direction. */
 const DIRECTIONS = ['next', 'previous'] as const;
 
 function encodeCursor(direction: PageRequest['direction'], key: Key, filtersHash: string): string {
@@ -234,7 +234,7 @@ function encodeCursor(direction: PageRequest['direction'], key: Key, filtersHash
   return Buffer.from(content).toString('base64url');
 }
 
-/** Everything in it is checked: it came from a caller, and its key goes into SQL. */
+/** Checks everything: the cursor came from a caller, and its key goes into SQL. */
 function decodeCursor(
   cursor: string,
   parts: readonly KeyPart[],
@@ -252,7 +252,7 @@ function decodeCursor(
 
 function parseCursor(cursor: string): unknown {
   const bytes = Buffer.from(cursor, 'base64url');
-  // Decoding skips what is not base64url: only what we would write ourselves is one of ours.
+  // Decoding skips characters that are not base64url, so only the exact encoding is accepted.
   if (bytes.toString('base64url') !== cursor) throw badCursor();
   try {
     return JSON.parse(bytes.toString());
@@ -267,7 +267,7 @@ const KEY_CHECKS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
   integer: (value) => Number.isSafeInteger(value),
 };
 
-/** Short, and the same whatever the order of the fields. */
+/** Short, and independent of the order of the fields. */
 function hashOf(filters: readonly unknown[]): string {
   const canonical = JSON.stringify(filters, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -17,15 +17,15 @@ import { type Match, Router } from './router.ts';
 
 export interface HttpOptions {
   readonly routes: readonly Route[];
-  /** Answered before anything else is looked at: /healthz, /readyz, /metrics, documents. */
+  /** Answered before any check: /healthz, /readyz, /metrics, documents. */
   readonly publicRoutes?: PublicRoutes;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   /** By credential. */
   readonly limiter?: Limiter;
-  /** By address, before authentication. Leave it out where nothing is limited: reading an address has its price. */
+  /** By address, before authentication. Omit it if nothing is limited, because reading an address costs time. */
   readonly addressLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
-  /** What cursors of lists are signed with, the same on every node; without, they are good for this process alone. */
+  /** Signs the cursors of lists, the same on every node. Without it cursors are valid in this process only. */
   readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
   readonly log: Logger;
@@ -38,7 +38,7 @@ export function createHttp(options: HttpOptions): Http {
   return new Http(options);
 }
 
-/** The whole HTTP API: what an HttpServer asks to answer each request. */
+/** The whole HTTP API: an HttpServer calls it for each request. */
 export class Http implements RequestHandler, RunHost, PublicHost {
   readonly failures: ErrorMapper;
   readonly origins: AllowedOrigins;
@@ -77,19 +77,19 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     else new RequestRun(this, exchange).begin();
   }
 
-  /** Answers a request that must not be served at all; nothing behind it is parsed. */
+  /** Refuses a request that must not be processed at all; nothing after it is parsed. */
   cut(exchange: Exchange, error: ApiError): void {
     exchange.cut({ status: error.status, body: this.failures.toBody(error, exchange.id) });
     this.#metrics.httpRefusals.inc({ code: error.condition });
     this.record(exchange, NO_ROUTE, error.status, error);
   }
 
-  /** Answers with the error envelope what was thrown for this request, by whatever part of the server. */
+  /** Answers with the error envelope for an error that any part of the server threw for this request. */
   refuse(exchange: Exchange, thrown: unknown): void {
     this.answerError(exchange, this.failures.map(thrown), NO_ROUTE);
   }
 
-  /** Undefined where there is nothing at this path. */
+  /** Returns undefined if there is no route at this path. */
   find(path: string): Match<Endpoint> | undefined {
     return this.#router.find(path);
   }
@@ -112,7 +112,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.record(exchange, request, status);
   }
 
-  /** In metrics and log. */
+  /** Records the answer in metrics and log. */
   record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
     const { route } = request;
     const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';
@@ -124,5 +124,5 @@ export class Http implements RequestHandler, RunHost, PublicHost {
 }
 
 const NO_ROUTE: AnsweredRequest = { route: 'none', principal: undefined };
-/** Those that are counted by their names: callers may send any word. */
+/** Methods that are counted by name; callers may send any word. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -3,18 +3,18 @@ import type { Exchange, HttpResponse } from './exchange.ts';
 import type { AllowedOrigins } from './origins.ts';
 import type { AnsweredRequest } from './request-log.ts';
 
-/** By path; one that ends in `/*` stands for everything below it. Asks for no headers; GET and HEAD, PUT as well, or POST alone. */
+/** By path; one that ends in `/*` stands for everything below it. They require no headers, and answer GET and HEAD, also PUT, or only POST. */
 export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction>>;
 
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
 
-/** What can be put where it is got. */
+/** A resource that can be both read and put. */
 export interface PublicFile {
   readonly get: PublicRoute;
   readonly put: (request: PutRequest) => Promise<PublicAnswer>;
 }
 
-/** What is done rather than got; a body is not read. */
+/** An action without a resource; its body is not read. */
 export interface PublicAction {
   readonly post: PublicRoute;
 }
@@ -23,7 +23,7 @@ export interface PublicRequest {
   readonly path: string;
   /** As sent, without `?`. */
   readonly query: string;
-  /** The entity tags of what the caller has already. */
+  /** The entity tags of the forms that the caller already has. */
   readonly ifNoneMatch: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -35,16 +35,16 @@ export interface PutRequest extends PublicRequest {
   readonly contentType: string | undefined;
   /** Bytes of the body. */
   readonly contentLength: number;
-  /** The body as it comes. Throws ApiError `client_closed_request` where it does not come whole. */
+  /** The body as it arrives. Throws ApiError `client_closed_request` if it does not arrive as a whole. */
   readonly body: AsyncIterable<Buffer>;
 }
 
 export interface PublicAnswer extends HttpResponse {
-  /** Values never with text of a caller. */
+  /** Never with text of a caller in the values. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What answering a public route needs of the rest. */
+/** The parts of the server that public routes use. */
 export interface PublicHost {
   readonly origins: AllowedOrigins;
   refuse(exchange: Exchange, thrown: unknown): void;
@@ -52,7 +52,7 @@ export interface PublicHost {
   record(exchange: Exchange, request: AnsweredRequest, status: number): void;
 }
 
-/** With the pattern that was found, for the metrics. */
+/** With the pattern that matched, for the metrics. */
 export interface FoundPublic {
   readonly pattern: string;
   readonly route: PublicRoutes[string];
@@ -61,7 +61,7 @@ export interface FoundPublic {
 /** Finds public routes by path. */
 export class PublicTable {
   readonly #exact = new Map<string, FoundPublic>();
-  /** Pages and pictures: nothing that has to be found fast. */
+  /** Pages and pictures, which need no fast look-up. */
   readonly #below: { readonly prefix: string; readonly found: FoundPublic }[] = [];
 
   constructor(routes: PublicRoutes) {

@@ -1,12 +1,12 @@
 import { ApiError } from '../protocol/errors.ts';
 import { isCleanText } from '../protocol/validation.ts';
 
-/** Text; a list of it for names that end in `[]`, and for others that come more than once, which no schema takes. */
+/** Text; a list for names that end in `[]`, and for other names that occur more than once, which no schema accepts. */
 export type RawQuery = Record<string, string | string[]>;
 
 /**
- * Reads what stands behind the `?`. Throws ApiError `parameter_invalid`: not percent-encoded UTF-8, text that
- * cannot be kept.
+ * Reads the part of the URL after the `?`. Throws ApiError `parameter_invalid` for text that is not percent-encoded UTF-8
+ * or that Postgres cannot store.
  */
 export function parseQuery(text: string): RawQuery {
   const query: RawQuery = Object.create(null);
@@ -38,10 +38,10 @@ function decode(text: string, param: string | null): string {
   return decoded;
 }
 
-/** What most names and values are. */
+/** Most names and values match. */
 const PLAIN = /^[\w.~-]*$/;
 
-/** Undefined where it is not percent-encoded UTF-8. */
+/** Returns undefined if the text is not percent-encoded UTF-8. */
 export function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

@@ -1,15 +1,15 @@
 import { ApiError } from '../protocol/errors.ts';
 
 /**
- * What the pipeline needs of a request's first lines, copied while uWebSockets.js still has them. A header
- * that was not sent is undefined.
+ * The parts of a request's head that the pipeline uses, copied while uWebSockets.js still has them. A header that was not
+ * sent is undefined.
  */
 export interface RequestHead {
   /** As sent: methods are case-sensitive. */
   readonly method: string;
   /** Without the query, as sent: not decoded. */
   readonly path: string;
-  /** Without `?`; '' where there is none. */
+  /** Without `?`; '' if there is none. */
   readonly query: string;
   readonly host: string | undefined;
   readonly authorization: string | undefined;
@@ -21,19 +21,19 @@ export interface RequestHead {
   readonly origin: string | undefined;
   /** Access-Control-Request-Method: an OPTIONS request that carries it is a browser's preflight. */
   readonly preflightFor: string | undefined;
-  /** If-None-Match: the entity tags of what the caller has already. */
+  /** If-None-Match: the entity tags of the forms that the caller already has. */
   readonly ifNoneMatch: string | undefined;
   /** Accept-Encoding, as sent. */
   readonly acceptEncoding: string | undefined;
-  /** Content-Type, as sent: of JSON it is not looked at. */
+  /** Content-Type, as sent. It is not checked for JSON bodies. */
   readonly contentType: string | undefined;
-  /** Bytes of the body that are announced; 0 where there is none. */
+  /** Announced length of the body in bytes; 0 if there is none. */
   readonly contentLength: number;
-  /** The connection ends with the answer: the client asked for it, or where its request ends is not beyond doubt. */
+  /** The connection ends with the answer: the client asked for it, or the end of its request is in doubt. */
   readonly closes: boolean;
 }
 
-/** The slice of uWebSockets.js's HttpRequest that is read here; dead when the handler returns. */
+/** The part of uWebSockets.js's HttpRequest that is read here. It is dead when the handler returns. */
 export interface IncomingRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
@@ -42,10 +42,9 @@ export interface IncomingRequest {
 }
 
 /**
- * Copies the head, or returns why the request must not be served at all: it is answered with that, and its
- * connection is cut before a byte more is parsed, so that what hides behind such a request never runs (RFC 9112,
- * 3.2 and 6.3). The library's parser lets through what proxies read differently: two lengths, two hosts, any
- * Transfer-Encoding.
+ * Copies the head, or returns why the request must not be processed at all: its connection is then cut before one more byte
+ * is parsed, so that a request hidden behind it never runs (RFC 9112, 3.2 and 6.3). The library's parser accepts requests
+ * that proxies read differently: two lengths, two hosts, any Transfer-Encoding.
  */
 export function readHead(request: IncomingRequest): RequestHead | ApiError {
   headers.reset();
@@ -85,7 +84,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
     acceptEncoding: headers.acceptEncoding,
     contentType: headers.contentType,
     contentLength,
-    // The parser stops showing headers at one without a name, so a length may be there all the same.
+    // The parser stops reporting headers at one without a name, so a length may be there all the same.
     closes: headers.closes || (mayHaveBody && announced === undefined),
   };
 }
@@ -98,10 +97,10 @@ function headTooLarge(): ApiError {
   return new ApiError('head_too_large', `Request line and headers are larger than ${MAX_HEAD_BYTES} bytes.`);
 }
 
-/** Cookies of other applications on the same host and a token fit well. */
+/** Enough for a token and the cookies of other applications on the same host. */
 export const MAX_HEAD_BYTES = 16 * 1024;
 
-/** Methods whose body has no meaning (RFC 9110, 9.3): one that is sent is somebody else's request. */
+/** Methods whose body has no meaning (RFC 9110, 9.3): bytes that follow one may be a smuggled request. */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
 
 const USED = new Set(['GET', 'POST', 'PATCH', 'DELETE']);
@@ -111,13 +110,13 @@ function isMethod(text: string): boolean {
   return USED.has(text) || METHOD.test(text);
 }
 
-/** Visible ASCII without what RFC 3986 never allows to stand for itself; the parser lets the rest of Latin-1 through. */
+/** Visible ASCII without the characters that RFC 3986 always requires to be encoded. The parser accepts the rest of Latin-1. */
 const TARGET = /^[\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 /** Name or address, and port (RFC 9110, 7.2). */
 const HOST = /^[\w.~!$&'()*+,;=%-]+(?::\d*)?$|^\[[\da-fA-F:.]+\](?::\d*)?$/;
 let lastHost = '';
 
-/** Nearly every request names the same one. */
+/** Cached, since nearly every request names the same host. */
 function isHost(text: string | undefined): boolean {
   if (text === lastHost && text !== '') return true;
   if (text === undefined || !HOST.test(text)) return false;
@@ -125,10 +124,10 @@ function isHost(text: string | undefined): boolean {
   return true;
 }
 
-/** Sixteen digits would not be exact any more, and are far beyond any limit. */
+/** Sixteen digits would no longer be exact, and are far above any limit. */
 const LENGTH = /^\d{1,15}$/;
 
-/** Visited with every header of one request, names in lower case. */
+/** Called with every header of one request, with names in lower case. */
 class HeaderReader {
   host: string | undefined;
   authorization: string | undefined;
@@ -142,7 +141,7 @@ class HeaderReader {
   contentType: string | undefined;
   contentLength: string | undefined;
   closes = false;
-  /** With the four that stand between and behind names and values. */
+  /** Includes the four bytes between and after a name and its value. */
   bytes = 0;
   problem: string | undefined;
 
@@ -208,7 +207,7 @@ class HeaderReader {
     }
   };
 
-  /** Of two values each reader may pick another one: even two that are the same are refused. */
+  /** Readers may differ in which of two values they use, so even two equal ones are refused. */
   #once(name: string, earlier: string | undefined, value: string): string {
     if (earlier !== undefined) this.problem ??= `The header ${name} was sent more than once.`;
     return value;
@@ -217,5 +216,5 @@ class HeaderReader {
 
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
 
-/** One for all: a request is read in one go. */
+/** One instance serves all requests, because a request's head is read in one go. */
 const headers = new HeaderReader();

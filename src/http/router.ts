@@ -1,7 +1,7 @@
 import { isCleanText } from '../protocol/validation.ts';
 import { percentDecode } from './query.ts';
 
-/** What was found for a path: the routes there by method, and the values of the path's parameters. */
+/** The routes at a path by method, and the values of the path's parameters. */
 export interface Match<T> {
   readonly byMethod: ReadonlyMap<string, Entry<T>>;
   readonly values: readonly string[];
@@ -13,11 +13,11 @@ export interface Entry<T> {
   readonly names: readonly string[];
 }
 
-/** Finds routes by path, segment by segment; what is written out wins over a parameter. */
+/** Finds routes by path, segment by segment; a literal segment wins over a parameter. */
 export class Router<T> {
   readonly #root: Node<T> = newNode();
 
-  /** `path` with `:name` for parameters. Throws where method and path are taken. */
+  /** `path` with `:name` for parameters. Throws if method and path are taken. */
   add(method: string, path: string, route: T): void {
     const names: string[] = [];
     let node = this.#root;
@@ -39,7 +39,7 @@ export class Router<T> {
     node.byMethod.set(method, { route, names });
   }
 
-  /** `path` as sent. Undefined where there is nothing, whatever the method. */
+  /** `path` as sent. Returns undefined if there is no route at it, whatever the method. */
   find(path: string): Match<T> | undefined {
     return this.#find(this.#root, path, 1, []);
   }
@@ -75,7 +75,7 @@ function leaf<T>({ byMethod }: Node<T>, values: readonly string[]): Match<T> | u
   return byMethod.size === 0 ? undefined : { byMethod, values };
 }
 
-/** No id is empty, or has text that cannot be kept: undefined. */
+/** Returns undefined for an empty segment and for text that Postgres cannot store: no id has either. */
 function decodeSegment(segment: string): string | undefined {
   if (segment === '') return undefined;
   const value = segment.includes('%') ? percentDecode(segment) : segment;

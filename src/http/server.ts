@@ -18,8 +18,9 @@ export interface HttpServerOptions {
 }
 
 /**
- * Bodies: 256 KiB, whole in 10 s. A client that takes nothing of its answer is cut. Connections may be idle for longer than those of
- * common proxies (60 s), which then close first rather than send a request to a connection that is being closed.
+ * Bodies: 256 KiB, complete within 10 s. A client that takes nothing of its answer is cut. Connections may be idle for
+ * longer than those of common proxies (60 s), so that the proxy closes first and never sends a request to a connection
+ * that is being closed.
  */
 export const EXCHANGE_LIMITS: ExchangeLimits = {
   bodyBytes: 256 * 1024,
@@ -28,15 +29,15 @@ export const EXCHANGE_LIMITS: ExchangeLimits = {
   idleMs: 75_000,
 };
 
-/** A few pages of 1 MiB for each client that reads slowly, and no more in all than a small container can spare. */
+/** A few pages of 1 MiB for each client that reads slowly, and no more in total than a small container can spare. */
 const HELD_LIMITS: HeldLimits = { perCredential: 8 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
 /**
- * uWebSockets.js as the rest of this server wants it: one port for requests and sockets, requests copied
- * before they die, hostile ones refused, a graceful end.
+ * Adapts uWebSockets.js: one port for requests and sockets, requests copied before they die, hostile requests refused, a
+ * graceful end.
  */
 export class HttpServer implements ExchangeHost, ConnectionHost {
-  /** For the gateway to add its socket route to. */
+  /** The gateway adds its socket route to it. */
   readonly app: TemplatedApp;
   readonly limits: ExchangeLimits;
   readonly held: HeldAnswers;
@@ -53,9 +54,9 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   readonly #connections = new Set<ClientConnection>();
   #keeper: NodeJS.Timeout | undefined;
   #closed = 0;
-  /** The request whose head was shown last, until its connection is known. */
+  /** The request whose head arrived last, until its connection is known. */
   #arriving: Exchange | undefined;
-  /** Those that the library called for since the event loop went on. */
+  /** Exchanges that the library called since the event loop went on. */
   #entered: Exchange[] = [];
 
   constructor({ handler, tls, limits, heldLimits = HELD_LIMITS, metrics }: HttpServerOptions) {
@@ -67,7 +68,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     this.app.any('/*', this.#onRequest);
   }
 
-  /** Requests that are not answered whole. */
+  /** Requests that are not completely answered. */
   get pending(): number {
     return this.#pending;
   }
@@ -76,7 +77,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     return this.#draining;
   }
 
-  /** Resolves with the port (0 asks for a free one); rejects with one clear line where it is taken. */
+  /** Resolves with the port (0 asks for a free one); rejects with one clear line if it is taken. */
   async listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
     const socket = await new Promise<ListenSocket | false>((resolve) => {
       const listen = this.app.listen as unknown as ListenExclusively;
@@ -87,14 +88,14 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     return us_socket_local_port(socket);
   }
 
-  /** Refuses new connections; those that are open go on. */
+  /** Refuses new connections; open ones go on. */
   stopAccepting(): void {
     if (this.#listenSocket === undefined) return;
     us_listen_socket_close(this.#listenSocket);
     this.#listenSocket = undefined;
   }
 
-  /** Accepts no more, ends each connection with its answer, and waits for those in flight, `ms` at most. */
+  /** Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in flight. */
   async drain(ms: number): Promise<void> {
     this.stopAccepting();
     this.#draining = true;
@@ -117,8 +118,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   }
 
   /**
-   * The exchange of a request that the library hands us, for this server and for the gateway's upgrade
-   * requests; undefined where the request was hostile, and is answered.
+   * Returns the exchange of a request from the library, for this server and for the gateway's upgrade requests; undefined if
+   * the request was hostile and has been refused.
    */
   receive(response: HttpResponse, request: HttpRequest): Exchange | undefined {
     const head = readHead(request);
@@ -190,7 +191,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   readonly #leave = (): void => {
     const entered = this.#entered;
     this.#entered = [];
-    // A request behind one that ends its connection, before the library had closed it: not ours to answer.
+    // A request after one that ends its connection, before the library had closed it: it is not answered.
     const stray = this.takeArriving();
     stray?.abort();
     stray?.clientGone();
@@ -206,10 +207,10 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   };
 }
 
-/** How late a time limit may be noticed. */
+/** Resolution of the time limits. */
 const TICK_MS = 100;
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. The types know neither it nor this call. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. The type declarations lack it and this call. */
 const LISTEN_EXCLUSIVE_PORT = 1;
 type ListenSocket = us_listen_socket;
 type ListenExclusively = (
@@ -219,7 +220,7 @@ type ListenExclusively = (
   listening: (socket: ListenSocket | false) => void,
 ) => TemplatedApp;
 
-/** Stands for the head of a request that is refused for it. */
+/** Stands for the head of a request that is refused because of its head. */
 const UNREADABLE: RequestHead = {
   method: '',
   path: '',

@@ -1,4 +1,4 @@
-/** What stands in the first line of an answer, by status. */
+/** Returns the status line text of an answer. */
 export function statusLine(status: number): string {
   return STATUS_LINES.get(status) ?? String(status);
 }

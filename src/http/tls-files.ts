@@ -8,8 +8,8 @@ export interface TlsFiles {
 }
 
 /**
- * Throws an Error of one line that names the variable, the file, and what is wrong with it. The TLS library that
- * serves them says nothing but that it cannot.
+ * Throws an Error of one line that names the variable, the file, and what is wrong with it. The TLS library that serves
+ * them only reports that it cannot.
  */
 export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
   const cert = { label: `PARLEY_TLS_CERT ${certFile}`, text: readText('PARLEY_TLS_CERT', certFile) };

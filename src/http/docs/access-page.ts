@@ -5,7 +5,7 @@ import type { Route } from '../route.ts';
 import { code, type Html, html, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/** What Service-Version may say, and which permission opens what. */
+/** The values of Service-Version, and the endpoints that each permission opens. */
 export function accessPage(routes: readonly Route[]): Document {
   return pageOf('access', {
     styles: ['prose.css'],
@@ -52,7 +52,7 @@ ${listOf([...opened, ...forOwn], (route) => (route.permission === permission ? u
 </section>`;
 }
 
-/** Those of the table first, in its order; then what only admins have; last what needs none. */
+/** The permissions of the table first, in its order; then those of admins; last the endpoints that need none. */
 function permissionsOf(routes: readonly Route[]): (string | null)[] {
   const asked = routes
     .map(({ permission }) => permission)
@@ -60,7 +60,7 @@ function permissionsOf(routes: readonly Route[]): (string | null)[] {
   return [...new Set<string | null>([...PERMISSIONS, ...asked])];
 }
 
-/** `limitOf` returns what of an endpoint is meant where that is not all of it. */
+/** `limitOf` returns the part of an endpoint that is meant, if it is not all of it. */
 function listOf(
   routes: readonly Route[],
   limitOf: (route: Route) => string | undefined = () => undefined,

@@ -8,7 +8,7 @@ import type { Route } from '../route.ts';
 import { code, type Html, html, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/** What starts agents, what bounds their runs, and how people stay in charge. */
+/** What starts agents, the limits of their runs, and how people stay in control. */
 export function agentsPage(routes: readonly Route[]): Document {
   return pageOf('agents', {
     styles: ['prose.css'],

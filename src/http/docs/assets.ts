@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Document } from '../documents.ts';
 
-/** What pages load, by its name under /docs/assets/; read when it is first asked for. */
+/** Files that pages load, by their name under /docs/assets/; read at the first request. */
 export const ASSETS: Readonly<Record<string, () => Promise<Document>>> = {
   'docs.css': ours('docs.css', 'text/css; charset=utf-8'),
   'prose.css': ours('prose.css', 'text/css; charset=utf-8'),

@@ -18,7 +18,7 @@ export interface NavLink {
   readonly current?: boolean;
 }
 
-/** The frame of every page that this server has: the same head, header and way to the content. */
+/** The frame of every page of this server: the same head, header and link to the content. */
 export function htmlPage({ title, nav, name, main, styles, scripts = [] }: HtmlPage): Document {
   const { text } = html`<!doctype html>
 <html lang="en">

@@ -1,4 +1,4 @@
-/** Text that is HTML already: `html` lets it pass, everything else it escapes. */
+/** Text that is HTML already: `html` does not escape it. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 type Part = string | number | Html | readonly Html[];
 
-/** Writes HTML: html`<p>${anything}</p>` shows `anything` as text, whatever characters it has. */
+/** Makes HTML: html`<p>${anything}</p>` shows `anything` as text, whatever characters it has. */
 export function html(literals: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: literals }, ...parts.map(render)));
 }
@@ -28,13 +28,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A line of prose in which `code` stands between backticks. */
+/** Makes a line of prose; text between backticks becomes `code`. */
 export function prose(text: string): Html {
   const parts = text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
   return new Html(parts.map((part) => part.text).join(''));
 }
 
-/** A table that can be scrolled sideways, also by keyboard, where the screen is narrow. */
+/** Makes a table that can be scrolled sideways on narrow screens, also by keyboard. */
 export function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
   return html`<div class="wide" tabindex="0"><table>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>

@@ -16,12 +16,12 @@ export type PageName = keyof typeof PAGES;
 
 export interface PageContent {
   readonly main: Html;
-  /** Of /docs/assets/, in the order in which they are loaded. */
+  /** Below /docs/assets/, in the order in which they are loaded. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
 
-/** A whole page, readable without any script. */
+/** A whole page, readable without a script. */
 export function pageOf(name: PageName, { main, styles = [], scripts = [] }: PageContent): Document {
   const { title } = PAGES[name];
   return htmlPage({

@@ -6,13 +6,13 @@ import { statusLine } from '../status-lines.ts';
 import { type Html, html, prose } from './html.ts';
 import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
 
-/** Of an operation of the OpenAPI document what its page shows. */
+/** The parts of an operation of the OpenAPI document that its page shows. */
 export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
-  /** Absent where no version is asked for. */
+  /** Absent if the operation requires no version. */
   readonly 'x-since'?: Version;
-  /** Empty where no credential is asked for. */
+  /** Empty if the operation requires no credential. */
   readonly security?: readonly object[];
   readonly summary: string;
   readonly description: string;
@@ -23,7 +23,7 @@ export interface OperationObject {
 
 export interface Endpoint {
   readonly path: string;
-  /** In small letters, as OpenAPI has it. */
+  /** In lower case, as in OpenAPI. */
   readonly method: string;
   readonly operation: OperationObject;
 }
@@ -51,7 +51,7 @@ interface MediaObject {
 
 const JSON_TYPE = 'application/json';
 
-/** One endpoint, closed until somebody opens it. */
+/** One endpoint, collapsed until a reader opens it. */
 export function operationSection(endpoint: Endpoint): Html {
   const { path, method, operation } = endpoint;
   const { operationId, summary, description, parameters, requestBody } = operation;
@@ -76,7 +76,7 @@ ${
 ${fieldList(body)}`
 }
 ${
-  // The addresses of files come whole in other answers.
+  // The URLs of files appear as a whole in other answers.
   operation['x-since'] === undefined
     ? ''
     : html`<h4>Request</h4>
@@ -133,7 +133,7 @@ function errorLink(condition: ErrorCondition): Html {
   return html`<a href="/docs/api/errors#${anchor}">${shown}</a>`;
 }
 
-/** The request with the examples of the document; what differs by reader stands in variables. */
+/** Returns the request with the examples of the document; values that differ by reader are shell variables. */
 function curlOf({ path: template, method, operation }: Endpoint, since: Version): string {
   const { parameters, requestBody, security } = operation;
   const examples = new Map(parameters.map(({ name, example }) => [name, example]));

@@ -12,7 +12,7 @@ import {
 } from './reference-operation.ts';
 import { fieldList, schemaAnchor } from './reference-schema.ts';
 
-/** Of the OpenAPI document what the reference shows. */
+/** The parts of the OpenAPI document that the reference shows. */
 export interface ReferenceDocument {
   readonly info: { readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -20,7 +20,7 @@ export interface ReferenceDocument {
   readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
 }
 
-/** Every endpoint and resource of the OpenAPI document, as one page that needs no script to be read. */
+/** Every endpoint and resource of the OpenAPI document, as one page that can be read without a script. */
 export function referencePage(document: ReferenceDocument): Document {
   const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Endpoint => ({ path, method, operation })),

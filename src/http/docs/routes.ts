@@ -13,7 +13,7 @@ import { socketPage } from './socket-page.ts';
 import { statesPage } from './states-page.ts';
 
 export interface DocsOptions {
-  /** The whole table: everything is made from it. */
+  /** The whole table; everything is made from it. */
   readonly routes: readonly Route[];
   readonly docsUrl: string;
 }

@@ -73,7 +73,7 @@ function fieldsOf(fields: Readonly<Record<string, object>>): Html {
   return names.length === 0 ? html`<span class="nothing">none</span>` : html`${names}`;
 }
 
-/** As typebox marks it. */
+/** Reads typebox's mark. */
 function isOptional(schema: object): boolean {
   return '~optional' in schema;
 }

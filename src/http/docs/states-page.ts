@@ -3,7 +3,7 @@ import type { Document } from '../documents.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/** Every state machine as the code runs it: these tables are what decides. */
+/** Every state machine, from the tables that the code runs. */
 export function statesPage(): Document {
   return pageOf('states', {
     styles: ['prose.css'],
@@ -28,7 +28,7 @@ ${table(['Move', 'From', 'To', 'When'], rows)}
 </section>`;
 }
 
-/** `none`: before the resource is there. */
+/** `none`: before the resource exists. */
 function stateOf(state: string): Html {
   return state === 'none' ? html`<span class="nothing">nothing</span>` : code(state);
 }

@@ -10,8 +10,8 @@ import { CURRENT_VERSION, SOCKETS_SINCE, VERSIONS, type Version } from '../../pr
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 
 /**
- * The AsyncAPI 3.0 document of the socket: every frame of protocol/'s tables, and which answers which.
- * As AsyncAPI has it, `receive` is what the server does.
+ * The AsyncAPI 3.0 document of the socket: every frame of protocol/'s tables, and which frame answers which. In AsyncAPI
+ * `receive` is an action of the server.
  */
 export function asyncApiDocument(): object {
   const frames = new Frames();
@@ -95,7 +95,7 @@ const BINDING = {
   bindingVersion: '0.1.0',
 };
 
-/** One line on each frame, for people. */
+/** One line about each frame. */
 export const FRAME_SUMMARIES: Readonly<Record<ServerFrameType, string>> = {
   hello: 'First on every socket.',
   ready: 'The caller is known; `expires_at` is null for keys.',
@@ -109,7 +109,7 @@ export const FRAME_SUMMARIES: Readonly<Record<ServerFrameType, string>> = {
   auth_expiring: 'The credential ends soon: send `refresh`.',
 };
 
-/** The messages of the channel, and the schemas that they are made of. */
+/** The messages of the channel, and the schemas that they use. */
 class Frames {
   readonly #schemas = new SchemaComponents();
   readonly #messages: Record<string, object> = {};
@@ -119,7 +119,7 @@ class Frames {
     this.#schemas.convert(ErrorEnvelope.properties.error as SchemaObject);
   }
 
-  /** A reference to the frame, as operations write it. */
+  /** Returns a reference to the frame, for operations. */
   add(name: string, schema: TSchema, summary: string, since: Version = SOCKETS_SINCE): object {
     const title = name.replaceAll('.', '_');
     const payload = this.#schemas.convert({ ...schema, title: `${title}_frame` } as SchemaObject);

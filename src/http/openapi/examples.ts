@@ -16,22 +16,22 @@ import { nameOf, type SchemaObject } from './schemas.ts';
 export type FindSchema = (name: string) => SchemaObject | undefined;
 
 /**
- * A value that a schema accepts, always the same one and close to what the service really says: ids with
- * their prefixes, sub-objects that nobody asked for null. A schema's own `examples` and `default` win.
+ * Returns a value that a schema accepts, always the same one and close to a real answer: ids with their prefixes,
+ * sub-objects null as without include[]. `examples` and `default` of a schema take precedence.
  */
 export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
   return valueFor(schema, { find, field: '', owner: '', sparse: false });
 }
 
 /**
- * A request body: what is required, and of the rest what most callers send. A schema says it better with
- * `examples` of its own, where its fields depend on each other. `owner`: what the body makes, `chat_message`.
+ * Returns a request body: the required fields, and those optional ones that most callers send. A schema whose fields depend
+ * on each other needs `examples` of its own. `owner` is the resource that the body makes, such as `chat_message`.
  */
 export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: string): unknown {
   return valueFor(schema, { find, field: '', owner, sparse: true });
 }
 
-/** What stands in a path for `:name`: the id of what the segment before it says (`/v1/api-keys/:id`). */
+/** Returns a value for `:name` in a path: an id of the kind that the segment before it names (`/v1/api-keys/:id`). */
 export function pathExampleOf(path: string, name: string): string {
   const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
   const noun = collection.replace(/ies$/, 'y').replace(/s$/, '');
@@ -41,11 +41,11 @@ export function pathExampleOf(path: string, name: string): string {
 
 interface SamplePath {
   readonly find: FindSchema;
-  /** The name of the field that the value is for; '' at the top. */
+  /** The field that the value is for; '' at the top. */
   readonly field: string;
-  /** What the object is that the field belongs to: `chat_message`; '' where it has no name. */
+  /** The object that the field belongs to, such as `chat_message`; '' if it has no name. */
   readonly owner: string;
-  /** Only what is required or often sent: for requests. */
+  /** Only required fields and those that are often sent: for requests. */
   readonly sparse: boolean;
 }
 
@@ -69,7 +69,7 @@ function valueFor(schema: SchemaObject, place: SamplePath): unknown {
   return VALUES[type]?.(schema, place) ?? null;
 }
 
-/** Null for an object, as where its include[] was not asked for; else the first of the choices. */
+/** Returns null for an object, as without its include[]; else the example of the first choice. */
 function choiceOf(choices: readonly SchemaObject[], place: SamplePath): unknown {
   const isNullable = choices.some(({ type }) => type === 'null');
   const value = choices.find(({ type }) => type !== 'null');
@@ -97,7 +97,7 @@ function objectOf(
   return Object.fromEntries(fields);
 }
 
-/** One item; none where nothing better is known of it than that it is text. */
+/** Returns one item; no item if the schema only says that it is text. */
 function arrayOf({ items, minItems = 0 }: SchemaObject, place: SamplePath): unknown[] {
   if (items === undefined) return [];
   const item = valueFor(items, place);
@@ -126,18 +126,18 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
   return [type.find((one) => one !== 'null') ?? 'null', type.includes('null')];
 }
 
-/** What has not happened to an ordinary resource, pages that are not there, and what belongs to rare kinds. */
+/** Events that have not happened to an ordinary resource, pages that do not exist, and fields of rare kinds. */
 function isUsuallyNull({ owner, field }: SamplePath): boolean {
   if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
   return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
 }
 
-/** Letters that look as ids do, the same for every id of a kind. */
+/** Characters that look like those of an id, the same for every id of a kind. */
 function idOf(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
 }
 
-/** Of a field such as `role_id`, `mentions[]` or `sender_ids[]`. */
+/** Returns the kind of id in a field such as `role_id`, `mentions[]` or `sender_ids[]`. */
 function kindOf(field: string): IdKind | undefined {
   const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
   return NOUNS[noun];

@@ -20,8 +20,8 @@ const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
 ];
 
 /**
- * The files that the server keeps itself. Their addresses stand in other answers and are signed, so no header of the
- * API is asked for. With object storage there are none.
+ * The files that the server stores itself. Their URLs appear in other answers and are signed, so no header of the API is
+ * required. With object storage there are none.
  */
 export const FILE_PATHS = {
   '/v1/files/{key}': {

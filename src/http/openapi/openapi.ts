@@ -11,13 +11,13 @@ import { tagsOf } from './tags.ts';
 
 export interface OpenApiOptions {
   readonly routes: readonly Route[];
-  /** Where errors point for more. */
+  /** The base of links in errors. */
   readonly docsUrl: string;
 }
 
 /**
- * The OpenAPI 3.1 document of a route table: nothing in it is written by hand that the routes, their
- * schemas or the tables of protocol/ say.
+ * Returns the OpenAPI 3.1 document of a route table. It is derived from the routes, their schemas and the tables of
+ * protocol/; nothing that these say is written a second time.
  */
 export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
   const schemas = new SchemaComponents();
@@ -107,7 +107,7 @@ const HEADERS = {
   },
 };
 
-/** One for each condition that some route answers. */
+/** One example for each condition that some route answers with. */
 function examplesOf(routes: readonly Route[], docsUrl: string): Record<string, object> {
   const used = new Set<ErrorCondition>(routes.flatMap(refusalsOf));
   return Object.fromEntries(

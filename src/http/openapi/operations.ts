@@ -9,12 +9,12 @@ import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
 
-/** `/v1/things/:id` as OpenAPI writes it: `/v1/things/{id}`. */
+/** Returns `/v1/things/:id` in the form of OpenAPI: `/v1/things/{id}`. */
 export function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
 
-/** The operation of a route; what has a name in its schemas goes into `schemas`. */
+/** Returns the operation of a route; schemas with names go into `schemas`. */
 export function operationOf(route: Route, schemas: SchemaComponents): object {
   const slug = toolSlugOf(route);
   return {
@@ -41,7 +41,7 @@ export function reference(section: string, name: string): { readonly $ref: strin
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** What it does, then who may call it and since when. */
+/** What the operation does, which permission it needs, and since which version it exists. */
 function describe(route: Route): string {
   const { name, secret, since, mayExist, unsubscribed } = route;
   const text = OPERATION_GUIDE[name];
@@ -77,7 +77,7 @@ function pathParameters({ path }: Route): object[] {
   }));
 }
 
-/** `conversation` for the id behind `/conversations/`; a parameter with a name of its own says it itself. */
+/** Returns `conversation` for the id after `/conversations/`; a parameter with another name stands for itself. */
 function nounOf(path: string, name: string): string {
   const collection = path
     .slice(0, path.indexOf(`/:${name}`))
@@ -105,7 +105,7 @@ function queryParameters({ name: operation, query }: Route, schemas: SchemaCompo
 function requestBodyOf({ body, response }: Route, schemas: SchemaComponents): object {
   if (body === undefined) return {};
   const schema = schemas.convert(body as SchemaObject);
-  // Without one, an empty body counts as {}.
+  // Without required fields, an empty body counts as {}.
   const isRequired = (schema.required ?? []).length > 0 || schema.allOf !== undefined;
   const { const: made } = (response as SchemaObject).properties?.object ?? {};
   const example = bodyExampleOf(schema, schemas.find, String(made));
@@ -127,7 +127,7 @@ function successesOf(route: Route, schemas: SchemaComponents): Record<string, ob
   };
 }
 
-/** A response for each status that these conditions can have, with an example for each of them. */
+/** Returns a response for each status of these conditions, with an example for each of them. */
 export function refusalResponses(conditions: readonly ErrorCondition[]): Record<string, object> {
   const byStatus = Object.groupBy(conditions, statusOf) as Record<string, ErrorCondition[]>;
   return Object.fromEntries(

@@ -4,9 +4,9 @@ import { ApiError, ERRORS, type ErrorCondition, toErrorObject } from '../../prot
 import type { Route } from '../route.ts';
 
 /**
- * Every condition that a route may answer, by what the pipeline checks for it and by what changes of its
- * kind can meet (docs/contract.md#values-and-their-errors). Not more is told of single rules than that: the same
- * `resource_conflict` stands for each of them.
+ * Returns every condition that a route may answer with: those that the pipeline checks for it, and those that changes of its
+ * kind can meet (docs/contract.md#values-and-their-errors). Single rules are not told apart: all of them share
+ * `resource_conflict`.
  */
 export function refusalsOf(route: Route): ErrorCondition[] {
   const found = new Set<ErrorCondition>(ALWAYS);
@@ -26,7 +26,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
   return (Object.keys(ERRORS) as ErrorCondition[]).filter((condition) => found.has(condition));
 }
 
-/** The answer of a condition as an example. */
+/** Returns an example of the answer for a condition. */
 export function refusalExample(condition: ErrorCondition, docsUrl: string): object {
   const { message, param } = ERROR_GUIDE[condition];
   const quota = condition === 'limit_exceeded' ? { limit: 5, used: 5, reset_at: null } : undefined;
@@ -38,7 +38,7 @@ export function statusOf(condition: ErrorCondition): string {
   return String(ERRORS[condition].status);
 }
 
-/** One line for a status: its codes. */
+/** Returns one line for a status: its codes. */
 export function describeRefusals(conditions: readonly ErrorCondition[]): string {
   const codes = new Set(conditions.map((condition) => `\`${codeOf(condition)}\``));
   return [...codes].join(', ');

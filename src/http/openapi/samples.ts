@@ -1,8 +1,8 @@
 import type { IdKind } from '../../protocol/ids.ts';
 
-/** What examples are made of (examples.ts), by the name of a field or by `resource.field`. */
+/** The values of examples (examples.ts), by the name of a field or by `resource.field`. */
 
-/** By the name of the resource where it is not the name of the kind. */
+/** By the name of the resource, if it is not the name of the kind. */
 export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   account: 'account',
   actor: 'actor',
@@ -60,10 +60,10 @@ export const OFTEN_SENT = new Set([
   'system_prompt',
 ]);
 
-/** Times that every resource has; the others say what has not happened to an ordinary one. */
+/** Times that every resource has; the other times are of events that have not happened to an ordinary one. */
 export const USUAL_TIMES = new Set(['created_at', 'updated_at', 'last_message_at']);
 
-/** What is null in most resources. */
+/** Fields that are null in most resources. */
 export const RARE = new Set([
   'agent_trigger_policy',
   'avatar_url',
@@ -74,7 +74,7 @@ export const RARE = new Set([
   'subject',
 ]);
 
-/** Where the first member of an enum is not what most have. */
+/** The usual member of an enum, if it is not the first. */
 export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   'account.plan': 'pro',
   'agent_definition.definition_type': 'custom',

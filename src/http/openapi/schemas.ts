@@ -2,9 +2,9 @@ import { isMention } from '../../protocol/mentions.ts';
 import { SINCE } from '../../protocol/since.ts';
 
 /**
- * A schema as OpenAPI 3.1 has it (JSON Schema 2020-12), made of the typebox schemas of the contract. What
- * is only for the validator goes, `Nullable` becomes a list of types, and whatever has a name (its `title`,
- * else the constant that `object` is) stands once under `components`.
+ * A schema in the form of OpenAPI 3.1 (JSON Schema 2020-12), made from the typebox schemas of the contract. Keywords of the
+ * validator are removed, `Nullable` becomes a list of types, and a schema with a name (its `title`, else the constant in
+ * `object`) appears once under `components`.
  */
 export interface SchemaObject {
   readonly $ref?: string;
@@ -39,18 +39,18 @@ export interface SchemaObject {
 
 const PREFIX = '#/components/schemas/';
 
-/** The component that a reference names. */
+/** Returns the component that a reference names. */
 export function nameOf(reference: string): string {
   return reference.slice(PREFIX.length);
 }
 
-/** The schemas that have names, as they are met. */
+/** Collects the schemas that have names. */
 export class SchemaComponents {
   readonly #byName = new Map<string, SchemaObject>();
   readonly #texts = new Map<string, string>();
   readonly #mentioned = new Set<string>();
 
-  /** `schema` with what has a name replaced by references. */
+  /** Returns `schema` with references in place of named schemas. */
   convert(schema: SchemaObject): SchemaObject {
     const { [SINCE]: since, ...known } = schema;
     if (since !== undefined) return { ...this.convert(withSince(known, since)), [SINCE]: since };
@@ -62,7 +62,7 @@ export class SchemaComponents {
     return withDescription(this.#register(name, named), schema);
   }
 
-  /** All of them, sorted by name; what was only mentioned is any object. */
+  /** Returns all of them, sorted by name; a schema that was only mentioned is any object. */
   toJSON(): Record<string, SchemaObject> {
     const all = new Map(this.#byName);
     for (const name of this.#mentioned) if (!all.has(name)) all.set(name, { type: 'object', title: name });
@@ -76,7 +76,7 @@ export class SchemaComponents {
     return { $ref: PREFIX + name };
   }
 
-  /** Two that differ never share a name: the later one gets a number, until somebody gives it a title. */
+  /** Two different schemas never share a name: the later one gets a number until it is given a title. */
   #register(name: string, schema: SchemaObject): SchemaObject {
     const text = JSON.stringify(schema);
     for (let n = 1; ; n++) {
@@ -119,13 +119,13 @@ export class SchemaComponents {
   }
 }
 
-/** `discriminator` there is ajv's own: OpenAPI's is about references. */
+/** `discriminator` is ajv's keyword here; OpenAPI's is about references. */
 const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace']);
 const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
 
-/** A description belongs to the place. AsyncAPI lets none stand beside a reference, so the reference becomes a part. */
+/** A description belongs to the place. AsyncAPI allows none beside a reference, so the reference becomes a part. */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
   return description === undefined ? reference : { description, allOf: [reference] };
 }
@@ -136,7 +136,7 @@ function withSince(schema: SchemaObject, since: string): SchemaObject {
   return { ...schema, description: description === undefined ? sentence : `${description} ${sentence}` };
 }
 
-/** typebox writes a map from text as a pattern that everything matches. */
+/** typebox writes a map as a pattern that matches every key. */
 function foldRecord(schema: SchemaObject): SchemaObject {
   const { patternProperties, ...rest } = schema;
   const [entry, ...others] = Object.entries(patternProperties ?? {});
@@ -144,7 +144,7 @@ function foldRecord(schema: SchemaObject): SchemaObject {
   return { ...rest, additionalProperties: entry[1] };
 }
 
-/** One type or null, as readers and generators of code like it; a reference stays a choice. */
+/** Folds a choice of one type and null into a list of types, which code generators prefer; a reference stays a choice. */
 function foldNull(schema: SchemaObject): SchemaObject {
   const { anyOf, ...rest } = schema;
   const [value, nothing] = anyOf ?? [];

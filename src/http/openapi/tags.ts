@@ -1,11 +1,11 @@
-/** The chapters of the document, in the order in which a newcomer reads them; `paths` says what belongs there. */
+/** A chapter of the document, in the order in which a newcomer reads them; `paths` selects its endpoints. */
 interface Chapter {
   readonly name: string;
   readonly description: string;
   readonly paths: RegExp;
 }
 
-/** The first that fits: what is more particular comes before what contains it. */
+/** The first match counts, so a more specific pattern stands before one that contains it. */
 const CHAPTERS: readonly Chapter[] = [
   {
     name: 'Messages',
@@ -59,12 +59,12 @@ const CHAPTERS: readonly Chapter[] = [
   },
 ];
 
-/** The chapter of a route, by its path with `:name` for parameters. */
+/** Returns the chapter of a route, by its path with `:name` for parameters. */
 export function tagOf(path: string): string {
   return CHAPTERS.find(({ paths }) => paths.test(path))!.name;
 }
 
-/** The chapters that some of these paths are in, as OpenAPI declares them. */
+/** Returns the chapters of these paths, as OpenAPI declares them. */
 export function tagsOf(paths: readonly string[]): { readonly name: string; readonly description: string }[] {
   const used = new Set(paths.map(tagOf));
   return CHAPTERS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({
