@@ -22,6 +22,8 @@ export interface AgentRunsTable extends Times, Streamed {
   reply_message_id: string | null;
   depth: Generated<number>;
   root_id: string | null;
+  /** W3C `traceparent` of the request that led to it. */
+  traceparent: string | null;
   owner: string | null;
   fence: Generated<number>;
   lease_until: string | null;

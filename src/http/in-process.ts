@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Principal } from '../access/principal.ts';
 import { unlessAborted } from '../lifecycle.ts';
+import type { TraceContext } from '../protocol/traceparent.ts';
 import { CURRENT_VERSION } from '../protocol/versions.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } from './exchange.ts';
 import { HeldAnswers } from './held-answers.ts';
 import type { Http } from './pipeline.ts';
 import type { RequestHead } from './request-head.ts';
+import type { AnsweredRequest } from './request-log.ts';
 import { RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
@@ -24,6 +26,10 @@ export interface InProcessRequest {
   /** The caller, authenticated by the code that makes the request. */
   readonly principal: Principal;
   readonly idempotencyKey: string | undefined;
+  /** The run of an agent that makes it. */
+  readonly runId: string;
+  /** Of that run. */
+  readonly trace: TraceContext | undefined;
 }
 
 export interface InProcessAnswer {
@@ -72,8 +78,9 @@ export class InProcess {
     exchange.leaveLibrary();
   }
 
-  #runHost({ route, principal }: InProcessRequest): RunHost {
+  #runHost({ route, principal, runId }: InProcessRequest): RunHost {
     const http = this.#http;
+    const inRun = (answered: AnsweredRequest) => ({ route: answered.route, principal, runId });
     return {
       authenticator: { authenticate: () => principal },
       limiter: http.limiter,
@@ -84,8 +91,8 @@ export class InProcess {
       cursors: http.cursors,
       log: http.log,
       find: (path) => only(route, http.find(path)),
-      answer: (exchange, status, body, answered) => http.answer(exchange, status, body, answered),
-      answerError: (exchange, error, answered) => http.answerError(exchange, error, answered),
+      answer: (exchange, status, body, answered) => http.answer(exchange, status, body, inRun(answered)),
+      answerError: (exchange, error, answered) => http.answerError(exchange, error, inRun(answered)),
     };
   }
 }
@@ -110,6 +117,7 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
     ifNoneMatch: undefined,
     acceptEncoding: undefined,
     contentType: undefined,
+    trace: request.trace,
     contentLength,
     closes: false,
   };

@@ -39,6 +39,7 @@ export class AllowedOrigins {
   }
 }
 
-const ACCEPTED = 'Authorization, Content-Type, Idempotency-Key, Service-Account, Service-Version';
+const ACCEPTED =
+  'Authorization, Content-Type, Idempotency-Key, Service-Account, Service-Version, Traceparent, Tracestate';
 const EXPOSED =
   'Idempotent-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After';

@@ -1,4 +1,5 @@
 import { ApiError } from '../protocol/errors.ts';
+import { parseTraceparent, type TraceContext } from '../protocol/traceparent.ts';
 
 /**
  * The parts of a request's head that the pipeline uses, copied while uWebSockets.js still has them. A header that was not
@@ -27,6 +28,8 @@ export interface RequestHead {
   readonly acceptEncoding: string | undefined;
   /** Content-Type, as sent. It is not checked for JSON bodies. */
   readonly contentType: string | undefined;
+  /** From a valid `traceparent`. */
+  readonly trace: TraceContext | undefined;
   /** Announced length of the body in bytes; 0 if there is none. */
   readonly contentLength: number;
   /** The connection ends with the answer: the client asked for it, or the end of its request is in doubt. */
@@ -83,6 +86,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
     ifNoneMatch: headers.ifNoneMatch,
     acceptEncoding: headers.acceptEncoding,
     contentType: headers.contentType,
+    trace: headers.traceparent === undefined ? undefined : parseTraceparent(headers.traceparent),
     contentLength,
     // The parser stops reporting headers at one without a name, so a length may be there all the same.
     closes: headers.closes || (mayHaveBody && announced === undefined),
@@ -139,6 +143,7 @@ class HeaderReader {
   ifNoneMatch: string | undefined;
   acceptEncoding: string | undefined;
   contentType: string | undefined;
+  traceparent: string | undefined;
   contentLength: string | undefined;
   closes = false;
   /** Includes the four bytes between and after a name and its value. */
@@ -156,6 +161,7 @@ class HeaderReader {
     this.ifNoneMatch = undefined;
     this.acceptEncoding = undefined;
     this.contentType = undefined;
+    this.traceparent = undefined;
     this.contentLength = undefined;
     this.closes = false;
     this.bytes = 0;
@@ -197,6 +203,10 @@ class HeaderReader {
         break;
       case 'content-type':
         this.contentType = this.#once(name, this.contentType, value);
+        break;
+      case 'traceparent':
+        // Of two that differ neither counts.
+        this.traceparent = this.traceparent === undefined ? value : '';
         break;
       case 'connection':
         if (CLOSE.test(value)) this.closes = true;

@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import { type Logger, writeLine } from '../log.ts';
 import type { ApiError } from '../protocol/errors.ts';
+import { traceFields } from '../protocol/traceparent.ts';
 import type { Exchange } from './exchange.ts';
 import { logFailure } from './failure.ts';
 
@@ -10,6 +11,8 @@ export interface AnsweredRequest {
   readonly route: string;
   /** Undefined where the caller is not known, or not asked for. */
   readonly principal: Principal | undefined;
+  /** The run of an agent that made it. */
+  readonly runId?: string;
 }
 
 /**
@@ -45,7 +48,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Fields that are undefined are left out by JSON.stringify. */
 function fieldsOf(
   { id, head }: Exchange,
-  { route, principal }: AnsweredRequest,
+  { route, principal, runId }: AnsweredRequest,
   status: number,
   ms: number,
   error: ApiError | undefined,
@@ -59,6 +62,8 @@ function fieldsOf(
     // An open endpoint has a principal without an id: it stands for nobody.
     actor_id: principal?.actor.id || undefined,
     account_id: principal?.accountId || undefined,
+    run_id: runId,
     error_code: error?.condition,
+    ...traceFields(head.trace),
   };
 }

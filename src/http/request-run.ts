@@ -236,6 +236,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       params: this.#params,
       query: this.#query,
       body: this.#body,
+      trace: head.trace,
       url: head.query === '' ? head.path : `${head.path}?${head.query}`,
       remember: this.#claim === undefined ? undefined : this.#remember,
     };

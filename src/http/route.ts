@@ -3,6 +3,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import type { AdminPermission, Permission } from '../protocol/permissions.ts';
+import type { TraceContext } from '../protocol/traceparent.ts';
 import type { Version } from '../protocol/versions.ts';
 
 /**
@@ -64,6 +65,8 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: RequestBody;
+  /** What the request is a part of, where the caller said so. */
+  readonly trace: TraceContext | undefined;
   /** Path and query as sent, for page URLs. */
   readonly url: string;
   /**

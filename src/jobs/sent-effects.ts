@@ -26,7 +26,7 @@ export interface SentEffectsOptions {
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
   /** What messages start inside Postgres besides; called before their outbox row goes, and may be called again. */
-  readonly onSaid?: (messages: readonly MessageRow[]) => Promise<void>;
+  readonly onSaid?: (messages: readonly Caused[]) => Promise<void>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -125,7 +125,7 @@ export class SentEffects {
     }
   }
 
-  async #cause(messages: readonly MessageWithParts[]): Promise<void> {
+  async #cause(messages: readonly Caused[]): Promise<void> {
     const { database, directory } = this.#options;
     await this.#notify(messages);
     await showAgain(
@@ -133,7 +133,7 @@ export class SentEffects {
       directory,
       messages.map(({ row }) => row),
     );
-    await this.#options.onSaid?.(messages.map(({ row }) => row));
+    await this.#options.onSaid?.(messages);
   }
 
   async #notify(messages: readonly MessageWithParts[]): Promise<void> {
@@ -152,6 +152,9 @@ export class SentEffects {
     await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
   }
 }
+
+/** A message whose effects are due. */
+type Caused = MessageWithParts & Pick<CommittedMessage, 'trace'>;
 
 interface PublishedRow {
   readonly outboxId: number;

@@ -7,6 +7,7 @@ import { ApiError } from '../protocol/errors.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
+import type { TraceContext } from '../protocol/traceparent.ts';
 import type { NewMessage } from './insert-messages.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -16,6 +17,8 @@ export interface Outgoing {
   readonly sender: Actor | null;
   /** Of its conversation. */
   readonly audience: ConversationAudience;
+  /** Of the request that sent it. */
+  readonly trace?: TraceContext;
 }
 
 export interface Acknowledged {
@@ -35,6 +38,8 @@ export interface CommittedMessage {
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
   readonly audience: ConversationAudience;
+  /** Of the request that sent it; not known to a node that takes its effects over. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What both lanes of the write path work with. */
@@ -51,7 +56,7 @@ export interface WriteOptions {
 
 /** What was written, as the insert's answer completes it. */
 export function asCommitted(
-  { message, sender, audience }: Outgoing,
+  { message, sender, audience, trace }: Outgoing,
   sequence: number,
   at: string,
 ): CommittedMessage {
@@ -78,6 +83,7 @@ export function asCommitted(
       }),
     ),
     audience,
+    trace,
   };
 }
 

@@ -52,6 +52,7 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
         call.params.id!,
         call.body,
         answering(database, files, call, call.query['include[]']),
+        call.trace,
       ),
   });
 }

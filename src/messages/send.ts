@@ -6,6 +6,7 @@ import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { TraceContext } from '../protocol/traceparent.ts';
 import type { Answering } from './answering.ts';
 import { compose } from './compose.ts';
 import { openDraft } from './drafts.ts';
@@ -35,20 +36,22 @@ export class Sender {
 
   /**
    * Resolves when the message is committed; a resend with the same client_message_id resolves with the
-   * original, whatever else it contains. Throws ApiError.
+   * original, whatever else it contains. Runs of agents that the message starts belong to `trace`. Throws ApiError.
    */
   async send(
     principal: Principal,
     conversationId: string,
     body: SendMessageBody,
     answer: Answering,
+    trace: TraceContext | undefined,
   ): Promise<object> {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
     requireSender(principal, facts);
     const asked = principal.customer ? ({ ...body, audience: 'customer' } as const) : body;
     requireApprovedSender(principal, asked);
     try {
-      const outgoing = await compose(this.#options.database, this.#options.store, principal, facts, asked);
+      const composed = await compose(this.#options.database, this.#options.store, principal, facts, asked);
+      const outgoing = trace === undefined ? composed : { ...composed, trace };
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {
       // A resend may come after what it names has gone: the original stands, and is the answer.

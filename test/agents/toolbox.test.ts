@@ -226,6 +226,8 @@ t.test('what is asked of the API, and what is made of its answer', async (t) => 
     body: '{"to":"x"}',
     principal: context.principal,
     idempotencyKey: context.actionId,
+    runId: context.runId,
+    trace: undefined,
   });
   await tool('get-port').call({}, context);
   t.match(asked.pop(), { path: '/v1/port', query: '', body: '' });

@@ -31,6 +31,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0006_message_authorship.ts': '33de66ec0f58cb56',
   '0007_messages.ts': '6a4aab0d2b4bad16',
   '0008_conversations.ts': '3b49d335e8f223d0',
+  '0009_run_traces.ts': 'ee16b2e0b68871c9',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -271,7 +271,9 @@ t.test('pages of allowed origins may call, others are not told so', async (t) =>
   t.equal(allowed.headers.get('content-length'), null);
   t.equal(allowed.headers.get('access-control-allow-origin'), 'https://app.example');
   t.match(allowed.headers.get('access-control-allow-methods'), 'DELETE');
-  t.match(allowed.headers.get('access-control-allow-headers'), 'Service-Account');
+  for (const header of ['Service-Account', 'Traceparent']) {
+    t.match(allowed.headers.get('access-control-allow-headers'), header);
+  }
   const other = await preflight('https://evil.example');
   t.equal(other.headers.get('access-control-allow-origin'), null);
   t.equal(other.headers.get('access-control-allow-methods'), null);

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
 import type { Route } from '../../src/http/route.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog, type Logger } from '../../src/log.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { Contract } from './contract.ts';
@@ -50,6 +50,7 @@ export interface TestApp {
 export async function startTestApp(
   t: Teardown,
   env: Readonly<Record<string, string>> = {},
+  log: Logger = createLog('silent'),
 ): Promise<TestApp> {
   const { url } = await createTestDatabase(t);
   const dataDir = freshDirectory(t);
@@ -59,10 +60,8 @@ export async function startTestApp(
     PARLEY_DEMO: 'on',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_RATE_LIMIT: 'off',
-    PARLEY_LOG_LEVEL: 'silent',
     ...env,
   });
-  const log = createLog(config.logLevel);
   const app = await withoutWelcome(() => startApp({ config, log }));
   t.teardown(() => app.close());
   const database = await openDatabase({ url, log });

@@ -9,7 +9,13 @@
  *     const app = await startTestApp(t, models.env('first', 'second'));
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { Teardown } from './teardown.ts';
@@ -54,6 +60,7 @@ export interface ModelRequest {
   readonly model: string;
   readonly body: ChatBody;
   readonly authorization: string | undefined;
+  readonly traceparent: string | undefined;
   /** The system prompt. */
   readonly instructions: string;
   readonly lastUserText: string;
@@ -157,7 +164,7 @@ export class ModelServer {
       response.on('close', () => resolve(response.writableFinished ? 'complete' : 'aborted'));
     });
     const body = JSON.parse(await readText(request)) as ChatBody;
-    const asked = describe(body, request.headers.authorization, over);
+    const asked = describe(body, request.headers, over);
     this.requests.push(asked);
     const script = this.#take(asked);
     const reply: ModelReply = typeof script === 'string' ? { text: script } : script;
@@ -180,7 +187,7 @@ const NOTHING_SCRIPTED: ModelReply = { status: 500 };
 
 function describe(
   body: ChatBody,
-  authorization: string | undefined,
+  { authorization, traceparent }: IncomingHttpHeaders,
   over: ModelRequest['over'],
 ): ModelRequest {
   const textOf = (role: string) => body.messages.findLast((message) => message.role === role)?.content ?? '';
@@ -188,6 +195,7 @@ function describe(
     model: body.model,
     body,
     authorization,
+    traceparent: traceparent?.toString(),
     instructions: textOf('system'),
     lastUserText: textOf('user'),
     tools: (body.tools ?? []).map((tool) => tool.function.name),

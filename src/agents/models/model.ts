@@ -1,3 +1,5 @@
+import type { TraceContext } from '../../protocol/traceparent.ts';
+
 /**
  * The port to a language model: one turn in, its parts out as they come. What speaks to a provider implements it
  * (open-model.ts, demo-model.ts); who runs an agent talks to a chain of them (chain.ts).
@@ -21,6 +23,8 @@ export interface Prompt {
   readonly tools: readonly ToolSpec[];
   /** 0 to 1; null: the model's own. */
   readonly temperature: number | null;
+  /** Of the run: each call of a provider is a step of it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What was said so far, oldest first. */

@@ -1,4 +1,5 @@
 import type { LanguageModel } from 'ai';
+import { childTrace, formatTraceparent } from '../../protocol/traceparent.ts';
 import type { Prompt, ToolResult, Turn } from './model.ts';
 
 /** A model of the SDK's providers, spoken to by their own interface. */
@@ -14,12 +15,13 @@ type Output = Extract<
 
 /** A prompt as the SDK's providers take it. */
 export function toCallOptions(
-  { instructions, turns, tools, temperature }: Prompt,
+  { instructions, turns, tools, temperature, trace }: Prompt,
   signal: AbortSignal,
 ): CallOptions {
   return {
     prompt: [{ role: 'system', content: instructions }, ...turns.flatMap(toMessage)],
     abortSignal: signal,
+    ...(trace && { headers: { traceparent: formatTraceparent(childTrace(trace)) } }),
     ...(temperature === null ? {} : { temperature }),
     ...(tools.length === 0
       ? {}

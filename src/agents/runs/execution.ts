@@ -7,6 +7,7 @@ import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { type Failover, RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
+import { parseTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
 import type { Completion, ModelChain } from '../models/chain.ts';
 import type { Prompt, Turn } from '../models/model.ts';
 import { fitTurns, roomBehind } from '../models/window.ts';
@@ -69,12 +70,14 @@ export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
  */
 export class Execution {
   readonly #options: ExecutionOptions;
+  readonly #trace: TraceContext | undefined;
   #record: RunRecord = { steps: [], actions: [] };
   /** As last looked at. */
   #tools: readonly RunTool[];
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
+    this.#trace = parseTraceparent(options.run.traceparent);
     this.#tools = options.tools;
   }
 
@@ -152,6 +155,7 @@ export class Execution {
       turns: history,
       tools: this.#tools.map(({ spec }) => spec),
       temperature: agent.temperature,
+      trace: this.#trace,
     };
     if (this.#record.steps.length === 0) return first;
     const since = transcriptOf(this.#record, (call) => this.#refusalOf(call));
@@ -240,6 +244,7 @@ export class Execution {
         runId: run.id,
         actionId: action.id,
         principal: await principal(),
+        trace: this.#trace,
         signal: deadline,
       });
       // A store that never answers takes no notice of signals.

@@ -48,7 +48,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       handle: (call) => {
         checkInput(call.body.input);
         return inTransaction(database, call, async (tx) => {
-          const row = await triggerRun(tx, call.principal, call.params.id!, call.body.input);
+          const row = await triggerRun(tx, call, call.params.id!, call.body.input);
           return show(tx, row, call.query['include[]']);
         });
       },

@@ -6,6 +6,7 @@ import { KeyedLimiter, Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
+import { parseTraceparent, traceFields } from '../../protocol/traceparent.ts';
 import { readTurns } from '../models/history.ts';
 import { instructionsFor } from '../models/instructions.ts';
 import type { ModelTiers } from '../models/tiers.ts';
@@ -108,7 +109,11 @@ export class Runner {
   }
 
   #begin(run: RunRow): void {
-    const log = this.#options.log.child({ run_id: run.id, conversation_id: run.conversation_id });
+    const log = this.#options.log.child({
+      run_id: run.id,
+      conversation_id: run.conversation_id ?? undefined,
+      ...traceFields(parseTraceparent(run.traceparent)),
+    });
     const active: Active = { run, log, abort: new AbortController() };
     this.#active.set(run.id, active);
     this.#options.metrics.agentRunsActive.inc();

@@ -3,6 +3,7 @@ import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
+import { formatTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
 import type { AgentRow } from '../store.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 import type { RunRow } from './store.ts';
@@ -23,6 +24,8 @@ export interface Trigger {
   readonly depth: number;
   /** The first of those; null: none did. */
   readonly rootId: string | null;
+  /** Of what started it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /**
@@ -49,6 +52,7 @@ export async function startRun(
       trigger_message_id: trigger.messageId,
       depth: trigger.depth,
       root_id: trigger.rootId,
+      traceparent: trigger.trace === undefined ? null : formatTraceparent(trigger.trace),
     })
     .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
     .returningAll()

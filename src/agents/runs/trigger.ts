@@ -3,6 +3,7 @@ import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
+import type { TraceContext } from '../../protocol/traceparent.ts';
 import { holdAgent } from '../store.ts';
 import { type Origin, readOrigin } from '../triggers/origin.ts';
 import { startRun } from './start.ts';
@@ -22,7 +23,7 @@ export function checkInput(input: unknown): void {
  */
 export async function triggerRun(
   tx: Tx,
-  principal: Principal,
+  { principal, trace }: { readonly principal: Principal; readonly trace: TraceContext | undefined },
   agentId: string,
   input: unknown,
 ): Promise<RunRow> {
@@ -30,7 +31,8 @@ export async function triggerRun(
   if (agent.status !== 'active') {
     throw new ApiError('resource_conflict', 'The agent is inactive.', { param: 'id' });
   }
-  const { depth, rootId, isExhausted } = await originOf(tx, principal);
+  const origin = await originOf(tx, principal);
+  const { depth, rootId, isExhausted } = origin;
   if (isExhausted) {
     const { depth: inARow, chain } = RUN_LIMITS;
     throw new ApiError(
@@ -47,6 +49,7 @@ export async function triggerRun(
     messageId: null,
     depth,
     rootId,
+    trace: trace ?? origin.trace,
   });
   return run!;
 }

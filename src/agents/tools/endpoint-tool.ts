@@ -1,4 +1,5 @@
 import type { Principal } from '../../access/principal.ts';
+import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { EndpointFacts } from './catalogue.ts';
 import { cutText } from './document-text.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
@@ -15,6 +16,8 @@ export interface EndpointCaller {
       readonly body: string;
       readonly principal: Principal;
       readonly idempotencyKey: string | undefined;
+      readonly runId: string;
+      readonly trace: TraceContext | undefined;
     },
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly text: string }>;
@@ -40,7 +43,7 @@ export function endpointTool(
       parameters: parametersOf(facts),
     },
     needsReview: options.needsReview,
-    async call(args, { principal, actionId, signal }) {
+    async call(args, { principal, runId, actionId, trace, signal }) {
       const { path = {}, query = {}, body } = args as EndpointArguments;
       const request = {
         route: facts,
@@ -49,6 +52,8 @@ export function endpointTool(
         body: facts.body === undefined ? '' : JSON.stringify(body ?? {}),
         principal,
         idempotencyKey: actionId,
+        runId,
+        trace,
       };
       const { status, text } = await options.caller.call(request, signal);
       if (status >= 400) throw refusalIn(text);

@@ -1,5 +1,6 @@
 import type { Principal } from '../../access/principal.ts';
 import type { AvailableTool } from '../../protocol/resources/available-tool.ts';
+import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { ToolSpec } from '../models/model.ts';
 
 /** A tool in the hand of one run: what the model is told of it, and how it is called. */
@@ -24,6 +25,8 @@ export interface ToolContext {
   readonly actionId: string;
   /** The agent, with its role as it stands now. */
   readonly principal: Principal;
+  /** Of the run. */
+  readonly trace?: TraceContext | undefined;
   readonly signal: AbortSignal;
 }
 

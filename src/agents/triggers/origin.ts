@@ -1,5 +1,6 @@
 import type { Db } from '../../db/handle.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
+import { parseTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
 
 /** Who did what may start agents. */
 export interface Cause {
@@ -9,6 +10,8 @@ export interface Cause {
   readonly runId: string | null;
   /** When. */
   readonly at: string;
+  /** Of the request; without one, what an agent does belongs to the trace of its run. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface Origin {
@@ -18,6 +21,7 @@ export interface Origin {
   readonly depth: number;
   /** The run that all of these go back to; null: it would be the first itself. */
   readonly rootId: string | null;
+  readonly trace: TraceContext | undefined;
   /** It starts nothing more: too many runs in a row, or too many that go back to one. */
   readonly isExhausted: boolean;
 }
@@ -26,14 +30,17 @@ export interface Origin {
  * Where a cause comes from. What an agent did outside a reply of its run (a tool that sent a message, say) names no
  * run: the deepest of those that it had at that time counts, so that no chain of agents is endless.
  */
-export async function readOrigin(db: Db, { by, runId, at }: Cause): Promise<Origin> {
-  if (by === null) return NOBODY;
+export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
+  if (by === null) return { ...UNKNOWN, trace };
   const [row] = await db.query<OriginRow>(READ_ORIGIN, [by, runId, at]);
-  if (row === undefined) return NOBODY;
+  if (row === undefined) return { ...UNKNOWN, trace };
   const { by_agent: byAgent, by_customer: byCustomer, root_id: rootId, started } = row;
   const depth = byAgent ? (row.depth ?? 0) + 1 : 0;
   const isExhausted = depth > RUN_LIMITS.depth || started >= RUN_LIMITS.chain;
-  return { byAgent, byCustomer, depth, rootId, isExhausted };
+  return {
+    ...{ byAgent, byCustomer, depth, rootId, isExhausted },
+    trace: trace ?? parseTraceparent(row.traceparent),
+  };
 }
 
 interface OriginRow {
@@ -41,28 +48,29 @@ interface OriginRow {
   readonly by_customer: boolean;
   readonly depth: number | null;
   readonly root_id: string | null;
+  readonly traceparent: string | null;
   /** Of the runs that go back to it, as far as they count. */
   readonly started: number;
 }
 
-const NOBODY: Origin = { byAgent: false, byCustomer: false, depth: 0, rootId: null, isExhausted: false };
+const UNKNOWN = { byAgent: false, byCustomer: false, depth: 0, rootId: null, isExhausted: false } as const;
 
 const READ_ORIGIN = {
   name: 'read-trigger-origin',
   text: `
-    SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, (
+    SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, r.traceparent, (
       SELECT count(*) FROM (
         SELECT FROM agent_runs s WHERE s.root_id = r.root_id LIMIT ${RUN_LIMITS.chain}
       ) AS started
     ) AS started
     FROM actors a LEFT JOIN LATERAL (
-      SELECT coalesce(c.root_id, c.id) AS root_id, c.depth FROM (
-        SELECT r.id, r.root_id, r.depth, 1 AS choice FROM agent_runs r WHERE r.id = $2
+      SELECT coalesce(c.root_id, c.id) AS root_id, c.depth, c.traceparent FROM (
+        SELECT r.id, r.root_id, r.depth, r.traceparent, 1 AS choice FROM agent_runs r WHERE r.id = $2
         UNION ALL
-        SELECT r.id, r.root_id, r.depth, 2 FROM agent_runs r
+        SELECT r.id, r.root_id, r.depth, r.traceparent, 2 FROM agent_runs r
           WHERE r.actor_id = $1 AND r.completed_at IS NULL AND r.created_at <= $3::timestamptz
         UNION ALL
-        SELECT r.id, r.root_id, r.depth, 2 FROM agent_runs r
+        SELECT r.id, r.root_id, r.depth, r.traceparent, 2 FROM agent_runs r
           WHERE r.actor_id = $1 AND r.completed_at >= $3::timestamptz AND r.created_at <= $3::timestamptz
       ) c ORDER BY c.choice, c.depth DESC LIMIT 1
     ) r ON a.type = 'agent'

@@ -1,6 +1,7 @@
 import type { AgentMember } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
+import type { TraceContext } from '../../protocol/traceparent.ts';
 import { hasKeyword } from './keywords.ts';
 import { readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
@@ -14,6 +15,7 @@ export async function startChats(
   database: Database,
   row: MessageRow,
   agents: readonly AgentMember[],
+  trace?: TraceContext,
 ): Promise<void> {
   const mentioned = new Set(row.mentions);
   const others = agents.filter(({ actorId }) => actorId !== row.author_id);
@@ -21,8 +23,9 @@ export async function startChats(
   if (addressedAgents.length === 0) return;
   await database.transaction(async (tx) => {
     const { id: messageId, conversation_id: conversationId, author_id: author } = row;
-    const cause = { by: author, runId: row.agent_run_id, at: row.created_at };
-    const { byAgent, byCustomer, depth, rootId, isExhausted } = await readOrigin(tx, cause);
+    const cause = { by: author, runId: row.agent_run_id, at: row.created_at, trace };
+    const origin = await readOrigin(tx, cause);
+    const { byAgent, byCustomer, depth, rootId, isExhausted } = origin;
     const started = byAgent
       ? addressedAgents.filter(({ actorId }) => mentioned.has(actorId))
       : addressedAgents;
@@ -37,6 +40,7 @@ export async function startChats(
       messageId,
       depth,
       rootId,
+      trace: origin.trace,
     });
   });
 }

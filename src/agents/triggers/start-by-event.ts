@@ -31,7 +31,7 @@ export async function startByEvent(
   const waiting = agents.filter(({ actor_id, events }) => actor_id !== cause.by && events.includes(event));
   if (waiting.length === 0) return;
   await database.transaction(async (tx) => {
-    const { depth, rootId, isExhausted } = await readOrigin(tx, cause);
+    const { depth, rootId, trace, isExhausted } = await readOrigin(tx, cause);
     if (isExhausted) return;
     const actorIds = waiting.map(({ actor_id }) => actor_id);
     await startRuns(tx, actorIds, {
@@ -43,6 +43,7 @@ export async function startByEvent(
       messageId: null,
       depth,
       rootId,
+      trace,
     });
   });
 }

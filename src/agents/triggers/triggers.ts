@@ -3,10 +3,17 @@ import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
+import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { RunEnded } from '../runs/outbox-topics.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
 import { startByEvent, type TriggerEvent } from './start-by-event.ts';
+
+/** A message, and the trace of the request that sent it where that is known. */
+export interface SentMessage {
+  readonly row: MessageRow;
+  readonly trace?: TraceContext | undefined;
+}
 
 export interface TriggersOptions {
   readonly database: Database;
@@ -31,18 +38,20 @@ export class Triggers {
   }
 
   /** Messages that entered the timeline, or were written to their ends there. Two look-ups in memory where no agent listens. */
-  async onMessages(messages: readonly MessageRow[]): Promise<void> {
-    for (const row of messages) {
+  async onMessages(messages: readonly SentMessage[]): Promise<void> {
+    for (const { row, trace } of messages) {
       if (!isSaid(row)) continue;
       const cached = this.#directory.facts(row.conversation_id);
       const facts = cached instanceof Promise ? await cached : cached;
-      if (facts !== undefined && facts.agents.length > 0) await startChats(this.#database, row, facts.agents);
+      if (facts !== undefined && facts.agents.length > 0) {
+        await startChats(this.#database, row, facts.agents, trace);
+      }
       const known = this.#eventAgents.of(row.account_id);
       const agents = known instanceof Promise ? await known : known;
       if (agents.length === 0) continue;
       const event: TriggerEvent = {
         ...{ event: 'message.created', accountId: row.account_id, key: row.id },
-        cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at },
+        cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at, trace },
         input: { conversation_id: row.conversation_id, message_id: row.id },
       };
       await startByEvent(this.#database, event, agents);
