@@ -107,44 +107,59 @@ for (const [name, row] of Object.entries(ROWS)) {
 t.test(
   'what one of many streams lost is repaired where it was lost, and raises no other alarm',
   async (t) => {
-    const before = await near.metric('parley_repaired_streams_total');
-    const ids = await Promise.all(Array.from({ length: 12 }, newGroup));
-    const readers = await Promise.all(ids.map((id) => near.listen(id, { token: near.demo.api_key })));
-    const { lost } = link!.counts;
-    // Not the question for presence that this node asked on the channel itself: without its own frames it misses nothing.
-    const isMessage = isEvent('message.created');
-    loseNext(link!, (pushed) => pushed.channel.endsWith(`:${ids[0]}`) && isMessage(pushed));
-    await Promise.all(ids.map((id) => far.send(id)));
-    await until(() => readers.every((reader) => reader.created().length === 1), { what: 'all', timeoutMs });
-    t.equal(link!.counts.lost, lost + 1);
-    const repaired = async () => (await near.metric('parley_repaired_streams_total')) - before;
-    await until(async () => (await repaired()) > 0, { what: 'the repair to be counted', timeoutMs });
-    t.equal(await repaired(), 1, 'one stream of many');
-    t.equal(await near.metric('parley_repairs_total{reason="silence"}'), 0);
+    const repairedStreams = () => near.metric('parley_repaired_streams_total');
+    const silences = () => near.metric('parley_repairs_total{reason="silence"}');
+    const outcome = await withWholeLinks(async () => {
+      const before = { repaired: await repairedStreams(), silences: await silences() };
+      const { lost } = link!.counts;
+      await loseOneOfMany();
+      const repaired = async () => (await repairedStreams()) - before.repaired;
+      await until(async () => (await repaired()) > 0, { what: 'the repair to be counted', timeoutMs });
+      return {
+        lost: link!.counts.lost - lost,
+        repaired: await repaired(),
+        silences: (await silences()) - before.silences,
+      };
+    });
+    t.same(outcome, { lost: 1, repaired: 1, silences: 0 }, 'one stream of many');
+
+    async function loseOneOfMany(): Promise<void> {
+      const ids = await Promise.all(Array.from({ length: 12 }, newGroup));
+      const readers = await Promise.all(ids.map((id) => near.listen(id, { token: near.demo.api_key })));
+      // Not the question for presence that this node asked on the channel itself: its own frames it does not miss.
+      const isMessage = isEvent('message.created');
+      loseNext(link!, (pushed) => pushed.channel.endsWith(`:${ids[0]}`) && isMessage(pushed));
+      await Promise.all(ids.map((id) => far.send(id)));
+      await until(() => readers.every((reader) => reader.created().length === 1), { what: 'all', timeoutMs });
+    }
   },
 );
 
 t.test('subscriptions that come and go under load raise no alarm', async (t) => {
   link!.faults.holdMs = () => 0;
   const ids = await Promise.all(Array.from({ length: 4 }, newGroup));
-  const before = await near.metric('parley_engine_lost_frames_total');
-  let isOver = false;
-  const sending = Promise.all(
-    ids.map(async (id) => {
-      while (!isOver) await far.send(id);
-    }),
-  );
-  for (let round = 0; round < 15; round++) {
-    const listeners = await Promise.all(ids.map((id) => near.listen(id)));
-    for (const { socket } of listeners) socket.terminate();
-  }
-  isOver = true;
-  await sending;
-  // Whatever was wrong would show with the announcements that speak of it.
-  const listener = await near.listen(ids[0]!);
-  await until(() => listener.heartbeats > 20, { what: 'four seconds of heartbeats', timeoutMs });
-  t.equal(await near.metric('parley_engine_lost_frames_total'), before);
-  listener.socket.terminate();
+  const lostFrames = () => near.metric('parley_engine_lost_frames_total');
+  const counted = await withWholeLinks(async () => {
+    const before = await lostFrames();
+    let isOver = false;
+    const sending = Promise.all(
+      ids.map(async (id) => {
+        while (!isOver) await far.send(id);
+      }),
+    );
+    for (let round = 0; round < 15; round++) {
+      const listeners = await Promise.all(ids.map((id) => near.listen(id)));
+      for (const { socket } of listeners) socket.terminate();
+    }
+    isOver = true;
+    await sending;
+    // Whatever was wrong would show with the announcements that speak of it.
+    const listener = await near.listen(ids[0]!);
+    await until(() => listener.heartbeats > 20, { what: 'four seconds of heartbeats', timeoutMs });
+    listener.socket.terminate();
+    return (await lostFrames()) - before;
+  });
+  t.equal(counted, 0);
 });
 
 t.test('no cursor passes a loss that is not repaired yet', async (t) => {
@@ -212,6 +227,30 @@ t.test('presence that is lost is asked for', async (t) => {
   t.pass('it came');
   for (const { socket } of [reader, other]) socket.terminate();
 });
+
+/**
+ * Runs again where a node lost its link to Redis meanwhile, as nodes of a busy machine do: what is lost with the link
+ * is repaired in all streams, and the other node counts what could not be published.
+ */
+async function withWholeLinks<T>(run: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const before = await recoveredLinks();
+    const result = await run();
+    if ((await recoveredLinks()) === before) return result;
+  }
+}
+
+/** How often a link was lost and came back; one that is away is waited for. */
+async function recoveredLinks(): Promise<number> {
+  const counts = [near, far].map(async (node) => {
+    await until(async () => (await node.metric('parley_engine_healthy')) === 1, {
+      what: 'a link',
+      timeoutMs,
+    });
+    return node.metric('parley_repairs_total{reason="link"}');
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
 
 async function newGroup(): Promise<string> {
   const participants = [ada, grace].map(({ id }) => ({ type: 'user', actor_id: id }));
