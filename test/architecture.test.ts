@@ -22,6 +22,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['messages'],
   ['conversations'],
   ['accounts', 'attachments'],
+  ['resources'],
   ['http'],
   ['access'],
   ['engine', 'db'],
@@ -31,7 +32,7 @@ const ROWS: readonly (readonly string[])[] = [
 const EVERYWHERE = ['log', 'metrics', 'lifecycle', 'build'];
 /** Those that read the environment's result; the rest is handed its own part of it. */
 const CONFIGURED = ['main', 'app', 'admin', 'tail'];
-const SLICES = ROWS.slice(3, 10).flat();
+const SLICES = ROWS.slice(3, 11).flat();
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -1,16 +1,16 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { AccountPlan, Plan } from '../protocol/resources/account.ts';
 import type { RoleType } from '../protocol/resources/role.ts';
-import { createGroup, type GroupRow } from './groups.ts';
+import type { AccountRow } from '../resources/account.ts';
+import type { GroupRow } from '../resources/group.ts';
+import type { RoleRow } from '../resources/role.ts';
+import { createGroup } from './groups.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
-import { createRole, type RoleRow } from './roles.ts';
-
-export type AccountRow = Selectable<Schema['accounts']>;
+import { createRole } from './roles.ts';
 
 /** The persona behind every customer-visible reply (docs/contract.md#groups). */
 export const CUSTOMER_SERVICE = 'Customer Service';

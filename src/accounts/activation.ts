@@ -1,9 +1,10 @@
 import type { Principal } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
+import type { UserProfile } from '../resources/user.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
-import { findUser, setActive, type UserProfile } from './users.ts';
+import { findUser, setActive } from './users.ts';
 
 /**
  * Deactivate and Activate User. The caller needs every permission of the user's role. Nobody deactivates themselves,

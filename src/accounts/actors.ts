@@ -1,9 +1,8 @@
-import type { Insertable, Selectable } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
-
-export type ActorRow = Selectable<Schema['actors']>;
+import type { ActorRow } from '../resources/actor.ts';
 
 /** An actor without whatever it stands for: agents, personas and customers are made of one. */
 export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'id'>): Promise<ActorRow> {

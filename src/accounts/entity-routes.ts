@@ -4,8 +4,9 @@ import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { Entity } from '../protocol/resources/actor.ts';
 import { CreateEntityBody } from '../protocol/resources/entity.ts';
+import { presentEntity } from '../resources/entity.ts';
 import { keyOf } from './account-list.ts';
-import { createEntity, ENTITIES, presentEntity } from './entities.ts';
+import { createEntity, ENTITIES } from './entities.ts';
 
 export function entityRoutes(database: Database): Route[] {
   return [

@@ -6,9 +6,9 @@ import { ListOf } from '../protocol/lists.ts';
 import { MessagingGroup } from '../protocol/resources/actor.ts';
 import { CreateGroupBody, GROUP_INCLUDES } from '../protocol/resources/group.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
 import { keyOf } from './account-list.ts';
-import { presentGroup } from './group-present.ts';
-import { createGroup, GROUPS, type GroupRow, readMembers } from './groups.ts';
+import { createGroup, GROUPS } from './groups.ts';
 
 export function groupRoutes(database: Database): Route[] {
   return [

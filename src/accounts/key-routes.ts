@@ -5,19 +5,19 @@ import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { API_KEY_INCLUDES, ApiKey, CreateApiKeyBody, NewApiKey } from '../protocol/resources/api-key.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import { type ApiKeyProfile, presentApiKey } from '../resources/api-key.ts';
+import { readRoles } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';
-import { presentApiKey } from './key-present.ts';
 import {
   API_KEYS,
-  type ApiKeyProfile,
   createApiKey,
   findApiKey,
   requireFutureExpiry,
   revokeApiKey,
   rotateApiKey,
 } from './keys.ts';
-import { findRoleById, readRoles } from './roles.ts';
+import { findRoleById } from './roles.ts';
 
 /** Of admin roles alone, whatever other roles hold (docs/contract.md#permissions). */
 export function apiKeyRoutes(database: Database): Route[] {

@@ -1,29 +1,13 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { hashApiKey, type NewApiKey, newApiKey } from '../access/api-keys.ts';
 import type { Db, Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
-import type { ApiKey } from '../protocol/resources/api-key.ts';
+import type { ActorRow } from '../resources/actor.ts';
+import { API_KEY, type ApiKeyProfile, type ApiKeyRow } from '../resources/api-key.ts';
 import { defineAccountList } from './account-list.ts';
-import { type ActorRow, createActor } from './actors.ts';
+import { createActor } from './actors.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
-
-export type ApiKeyRow = Selectable<Schema['api_keys']>;
-
-/** A key with what its actor and the clock know of it; without anything that opens an account. */
-export interface ApiKeyProfile {
-  readonly id: string;
-  readonly name: string;
-  readonly redacted: string;
-  readonly actor_id: string;
-  readonly role_id: string | null;
-  readonly status: ApiKey['status'];
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 export interface NewKey {
   readonly accountId: string;
@@ -132,20 +116,16 @@ export async function isValidApiKey(db: Db, accountId: string, key: string): Pro
   return row !== undefined;
 }
 
-const KEY = {
-  columns: `
-    t.id, t.name, t.redacted, t.actor_id, a.role_id, t.expires_at, t.revoked_at, t.created_at, t.updated_at,
-    CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= clock_timestamp() THEN 'expired'
-      ELSE 'active' END AS status`,
-  from: 'api_keys t JOIN actors a ON a.id = t.actor_id',
-};
-
 /** The keys of an account, newest first, those that have ended among them; searched by their names. */
-export const API_KEYS = defineAccountList<ApiKeyProfile>({ name: 'api-keys', ...KEY, search: ['t.name'] });
+export const API_KEYS = defineAccountList<ApiKeyProfile>({
+  name: 'api-keys',
+  ...API_KEY,
+  search: ['t.name'],
+});
 
 const READ_KEY = {
   name: 'read-api-key',
-  text: `SELECT ${KEY.columns} FROM ${KEY.from} WHERE t.account_id = $1 AND t.id = $2`,
+  text: `SELECT ${API_KEY.columns} FROM ${API_KEY.from} WHERE t.account_id = $1 AND t.id = $2`,
 };
 
 const LOCK_KEY = { name: 'lock-api-key', text: `${READ_KEY.text} FOR UPDATE OF t` };

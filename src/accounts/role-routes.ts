@@ -4,9 +4,9 @@ import { defineRoute, inTransaction, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { CreateRoleBody, ROLE_INCLUDES, Role } from '../protocol/resources/role.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import { presentRole } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';
-import { presentRole } from './role-present.ts';
 import { createRole, ROLES } from './roles.ts';
 
 export function roleRoutes(database: Database): Route[] {

@@ -1,14 +1,10 @@
-import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
-import type { Role, RoleType } from '../protocol/resources/role.ts';
+import type { RoleType } from '../protocol/resources/role.ts';
+import { ROLE_COLUMNS, type RoleRow } from '../resources/role.ts';
 import { defineAccountList } from './account-list.ts';
-import { presentRole } from './role-present.ts';
-
-export type RoleRow = Selectable<Schema['roles']>;
 
 export interface NewRole {
   readonly accountId: string;
@@ -69,15 +65,6 @@ export async function findRoleById(db: Db, accountId: string, id: string): Promi
   return row;
 }
 
-/** Roles as sub-objects of other resources show them, by their ids: what they permit is not told there. */
-export async function readRoles(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Role>> {
-  if (ids.length === 0) return new Map();
-  const rows = await db.query<RoleRow>(READ_ROLES, [ids]);
-  return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
-}
-
-const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, t.created_at, t.updated_at';
-
 /** The roles of an account, newest first; searched by their names. */
 export const ROLES = defineAccountList<RoleRow>({
   name: 'roles',
@@ -85,5 +72,3 @@ export const ROLES = defineAccountList<RoleRow>({
   from: 'roles t',
   search: ['t.name'],
 });
-
-const READ_ROLES = { name: 'read-roles', text: `SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)` };

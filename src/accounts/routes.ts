@@ -2,7 +2,7 @@ import type { Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { Account } from '../protocol/resources/account.ts';
-import { presentAccount } from './account-present.ts';
+import { presentAccount } from '../resources/account.ts';
 import { findAccount } from './accounts.ts';
 import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './group-routes.ts';

@@ -6,12 +6,13 @@ import { ListOf } from '../protocol/lists.ts';
 import type { Role } from '../protocol/resources/role.ts';
 import { CreateUserBody, USER_INCLUDES, User } from '../protocol/resources/user.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import { readRoles } from '../resources/role.ts';
+import { presentUser, type UserProfile } from '../resources/user.ts';
 import { keyOf } from './account-list.ts';
 import { changeActivation } from './activation.ts';
 import { requireGrant } from './grants.ts';
-import { findRoleById, readRoles } from './roles.ts';
-import { presentUser } from './user-present.ts';
-import { createUser, findUser, USERS, type UserProfile } from './users.ts';
+import { findRoleById } from './roles.ts';
+import { createUser, findUser, USERS } from './users.ts';
 
 export function userRoutes(database: Database): Route[] {
   return [

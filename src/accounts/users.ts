@@ -1,19 +1,11 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
+import type { ActorRow } from '../resources/actor.ts';
+import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { defineAccountList } from './account-list.ts';
-import { type ActorRow, createActor } from './actors.ts';
+import { createActor } from './actors.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
-
-export type UserRow = Selectable<Schema['users']>;
-
-/** A user with what its actor knows of it. */
-export interface UserProfile extends UserRow {
-  readonly name: string;
-  readonly role_id: string | null;
-  readonly deactivated: boolean;
-}
 
 export interface NewUser {
   readonly accountId: string;
@@ -89,14 +81,6 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   await enqueueRightsChanged(tx, [id]);
   return row;
 }
-
-// The actor's later changes are the user's: it has the name, the role and the end.
-const USER = {
-  columns: `
-    t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated,
-    t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
-  from: 'users t JOIN actors a ON a.id = t.id',
-};
 
 /** The people of an account, newest first; searched by name and e-mail address. */
 export const USERS = defineAccountList<UserProfile>({

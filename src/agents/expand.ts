@@ -1,10 +1,10 @@
-import { readRoles } from '../accounts/roles.ts';
 import type { Db } from '../db/handle.ts';
 import type {
   AgentDefinition,
   AgentDefinitionConfig,
   AgentInclude,
 } from '../protocol/resources/agent-definition.ts';
+import { readRoles } from '../resources/role.ts';
 import { presentAgent, presentConfig, presentTool, presentTrigger } from './present.ts';
 import type { AgentRow } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';

@@ -1,14 +1,15 @@
-import { readEntities, refKey } from '../accounts/entities.ts';
-import { readGroups } from '../accounts/groups.ts';
 import type { Db } from '../db/handle.ts';
 import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import { readActors } from '../resources/actor.ts';
+import { readEntities, refKey } from '../resources/entity.ts';
+import { readGroups } from '../resources/group.ts';
 import { conversationForCustomer, type OwnView, presentConversation } from './conversation-present.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 import { presentMessage } from './message-present.ts';
-import { type MessageRow, messageColumns, readActors } from './message-rows.ts';
+import { type MessageRow, messageColumns } from './message-rows.ts';
 import { presentParticipant, presentParticipants, type ShownParticipant } from './participant-present.ts';
 
 /** Who looks at conversations, as far as it changes what they show. A Principal is one. */

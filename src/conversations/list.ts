@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
-import { readNamedActors } from '../accounts/named-actors.ts';
 import type { Db } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { readNamedActors } from '../resources/actor.ts';
 import { conversationColumns } from './expand.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 

@@ -1,10 +1,11 @@
-import { readEntities, refKey } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Db } from '../db/handle.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/resources/chat-message.ts';
+import { readActors } from '../resources/actor.ts';
+import { readEntities, refKey } from '../resources/entity.ts';
 import { type MessageExpansions, presentMessage } from './message-present.ts';
-import { type MessageRow, readActors, readAttachments } from './message-rows.ts';
+import { type MessageRow, readAttachments } from './message-rows.ts';
 import { readRuns } from './run-present.ts';
 
 /** Who looks at messages, as far as it changes what they show. */

@@ -1,8 +1,6 @@
-import { type EntityRow, presentEntity } from '../accounts/entities.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import type { Db } from '../db/handle.ts';
-import type { Actor, ActorFields } from '../protocol/resources/actor.ts';
-import { presentActor } from '../protocol/resources/actor.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
 import type { Attachment, AttachmentKind } from '../protocol/resources/attachment.ts';
 import type {
   Channel,
@@ -12,6 +10,8 @@ import type {
   Visibility,
 } from '../protocol/resources/chat-message.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
+import { readActors } from '../resources/actor.ts';
+import { type EntityRow, presentEntity } from '../resources/entity.ts';
 
 /** A message as it stands in Postgres; voids have status 'void' and are shown to nobody. */
 export interface MessageRow {
@@ -112,13 +112,6 @@ export async function withParts(
   }));
 }
 
-/** Actors by id; absent ones are left out. */
-export async function readActors(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Actor>> {
-  if (ids.length === 0) return new Map();
-  const rows = await db.query<ActorFields>(READ_ACTORS, [ids]);
-  return new Map(rows.map((row) => [row.id, presentActor(row)]));
-}
-
 /** Attachments by message, in their order; those of files with a URL to get them by. */
 export async function readAttachments(
   db: Db,
@@ -173,11 +166,6 @@ export function presentAttachment(row: AttachmentRow): Attachment {
     created_at: row.created_at,
   };
 }
-
-const READ_ACTORS = {
-  name: 'read-actors',
-  text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',
-};
 
 const READ_ATTACHMENTS = {
   name: 'read-attachments',

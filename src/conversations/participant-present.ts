@@ -1,8 +1,8 @@
 import type { Db } from '../db/handle.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import { readActors } from '../resources/actor.ts';
 import type { ParticipantRow } from './insert-conversation.ts';
-import { readActors } from './message-rows.ts';
 
 /** What of a participant's row is shown. */
 export type ShownParticipant = Pick<

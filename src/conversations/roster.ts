@@ -1,9 +1,9 @@
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
-import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
+import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import type { NewParticipant } from './insert-conversation.ts';
 
 /** A participant to be, whose actor is known to fit. */

@@ -1,6 +1,6 @@
-import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
 import type { Tx } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
+import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 
 /**
  * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param topic.id) where the

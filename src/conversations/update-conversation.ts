@@ -1,6 +1,5 @@
 import { sql, type Updateable } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import { type NamedActor, readNamedActors } from '../accounts/named-actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
@@ -12,6 +11,7 @@ import type {
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
 import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
+import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import { requireManager, requireWriter } from './access.ts';
 import { audit } from './audit.ts';
 import type { ConversationRow } from './insert-conversation.ts';

@@ -1,5 +1,4 @@
 import type { Principal } from '../access/principal.ts';
-import { type EntityRef, readEntities, refKey } from '../accounts/entities.ts';
 import { type ClaimedFile, claimUploads } from '../attachments/claims.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
@@ -10,6 +9,7 @@ import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import type { NewAttachment } from './insert-messages.ts';
 import { allMentions } from './mentions.ts';
 import type { Outgoing } from './outgoing.ts';

@@ -1,8 +1,8 @@
-import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from '../accounts/entities.ts';
-import { readActors } from '../conversations/message-rows.ts';
 import type { Db } from '../db/handle.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
+import { readActors } from '../resources/actor.ts';
+import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from '../resources/entity.ts';
 import type { FeedRow } from './feed.ts';
 import { presentNotification } from './present.ts';
 

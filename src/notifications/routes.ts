@@ -1,5 +1,4 @@
 import { type TSchema, Type } from 'typebox';
-import { toActorIds } from '../accounts/named-actors.ts';
 import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, inTransaction, type Route } from '../http/route.ts';
@@ -16,6 +15,7 @@ import {
 } from '../protocol/resources/notification.ts';
 import { OneOf } from '../protocol/schema.ts';
 import type { NotificationMove } from '../protocol/states/notification-states.ts';
+import { toActorIds } from '../resources/actor.ts';
 import { expandFeed } from './expand.ts';
 import { readFeed } from './feed.ts';
 import { mark, markAll } from './mark.ts';

@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { readGroups } from '../../src/accounts/groups.ts';
 import { setActive } from '../../src/accounts/users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Actor, Entity, MessagingGroup } from '../../src/protocol/resources/actor.ts';
+import { readGroups } from '../../src/resources/group.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, trustedAgent, walk } from './fixture.ts';
 

@@ -1,6 +1,17 @@
+import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
+import type { Schema } from '../db/schema.ts';
 import { ID_PREFIXES } from '../protocol/ids.ts';
-import type { ActorType } from '../protocol/resources/actor.ts';
+import { type Actor, type ActorFields, type ActorType, presentActor } from '../protocol/resources/actor.ts';
+
+export type ActorRow = Selectable<Schema['actors']>;
+
+/** Returns actors by id; absent ones are left out. */
+export async function readActors(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Actor>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<ActorFields>(READ_ACTORS, [ids]);
+  return new Map(rows.map((row) => [row.id, presentActor(row)]));
+}
 
 /** An actor that a request names, with what decides whether it fits there. */
 export interface NamedActor {
@@ -54,6 +65,11 @@ export function namedActors(ids: `$${number}`): string {
       LEFT JOIN messaging_groups g ON g.id = given
       JOIN actors a ON a.id = coalesce(d.actor_id, g.actor_id, given)`;
 }
+
+const READ_ACTORS = {
+  name: 'read-actors',
+  text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',
+};
 
 const READ_NAMED = {
   name: 'read-named-actors',

@@ -1,0 +1,60 @@
+import type { Selectable } from 'kysely';
+import type { Db } from '../db/handle.ts';
+import type { Schema } from '../db/schema.ts';
+import {
+  type Actor,
+  type ActorFields,
+  type MessagingGroup,
+  presentActor,
+} from '../protocol/resources/actor.ts';
+
+export type GroupRow = Selectable<Schema['messaging_groups']>;
+
+/** Of the table as `t`. */
+export const GROUP_COLUMNS = 't.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at';
+
+/** Returns groups as sub-objects of other resources show them, by their ids: without members. */
+export async function readGroups(
+  db: Db,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, MessagingGroup>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<GroupRow>(READ_GROUPS, [ids]);
+  return new Map(rows.map((row) => [row.id, presentGroup(row, null)]));
+}
+
+/** Returns the members by group, in the order of the roster; a group without members is left out. */
+export async function readMembers(
+  db: Db,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, Actor[]>> {
+  const rows = await db.query<MemberRow>(READ_MEMBERS, [groupIds]);
+  const members = new Map<string, Actor[]>();
+  for (const [groupId, ofGroup] of Map.groupBy(rows, (row) => row.group_id)) {
+    members.set(groupId, ofGroup.map(presentActor));
+  }
+  return members;
+}
+
+/** `members` is null unless the caller asked for them (docs/contract.md#groups). */
+export function presentGroup(row: GroupRow, members: Actor[] | null): MessagingGroup {
+  const { id, actor_id, name, created_at, updated_at } = row;
+  return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at };
+}
+
+interface MemberRow extends ActorFields {
+  readonly group_id: string;
+}
+
+const READ_GROUPS = {
+  name: 'read-groups',
+  text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`,
+};
+
+const READ_MEMBERS = {
+  name: 'read-group-members',
+  text: `
+    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url
+    FROM group_members m JOIN actors a ON a.id = m.actor_id
+    WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`,
+};

@@ -1,0 +1,36 @@
+import type { Selectable } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import type { Role } from '../protocol/resources/role.ts';
+import type { User } from '../protocol/resources/user.ts';
+
+export type UserRow = Selectable<Schema['users']>;
+
+/** A user with the columns of its actor that the resource shows. */
+export interface UserProfile extends UserRow {
+  readonly name: string;
+  readonly role_id: string | null;
+  readonly deactivated: boolean;
+}
+
+/** Where a UserProfile is read from. A later change of the actor is the user's: the actor has the name and the role, and is deactivated. */
+export const USER = {
+  columns: `
+    t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated,
+    t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
+  from: 'users t JOIN actors a ON a.id = t.id',
+};
+
+/** `role` is null where it was not asked for. */
+export function presentUser(row: UserProfile, role: Role | null): User {
+  return {
+    id: row.id,
+    object: 'user',
+    actor_id: row.id,
+    name: row.name,
+    email: row.email,
+    status: row.deactivated ? 'deactivated' : 'active',
+    role,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
