@@ -3,20 +3,20 @@ import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/socket/clos
 
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** 1006 where nobody said goodbye. */
+  /** 1006 if there was no close frame. */
   readonly code: number;
   readonly reason: string;
-  /** Why the server did not accept the caller, where it said so. */
+  /** Why the server refused the caller, if it said so. */
   readonly error?: ErrorObject;
 }
 
 export interface AfterClose {
   readonly next: NextStep;
-  /** Milliseconds that the server asks for; 0 where it asks for none. */
+  /** Milliseconds that the server asks the client to wait; 0 if it does not. */
   readonly waitMs: number;
 }
 
-/** What a client does after its connection has ended (docs/realtime.md#close-codes): by its code, else by the code's band. */
+/** Returns what a client does after its connection has ended (docs/realtime.md#close-codes), by its code, else by the code's band. */
 export function afterClose({ code, reason }: ConnectionEnd): AfterClose {
   const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
   return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };

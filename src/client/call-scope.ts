@@ -8,7 +8,7 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** Aborts when its caller, its time or what it is part of says so. Call `end` when the call is over. */
+/** Aborts on the caller's signal, after the caller's time, or with the client. Call `end` when the call is over. */
 export class CallScope {
   readonly #controller = new AbortController();
   readonly #releases: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** The client was closed while a call was waiting, or before it. */
+/** The client was closed before a call or while it was waiting. */
 export class ClientClosed extends Error {
   constructor() {
     super('The client was closed.');

@@ -2,7 +2,7 @@ import type { ErrorObject } from '../protocol/errors.ts';
 import { CLOSE_CODES, type CloseReason } from '../protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from './after-close.ts';
 
-/** Every `reason` of the client's `error` event, and what it means. */
+/** Every `reason` of the client's `error` event, with its meaning. */
 export const CLIENT_ERRORS = {
   network: 'The server cannot be reached, or the connection was lost.',
   server_busy: 'The server is overloaded or limits the rate, and asked the client to wait.',
@@ -24,7 +24,7 @@ export interface ClientError {
   readonly reason: ClientErrorReason;
   /** For logs, not for branching. */
   readonly message: string;
-  /** The server's error object, the close code or what was thrown, where there is one. */
+  /** The server's error object, the close code, or the thrown error, if there is one. */
   readonly error?: ErrorObject | ConnectionEnd | Error;
   /** False: the client has given up, and `end` follows. */
   readonly willRetry: boolean;
@@ -40,7 +40,7 @@ export function clientError(
   return { reason, message, willRetry, ...(error === undefined ? {} : { error }) };
 }
 
-/** Undefined for an end that is part of normal operation. */
+/** Returns undefined for an end that is part of normal operation. */
 export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason | undefined {
   // The header of REST, or the field of an `authenticate` frame.
   const isOfAccount = error?.param === 'Service-Account' || error?.param === 'account';
@@ -50,7 +50,7 @@ export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason |
   return BY_BAND[Math.floor(code / 100)] ?? 'network';
 }
 
-/** A node that stops has announced it; the loss of a cursor is `onStale` of the subscriptions. */
+/** A node announces that it stops, so that is no error; the loss of a cursor is `onStale` of the subscriptions. */
 const BY_CLOSE: Readonly<Record<CloseReason, ClientErrorReason | undefined>> = {
   going_away: undefined,
   slow_consumer: 'network',

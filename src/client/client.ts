@@ -19,15 +19,15 @@ import { SharedFeed } from './shared-feed.ts';
 import { type LinkOptions, SocketLink } from './socket-link.ts';
 
 export interface SubscribeOptions extends ConversationHandlers {
-  /** The number of the last message that is there already; default: whatever comes from now on. */
+  /** The number of the last message that the application has already. By default only new messages arrive. */
   readonly afterSequence?: number;
-  /** Begins so many numbers before the newest, where `afterSequence` is absent. */
+  /** Begins this many numbers before the newest, if `afterSequence` is absent. */
   readonly backlog?: number;
 }
 
 export interface ConversationSubscription {
   readonly conversationId: string;
-  /** Every message up to this number that the caller may see has been handed over. */
+  /** Every message up to this number that the caller may see has been passed to the handlers. */
   readonly completeThrough: number;
   unsubscribe(): void;
 }
@@ -36,7 +36,7 @@ export interface ClientOptions extends LinkOptions, RestOptions {
   readonly page: PageEvents | undefined;
 }
 
-/** One caller's live view of its conversations, over as many connections as it takes. */
+/** One caller's live view of its conversations, over any number of successive connections. */
 export class Client {
   readonly #link: SocketLink;
   readonly #rest: Rest;
@@ -46,11 +46,11 @@ export class Client {
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers that are behind their feed. */
   readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
-  /** What each connection has agreed to send: whatever else it still sends was for a feed before. */
+  /** The feeds that each connection sends; anything else that it still sends is for an earlier feed. */
   readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new DeliveredVersions();
   readonly #listeners = new Listeners<ClientEvents>();
-  /** Everything that changed before it has been handed over. */
+  /** Everything that changed before it has been passed on. */
   #cursor: string | undefined;
   #resuming = false;
   #isClosed = false;
@@ -106,8 +106,8 @@ export class Client {
   }
 
   /**
-   * Any number of subscriptions to one conversation share what is asked of the server; each gets all that it
-   * asked for, in order and once. Handlers are not called before this returns.
+   * Any number of subscriptions to one conversation share the requests to the server. Each receives everything that it asked
+   * for, in order and once. Handlers are not called before this returns.
    */
   subscribe(
     conversationId: string,
@@ -115,7 +115,7 @@ export class Client {
   ): ConversationSubscription {
     const feed = this.#feeds.get(conversationId) ?? this.#open(conversationId);
     const { current } = this.#link;
-    // Else it is known once the feed has caught up.
+    // Otherwise it is known once the feed has caught up.
     const isNewest = current !== undefined && !this.#unsettled.has(feed);
     const newest = isNewest ? Math.max(0, feed.through - backlog) : undefined;
     const follower: FollowedConversation = new FollowedConversation(conversationId, {
@@ -137,10 +137,9 @@ export class Client {
   }
 
   /**
-   * Typing, presence or a read position, over the socket. Waits for a connection where there is none, 10 s
-   * in all by default, and is repeated where the connection ends before the answer. Rejects with
-   * RequestFailed, as CallOptions say, or with ClientClosed. The presence that was declared last is declared
-   * again on every new connection.
+   * Sends typing, presence or a read position over the socket. Waits for a connection if there is none, for 10 s in total by
+   * default, and is repeated if the connection ends before the answer. Rejects with RequestFailed, as CallOptions say, or with
+   * ClientClosed. The presence that was declared last is declared again on every new connection.
    */
   request<O extends RequestOp>(
     op: O,
@@ -150,7 +149,7 @@ export class Client {
     return this.#requests.request(op, fields, options);
   }
 
-  /** Over REST, tried again until it is answered, aborted or overdue; sent once. Rejects as Rest.send does. */
+  /** Sends a message over REST and repeats the request until it is answered, aborted or overdue; it is sent once. Rejects as Rest.send does. */
   send(
     conversationId: string,
     body: string | SendMessageBody,
@@ -159,7 +158,7 @@ export class Client {
     return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body, options);
   }
 
-  /** For good. Rejects whatever is pending with ClientClosed. */
+  /** Closes the client for good. Rejects whatever is pending with ClientClosed. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -189,10 +188,10 @@ export class Client {
     return feed;
   }
 
-  /** Asks the new connection for all that was missed, in one request where it knows how. */
+  /** Asks the new connection for everything that was missed, in one request if the server supports it. */
   #attach(connection: Connection, cursor: string): void {
     const feeds = [...this.#feeds.values()];
-    // One that the connection before did not finish is over.
+    // A resume that the connection before did not finish is void.
     this.#resuming = false;
     for (const feed of feeds) {
       this.#unsettled.add(feed);
@@ -208,7 +207,7 @@ export class Client {
     this.#check();
   }
 
-  /** `next`: the cursor from which to go on where the connection knows nothing of `cursor`. */
+  /** `next`: the cursor from which to go on if the connection does not know `cursor`. */
   #resume(connection: Connection, feeds: readonly SharedFeed[], cursor: string, next = cursor): void {
     this.#resuming = true;
     for (const feed of feeds) feed.isAsked = true;
@@ -222,7 +221,7 @@ export class Client {
         this.#link.reopen();
         return;
       }
-      // Not known there, or too much for it: one by one, without the changes of older messages.
+      // Not known there, or too much for one request: one by one, without the changes of older messages.
       this.#resuming = false;
       this.#cursor = next;
       for (const feed of here) {
@@ -291,15 +290,15 @@ export class Client {
         if (this.#isSettled) this.#cursor = frame.cursor;
         return;
       case 'ping':
-        // Only where nothing is under way that a resume from there would leave out.
+        // Only if nothing is under way that a resume from there would leave out.
         if (this.#isSettled) this.#cursor = frame.cursor;
         for (const [id, head] of Object.entries(frame.heads)) this.#verify(connection, id, head);
     }
   }
 
   /**
-   * A head that should be there by now and is not: a number that nobody got, or a message that was lost. A
-   * resume brings also what else changes between the two requests.
+   * A head that should have arrived by now and has not: its number is a void, or the message was lost. A resume also brings
+   * what else changes between the two requests.
    */
   #verify(connection: Connection, id: string, head: number): void {
     const feed = this.#sentBy(connection, id);
@@ -335,7 +334,7 @@ export class Client {
       (message) => {
         if (this.#isOpen(follower)) follower.handlers.onUpdate?.(message);
       },
-      // Gone, or nobody answers: its next change brings it.
+      // Gone, or the server does not answer: its next change brings it.
       () => {},
     );
   }
@@ -345,13 +344,13 @@ export class Client {
     this.#sending.set(connection, feeds.add(feed));
   }
 
-  /** The feed that this connection sends by that id. */
+  /** Returns the feed that this connection sends under that id. */
   #sentBy(connection: Connection, id: string): SharedFeed | undefined {
     const feed = this.#feeds.get(id);
     return feed !== undefined && this.#sending.get(connection)?.has(feed) === true ? feed : undefined;
   }
 
-  /** Whether what is asked of this connection for the feed still matters. */
+  /** Whether a request to this connection for the feed still matters. */
   #isOn(feed: SharedFeed, connection: Connection): boolean {
     return connection === this.#link.current && this.#feeds.get(feed.id) === feed;
   }
@@ -360,11 +359,11 @@ export class Client {
     return !this.#isClosed && this.#feeds.get(follower.id)?.followers.has(follower) === true;
   }
 
-  /** The server has ended it. */
+  /** The server has ended the feed. */
   #endAll(feed: SharedFeed, why: ErrorObject | 'revoked'): void {
     feed.isAsked = false;
     const ended = [...feed.followers];
-    // All of them first: one that subscribes anew from its handler begins anew.
+    // All of them first, because a handler may subscribe again.
     for (const follower of ended) this.#drop(follower);
     for (const follower of ended) follower.handlers.onEnd?.(why);
   }
@@ -385,7 +384,7 @@ export class Client {
     return true;
   }
 
-  /** Until something is tried again that was refused for the moment; spread, as whole crowds are refused at once. */
+  /** The delay before a request that was refused for the moment is repeated; random, because many clients are refused at once. */
   #soon(): number {
     return AGAIN_MS * (1 + this.#timing.random());
   }
@@ -410,7 +409,7 @@ export class Client {
   #currentState(): ClientState {
     const { phase, leaving } = this.#link;
     if (this.#isSettled) return 'live';
-    // The connection before still brings everything.
+    // The connection before still sends everything.
     const sent = leaving && this.#sending.get(leaving);
     const isBrought = (one: SharedFeed | FollowedConversation) =>
       one instanceof SharedFeed && sent?.has(one) === true;

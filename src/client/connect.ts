@@ -8,28 +8,28 @@ import { askSource, type Source } from './source.ts';
 import { SYSTEM_TIMING, type Timing } from './timing.ts';
 
 export interface ConnectOptions {
-  /** The server's address, such as `https://chat.example`; a function is called before each connection and request. */
+  /** The server's URL, such as `https://chat.example`. A function is called before each connection and request. */
   readonly url: string | Source;
   readonly account: string;
-  /** An API key or token that does not have to be replaced. Either this or `getToken`. */
+  /** An API key or token that is never replaced. Either this or `getToken`. */
   readonly token?: string;
-  /** Returns a valid token: called at first, before one expires, and when the server no longer accepts the last one. */
+  /** Returns a valid token. Called at first, before a token expires, and when the server no longer accepts the last one. */
   readonly getToken?: Source;
   /** Value of Service-Version. */
   readonly version?: string;
-  /** Default: the platform's own, as with `fetch`. */
+  /** The platform's own by default, as with `fetch`. */
   readonly WebSocket?: SocketConstructor;
   readonly fetch?: typeof fetch;
-  /** Default: the page's own events, in a browser. */
+  /** In a browser, the page's own events by default. */
   readonly page?: PageEvents;
-  /** Longest wait between two tries, in milliseconds; default 15,000. */
+  /** Longest wait between two tries, in milliseconds; 15,000 by default. */
   readonly mostWaitMs?: number;
   readonly timing?: Timing;
 }
 
 /**
- * Connects, and stays connected until `close()` or until the server says not to come back (event `end`).
- * Throws TypeError where the URL, the account or the credential cannot be one.
+ * Connects, and stays connected until `close()` or until the server says not to come back (event `end`). Throws TypeError if
+ * the URL, the account or the credential is malformed.
  */
 export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
   const timing = rest.timing ?? SYSTEM_TIMING;
@@ -43,7 +43,7 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     version: version ?? CURRENT_VERSION,
     credential: new Credential({ token, getToken, timing }),
     WebSocket: rest.WebSocket ?? WebSocket,
-    // Browsers refuse to call it as a method of something else.
+    // Browsers refuse to call it as a method of another object.
     fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
     page: rest.page ?? platformPage(),
     mostWaitMs: rest.mostWaitMs ?? 15_000,

@@ -5,7 +5,7 @@ import { SOCKET_LIMITS } from '../protocol/socket/socket-limits.ts';
 import type { ConnectionEnd } from './after-close.ts';
 import type { Timing } from './timing.ts';
 
-/** What the SDK needs of a WebSocket: the browsers' and Node's own are ones. */
+/** The part of a WebSocket that the SDK uses; the WebSockets of browsers and of Node have it. */
 export interface SocketLike {
   send(text: string): void;
   close(code?: number, reason?: string): void;
@@ -16,13 +16,13 @@ export interface SocketLike {
 
 export type SocketConstructor = new (url: string) => SocketLike;
 
-/** Frames that are not a reply, a greeting or a heartbeat's mechanics. */
+/** Frames other than replies, the greeting and heartbeats. */
 export type Incoming = EventFrame | ServerFrame;
 
 export interface ConnectionListener {
-  /** In the order in which they came; also `ready`. */
+  /** In the order of arrival; includes `ready`. */
   received(connection: Connection, frame: Incoming): void;
-  /** Once, whoever ended it. */
+  /** Called once, whichever side ended the connection. */
   ended(connection: Connection, end: ConnectionEnd): void;
 }
 
@@ -36,14 +36,14 @@ export interface ConnectionOptions {
   readonly listener: ConnectionListener;
 }
 
-/** `error` is null where the connection ended before the answer came. */
+/** `error` is null if the connection ended before the answer arrived. */
 export type CommandAnswer =
   | { readonly ok: true; readonly result: object }
   | { readonly ok: false; readonly error: ErrorObject | null };
 
 /**
- * One socket: says who is calling, matches replies to requests, answers heartbeats, keeps to the rate that
- * a socket may ask at, and notices when nothing comes any more.
+ * One socket. It authenticates, matches replies to requests, answers heartbeats, keeps to the rate limit of a socket, and
+ * notices when no frames arrive any more.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -56,7 +56,7 @@ export class Connection {
   #stopWatch: () => void = () => {};
   #stopPace: (() => void) | undefined;
   #ended = false;
-  /** Why the server did not accept the credential; its close frame follows. */
+  /** Why the server refused the credential; its close frame follows. */
   #refusal: ErrorObject | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -64,12 +64,12 @@ export class Connection {
     this.#socket = new options.WebSocket(options.url);
     this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
-    // Node's own says nothing further of a handshake that failed; elsewhere a close without a code follows.
+    // Node's WebSocket reports nothing else about a failed handshake; elsewhere a close without a code follows.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
   }
 
-  /** `answered` is called before anything is looked at that came behind the answer. */
+  /** `answered` is called before any frame that arrived after the answer is read. */
   ask(op: string, fields: object, answered: (answer: CommandAnswer) => void): void {
     if (this.#ended) {
       answered(LOST);
@@ -81,7 +81,7 @@ export class Connection {
     this.#sendAllowed();
   }
 
-  /** Told to its listener as any other end. */
+  /** Reported to the listener like any other end. */
   close(code = 1000): void {
     if (this.#ended) return;
     this.#socket.close(code);
@@ -98,7 +98,7 @@ export class Connection {
     }
     switch (frame.type) {
       case 'hello': {
-        // One heartbeat late is a busy network, more is a dead one.
+        // One late heartbeat is a busy network, a longer silence a dead one.
         this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
         const { credential } = this.#options;
         this.ask('authenticate', credential, (answer) => {
@@ -122,7 +122,7 @@ export class Connection {
     answered?.(frame.ok ? frame : { ok: false, error: frame.error as ErrorObject });
   }
 
-  /** What is over the rate waits: refused requests count against the socket. */
+  /** Requests above the rate wait, because refused requests count against the socket. */
   #sendAllowed(): void {
     while (this.#allowance > 0 && this.#unsent.length > 0) {
       this.#allowance -= 1;
@@ -165,13 +165,13 @@ function parsed(text: string): Incoming | ReplyFrame | undefined {
   }
 }
 
-/** Said, and heard by our own side, of a frame that is no JSON: the connection is not to be trusted. */
+/** The close code after a frame that is not JSON, sent and reported to our own side: the connection cannot be trusted. */
 const UNREADABLE = 3000;
 
 const LOST: CommandAnswer = { ok: false, error: null };
 
-/** From the first step to `ready`; as long as the server waits for us. */
+/** From the first step to `ready`; as long as the server waits for a client. */
 const OPENING_MS = SOCKET_LIMITS.authenticateMs;
-/** Below what a socket may, for the clocks are two and pongs count. */
+/** Below the limit of a socket, because two clocks are involved and pongs count. */
 const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
 const BURST = REQUESTS_PER_SECOND / 2;

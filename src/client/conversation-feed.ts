@@ -11,46 +11,46 @@ import type { EventFrame } from '../protocol/socket/events.ts';
 import { DeliveredVersions } from './delivered-versions.ts';
 import { isSealed, StreamText } from './stream-text.ts';
 
-/** A message as events carry it; `stream` seals the text of one that was written live. */
+/** A message in the form of events; `stream` is the seal of a text that was streamed. */
 export type Message = ChatMessage & { readonly stream?: StreamSeal };
 
-/** The text so far of a message that is being written. */
+/** The current text of a message that is being streamed. */
 export interface StreamingText {
   readonly messageId: string;
   readonly body: string;
 }
 
-/** What becomes of a subscription. What one of these throws surfaces as an uncaught error and disturbs nothing else. */
+/** The events of a subscription. An error that a handler throws surfaces as an uncaught error and affects nothing else. */
 export interface ConversationHandlers {
   /** Each message once, in the order of their numbers, whatever happens to connections. */
   onMessage(message: Message): void;
-  /** A newer state of a message up to there: edited, deleted, or written to its end. */
+  /** A newer state of a message that was delivered before: edited, deleted, or finished. */
   onUpdate?(message: Message): void;
-  /** A message that is being written has grown, or shrunk where its writer began anew. */
+  /** The text of a streamed message has grown, or was shortened because its writer started again. */
   onStreaming?(writing: StreamingText): void;
-  /** Its end, with `onUpdate` behind it. `matched` false: pieces were missing, and only that body is the text. */
+  /** The end of a streamed message; `onUpdate` follows. `matched` false: pieces were missing, and only the body of the update is the text. */
   onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
-  /** Anything else of the conversation: drafts, participants, typing. Durable events come once. */
+  /** Any other event of the conversation: drafts, participants, typing. Durable events arrive once. */
   onEvent?(frame: EventOf): void;
-  /** Everything up to this number is there. */
+  /** Everything up to this number has arrived. */
   onComplete?(through: number): void;
-  /** Away for too long: messages still come one by one, but changes of older ones may be missing. Load anew what is shown. */
+  /** The client was away for too long: messages still arrive one by one, but changes of older ones may be missing. Load what is shown again. */
   onStale?(): void;
-  /** It is over: the conversation may not be read (any more). */
+  /** The subscription has ended: the conversation cannot be read (any more). */
   onEnd?(why: ErrorObject | 'revoked'): void;
 }
 
-/** What a feed asks of its client. */
+/** The requests of a feed to its client. */
 export interface FeedHost {
-  /** The text of this message is not what its writer sealed. */
+  /** The assembled text of this message does not match its seal. */
   reload(messageId: string): void;
 }
 
 /**
- * One conversation of a client: delivers what arrives, over whichever connection, in order and once
- * (docs/realtime.md#catching-up). Invariants: `position` never goes back; what `onMessage` had are the messages up to it,
- * none twice. Every connection sends the conversation's messages in order from `position` or before, so
- * none is left out either.
+ * One conversation of a client: delivers messages, over whichever connection they arrive, in order and once
+ * (docs/realtime.md#catching-up). Invariants: `position` never goes back; `onMessage` has received exactly the messages up to
+ * it, none twice. Every connection sends the conversation's messages in order from `position` or earlier, so none is left
+ * out.
  */
 export class ConversationFeed {
   readonly id: string;
@@ -58,15 +58,15 @@ export class ConversationFeed {
   readonly #host: FeedHost;
   readonly #messages = new DeliveredVersions();
   readonly #others = new DeliveredVersions();
-  /** Changes that came ahead of their message. */
+  /** Changes that arrived before their message. */
   readonly #early = new Map<number, Message>();
   readonly #writing = new Map<string, StreamText>();
-  /** Whose late pieces are nothing any more. */
+  /** Finished messages, whose late pieces are ignored. */
   readonly #written = new Set<string>();
   #position: number | undefined;
   #completeThrough = 0;
 
-  /** `position`: the number after which messages are wanted; undefined until that is known. */
+  /** `position`: the number after which messages are wanted; undefined until it is known. */
   constructor(id: string, position: number | undefined, handlers: ConversationHandlers, host: FeedHost) {
     this.id = id;
     this.#position = position;
@@ -83,7 +83,7 @@ export class ConversationFeed {
     return this.#completeThrough;
   }
 
-  /** Where it begins. Does nothing once that is known. */
+  /** Sets the start. Does nothing if it is known already. */
   begin(position: number): void {
     if (this.#position !== undefined) return;
     this.#position = position;
@@ -117,7 +117,7 @@ export class ConversationFeed {
     }
   }
 
-  /** Also from REST. */
+  /** Also called for messages from REST. */
   receiveMessage(message: Message): void {
     const { sequence } = message;
     if (sequence === null || this.#position === undefined) return;
@@ -152,7 +152,7 @@ export class ConversationFeed {
     this.handlers.onUpdate?.(message);
   }
 
-  /** The seal is missing where the end was read again, after a resume. */
+  /** The seal is missing if the end was read again, after a resume. */
   #finish({ id, body, streaming_state, stream: seal }: Message): void {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
@@ -161,16 +161,16 @@ export class ConversationFeed {
       const matched = seal === undefined ? text.whole && text.body === body : text.matches(seal);
       this.handlers.onStreamEnd?.({ messageId: id, matched });
     }
-    // Damaged under way: what REST has is what counts.
+    // Damaged on the way: the text from REST counts.
     if (body !== null && seal !== undefined && !isSealed(body, seal)) this.#host.reload(id);
   }
 
-  /** The whole text so far, from wherever it is known. */
+  /** Sets the whole text so far, from any source. */
   write(snapshot: MessageSnapshot): void {
     this.#write(snapshot, (text) => text.snapshot(snapshot));
   }
 
-  /** What is being written, as far as it is known as a whole. */
+  /** Returns the messages that are being streamed, if their whole text is known. */
   snapshots(): MessageSnapshot[] {
     return [...this.#writing]
       .filter(([, { whole }]) => whole)
@@ -182,14 +182,14 @@ export class ConversationFeed {
     if (this.#written.has(messageId)) return;
     let text = this.#writing.get(messageId);
     if (text === undefined) {
-      // Begun before we looked: its snapshot is to come.
+      // It began before the subscription: its snapshot is still to come.
       text = new StreamText({ attempt: piece.attempt, body: '' }, false);
       this.#keepWriting(messageId, text);
     }
     if (apply(text, piece)) this.handlers.onStreaming?.({ messageId, body: text.body });
   }
 
-  /** Pieces may have come before it, where it was read over REST. */
+  /** Pieces may have arrived before it, if it was read over REST. */
   #beginWriting({ id, body }: Message): void {
     const text = this.#writing.get(id);
     if (text?.whole !== true) this.#keepWriting(id, new StreamText({ attempt: 1, body: body ?? '' }));
@@ -209,7 +209,7 @@ export class ConversationFeed {
     this.handlers.onEvent?.(frame as EventOf);
   }
 
-  /** Drafts are written live too. */
+  /** Drafts are streamed too. */
   #receiveDraft(draft: Message): void {
     if (draft.streaming_state !== 'streaming') this.#finish(draft);
     else if (!this.#writing.has(draft.id)) this.#beginWriting(draft);
@@ -222,7 +222,7 @@ export class ConversationFeed {
   }
 }
 
-/** Events without a resource, such as typing, are always news. */
+/** Events without a resource, such as typing, are always new. */
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   const id = 'id' in data ? data.id : undefined;
   return typeof id !== 'string' || seen.isNews(id, at, event);

@@ -7,7 +7,7 @@ export interface CredentialOptions {
   readonly timing: Pick<Timing, 'after'>;
 }
 
-/** A key or token that stays the same, or tokens that are requested when one is needed. */
+/** A key or token that never changes, or tokens that are requested when needed. */
 export class Credential {
   readonly renewable: boolean;
   /** Called once for each failure of `getToken`, however many callers wait for the token. */
@@ -16,7 +16,7 @@ export class Credential {
   #pending: Promise<string> | undefined;
   #token: string | undefined;
 
-  /** Throws TypeError where neither or both are given, or the token is none. */
+  /** Throws TypeError if both or neither are given, or if the token is malformed. */
   constructor({ token, getToken, timing }: CredentialOptions) {
     if ((token === undefined) === (getToken === undefined)) {
       throw new TypeError('Give either token or getToken.');
@@ -38,7 +38,7 @@ export class Credential {
     return this.#pending;
   }
 
-  /** This token is of no use any more. No-op for a credential that cannot be renewed, or where another token has replaced it. */
+  /** Marks this token as useless. No-op for a credential that cannot be renewed, or if another token has replaced it. */
   expired(token = this.#token): void {
     if (this.renewable && token === this.#token) this.#token = undefined;
   }
@@ -54,7 +54,7 @@ export class Credential {
   }
 }
 
-/** What can stand in a header: fetch would throw for anything else, at every try. */
+/** Checks the characters that a header may have; fetch would throw for any other at every try. */
 function requireToken(token: unknown): string {
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
   const shown = typeof token === 'string' ? 'a string that is empty or has blanks' : String(token);

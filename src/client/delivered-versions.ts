@@ -1,8 +1,8 @@
 /**
- * Which version of a thing was passed on last, so that a change that comes again, or late, is told from
- * news (docs/realtime.md#catching-up). Keeps the latest two thousand things, for a socket may live for months: after a
- * break at most a thousand messages and a thousand changes come (else the server sends `resync`). Versions are
- * the server's times: text that sorts.
+ * Remembers the last version of each resource that was passed on, so that a change that arrives again or late is recognised
+ * (docs/realtime.md#catching-up). It keeps the latest two thousand resources, because a socket may live for months: after a
+ * break at most a thousand messages and a thousand changes arrive (otherwise the server sends `resync`). Versions are
+ * the server's times, which sort as text.
  */
 export class DeliveredVersions {
   readonly #versions = new Map<string, { readonly version: string; readonly as: string }>();
@@ -11,7 +11,7 @@ export class DeliveredVersions {
     return this.#versions.has(thing);
   }
 
-  /** True where this is news, which counts as passed on then. `as` tells apart what shares thing and time. */
+  /** Returns true if this version is new, and remembers it. `as` separates events that share resource and time. */
   isNews(thing: string, version: string, as = ''): boolean {
     const last = this.#versions.get(thing);
     if (last !== undefined && (version < last.version || (version === last.version && as === last.as))) {

@@ -4,23 +4,23 @@ import { isolate } from './listeners.ts';
 import type { Page } from './rest.ts';
 
 export interface FollowerOptions {
-  /** The number after which messages are wanted; undefined until that is known. */
+  /** The number after which messages are wanted; undefined until it is known. */
   readonly position: number | undefined;
-  /** Begins so many numbers before the newest, where `position` is undefined. */
+  /** Begins this many numbers before the newest, if `position` is undefined. */
   readonly backlog: number;
   readonly handlers: ConversationHandlers;
   readonly host: FeedHost;
 }
 
 /**
- * One subscription: its own place in a stream that it may share with others. Where the stream is further
- * than it is, the messages in between are fetched over REST, and new ones wait for them.
+ * One subscription, with its own position in a stream that it may share with others. If the stream is further ahead, the
+ * messages in between are fetched over REST, and new ones wait for them.
  */
 export class FollowedConversation extends ConversationFeed {
   readonly backlog: number;
-  /** Messages that came since the page under way was asked for; undefined where none are missing. */
+  /** Messages that arrived since the current page was requested; undefined if none are missing. */
   #held: EventFrame[] | undefined;
-  /** The page under way does not reach to what is held. */
+  /** The current page does not reach up to the held messages. */
   #outrun = false;
 
   constructor(id: string, { position, backlog, handlers, host }: FollowerOptions) {
@@ -49,8 +49,8 @@ export class FollowedConversation extends ConversationFeed {
   }
 
   /**
-   * Fetches what is missing. Every page is asked for behind all that came by then, so it has what is not
-   * held. Rejects as `pageAfter` does, and is behind then as before.
+   * Fetches missing messages. Every page is requested after everything that had arrived by then, so it has what is not held.
+   * Rejects as `pageAfter` does; the subscription is then as far behind as before.
    */
   async catchUp(pageAfter: (sequence: number) => Promise<Page>, isOver: () => boolean): Promise<void> {
     let isMore = true;
@@ -68,7 +68,7 @@ export class FollowedConversation extends ConversationFeed {
   }
 }
 
-/** What one of them throws is the program's error: it surfaces as one, and neither the stream nor others miss anything. */
+/** An error that a handler throws is the application's: it surfaces as one, and the stream and other subscriptions miss nothing. */
 function isolated(handlers: ConversationHandlers): ConversationHandlers {
   const entries = Object.entries(handlers as object).filter(([, handler]) => typeof handler === 'function');
   const guarded = entries.map(([name, handler]: [string, (value: unknown) => void]) => {

@@ -1,4 +1,4 @@
-/** The listeners of each event. What one of them throws surfaces as an uncaught error and disturbs nothing else. */
+/** The listeners of each event. An error that one of them throws surfaces as an uncaught error and affects nothing else. */
 export class Listeners<Events extends Readonly<Record<string, readonly unknown[]>>> {
   readonly #byEvent: { [E in keyof Events]?: Set<(...args: Events[E]) => void> } = {};
 
@@ -15,7 +15,7 @@ export class Listeners<Events extends Readonly<Record<string, readonly unknown[]
   }
 }
 
-/** Runs a handler of the application's: its error is thrown later, outside of the client. */
+/** Runs a handler of the application; its error is thrown later, outside of the client. */
 export function isolate(run: () => void): void {
   try {
     run();

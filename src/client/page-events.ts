@@ -1,4 +1,4 @@
-/** The events of a page that say that it is worth trying again: the network is back, or the page is in front. */
+/** The events of a page after which another try is worthwhile: the network is back, or the page is visible. */
 export interface PageEvents {
   addEventListener(type: string, listener: () => void): void;
   removeEventListener(type: string, listener: () => void): void;
@@ -7,7 +7,7 @@ export interface PageEvents {
   };
 }
 
-/** Undefined where this is not a page, as in Node. */
+/** Returns undefined if this is not a page, as in Node. */
 export function platformPage(): PageEvents | undefined {
   const platform: Partial<PageEvents> = globalThis as object;
   return platform.addEventListener === undefined ? undefined : (platform as PageEvents);

@@ -1,6 +1,6 @@
 import type { Timing } from './timing.ts';
 
-/** Waits between two tries, which end early when the network is back. */
+/** The waits between two tries, which end early when the network is back. */
 export class Pauses {
   readonly #timing: Pick<Timing, 'after'>;
   readonly #waiting = new Set<() => void>();
@@ -9,7 +9,7 @@ export class Pauses {
     this.#timing = timing;
   }
 
-  /** Waits `leastMs`, which the server asked for, whatever happens, and then up to `ms`. Rejects with the signal's reason. */
+  /** Always waits `leastMs`, which the server asked for, and then up to `ms`. Rejects with the signal's reason. */
   async wait({ leastMs, ms }: { leastMs: number; ms: number }, signal: AbortSignal): Promise<void> {
     if (leastMs > 0) await this.#pause(leastMs, signal, false);
     await this.#pause(ms, signal, true);

@@ -5,7 +5,7 @@ import { type CallOptions, CallScope } from './call-scope.ts';
 import type { CommandAnswer, Connection } from './connection.ts';
 import type { Timing } from './timing.ts';
 
-/** What an application may request over the socket; all else of the protocol is the client's own business. */
+/** The ops that an application may request over the socket; the client itself uses the others. */
 export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies readonly Op[];
 export type RequestOp = (typeof REQUESTS)[number];
 
@@ -33,14 +33,14 @@ interface Pending {
   readonly op: RequestOp;
   readonly fields: { readonly conversation_id?: string };
   readonly settle: (answer: CommandAnswer) => void;
-  /** The last connection that it was sent on. */
+  /** The connection that it was last sent on. */
   sentOn: Connection | undefined;
 }
 
 /**
- * Requests of the application's over whichever connection there is. One that is made without a connection,
- * or whose connection ends before the answer, is sent on the next one: all of them may be repeated. The
- * presence that was declared last is declared again on each new connection, which knows nothing of it.
+ * The application's requests, over whichever connection there is. A request that is made without a connection, or whose
+ * connection ends before the answer, is sent on the next one: all of them may be repeated. The presence that was declared
+ * last is declared again on each new connection, because presence belongs to a connection.
  */
 export class Requests {
   readonly #host: RequestsHost;
@@ -77,7 +77,7 @@ export class Requests {
     this.flush();
   }
 
-  /** Sends what can be sent on the current connection and was not yet. */
+  /** Sends the waiting requests that the current connection can take. */
   flush(): void {
     const current = this.#host.current();
     if (current === undefined) return;
@@ -86,7 +86,7 @@ export class Requests {
     }
   }
 
-  /** The server takes typing only for a conversation that the socket is subscribed to. */
+  /** The server accepts typing only for a conversation that the socket is subscribed to. */
   #isDue({ op, fields }: Pending): boolean {
     return op !== 'typing' || this.#host.isCaughtUp(fields.conversation_id ?? '');
   }
@@ -128,5 +128,5 @@ export class Requests {
 
 const REFUSED: CommandAnswer = { ok: false, error: null };
 
-/** What a person types or reads is of no interest much later. */
+/** Typing and read positions are of no interest much later. */
 const TIMEOUT_MS = 10_000;

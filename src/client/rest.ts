@@ -28,7 +28,7 @@ export interface RestHost {
   failed(error: ClientError): void;
 }
 
-/** The server refused a request; `error` is null where the answer was none of Parley's. */
+/** The server refused a request; `error` is null if the answer was not Parley's. */
 export class RestRefused extends Error {
   readonly status: number;
   readonly error: ErrorObject | null;
@@ -41,7 +41,7 @@ export class RestRefused extends Error {
   }
 }
 
-/** The few requests that a socket needs beside it. */
+/** The few requests that a client needs beside its socket. */
 export class Rest {
   readonly #options: RestOptions;
   readonly #host: RestHost;
@@ -54,9 +54,9 @@ export class Rest {
   }
 
   /**
-   * Sends a message: tries until the server has accepted or definitely refused it. Every try has the same
-   * `client_message_id` (made here unless the body has one), so the message is sent once. Rejects with
-   * RestRefused, as CallOptions say, or with ClientClosed.
+   * Sends a message: tries until the server has accepted or definitely refused it. Every try has the same `client_message_id`
+   * (made here unless the body has one), so the message is sent once. Rejects with RestRefused, as CallOptions say, or with
+   * ClientClosed.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
     const path = `${messagesOf(conversationId)}?include[]=sender`;
@@ -64,7 +64,7 @@ export class Rest {
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
 
-  /** Up to 100 messages behind a number, oldest first, with what events carry of them. Tries five times. */
+  /** Returns up to 100 messages after a number, oldest first, with the sub-objects that events have. Tries five times. */
   async after(conversationId: string, sequence: number): Promise<Page> {
     const query = `after_sequence=${sequence}&limit=100&include[]=sender&include[]=attachments`;
     const path = `${messagesOf(conversationId)}?${query}`;
@@ -77,7 +77,7 @@ export class Rest {
     return this.#retry<ChatMessage>({ path }, {}, READ_TRIES);
   }
 
-  /** The network is back: tries that wait are made now. */
+  /** The network is back: waiting tries are made now. */
   wake(): void {
     this.#pauses.wake();
   }
@@ -99,7 +99,7 @@ export class Rest {
           if (isTokenRefused ? isTokenFresh || !credential.renewable : !mayPass(error)) throw error;
           if (tries >= mostTries) throw error;
           this.#report(error);
-          // A token that was refused is replaced at once; its successor is refused for good.
+          // A refused token is replaced at once; if its successor is refused too, that is final.
           isTokenFresh = isTokenRefused;
           if (isTokenRefused) continue;
           const leastMs = error instanceof Postponed ? error.retryAfterMs : 0;
@@ -111,7 +111,7 @@ export class Rest {
     }
   }
 
-  /** One request, within 30 s: a connection whose other side has vanished may stay open for minutes. */
+  /** One request, within 30 s, because a connection whose other side has vanished may stay open for minutes. */
   async #try({ method = 'GET', path, body }: Call, parent: AbortSignal): Promise<unknown> {
     const { origin, account, version, credential, fetch, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
@@ -139,7 +139,7 @@ export class Rest {
   }
 
   #report(error: unknown): void {
-    // The credential reports its own failures, once for all that wait for it.
+    // The credential reports its own failures, once for all callers that wait for it.
     if (error instanceof SourceFailed && error.reason === 'token_source') return;
     const thrown = error instanceof Error ? error : new Error(String(error));
     const shown = thrown instanceof RestRefused ? (thrown.error ?? thrown) : thrown;
@@ -167,7 +167,7 @@ class Postponed extends RestRefused {
   }
 }
 
-/** What fetch itself throws is the network's. A success that is not Parley's JSON comes from something in between. */
+/** Errors that fetch throws are those of the network. A successful answer that is not Parley's JSON comes from a proxy or sign-in page. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof RestRefused)) return true;
   return (
@@ -183,7 +183,7 @@ function reasonOf(error: unknown): ClientError['reason'] {
   return PASSING.has(error.status) || error.status === 503 ? 'server_busy' : 'server_error';
 }
 
-/** Request Timeout, Too Early, Too Many Requests: of proxies too, whose answers have no error object. */
+/** Request Timeout, Too Early, Too Many Requests; also from proxies, whose answers have no error object. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function parsed(text: string): object | null {

@@ -4,22 +4,22 @@ import type { Message } from './conversation-feed.ts';
 import type { FollowedConversation } from './followed-conversation.ts';
 import { type Page, RestRefused } from './rest.ts';
 
-/** What a feed asks of its client. */
+/** The requests of a feed to its client. */
 export interface SharedFeedHost {
   pageAfter(sequence: number): Promise<Page>;
-  /** Whether anybody wants to hear of it still. */
+  /** Whether the subscription is still open. */
   isOpen(follower: FollowedConversation): boolean;
   fellBehind(follower: FollowedConversation): void;
   caughtUp(follower: FollowedConversation): void;
-  /** What it is behind by may not be read. */
+  /** The caller may not read the messages that the subscription is missing. */
   refused(follower: FollowedConversation, error: ErrorObject): void;
   later(work: () => void): void;
 }
 
 /**
- * The stream of one conversation, which all subscriptions to it share: a connection is asked for it once.
- * Invariants: every message up to `position` was handed to every follower that wants it and is not behind;
- * connections are asked for what comes after it.
+ * The stream of one conversation, shared by all subscriptions to it: a connection is asked for it once. Invariants: every
+ * message up to `position` was passed to every follower that wants it and is not behind; connections are asked for what
+ * comes after it.
  */
 export class SharedFeed {
   readonly id: string;
@@ -37,12 +37,12 @@ export class SharedFeed {
     this.#host = host;
   }
 
-  /** The last number that came; before, the one after which it is asked for; undefined: from now on. */
+  /** The last number that arrived; before that, the number after which it is requested; undefined: from now on. */
   get position(): number | undefined {
     return this.#position;
   }
 
-  /** Nothing up to this number is still to come. */
+  /** Every message up to this number has arrived. */
   get through(): number {
     return this.#through;
   }
@@ -68,7 +68,7 @@ export class SharedFeed {
     for (const follower of this.followers) follower.receive(frame);
   }
 
-  /** Where it begins, for those who count from the head; once that is known it changes nothing. */
+  /** Sets the start for followers that count from the head. Does nothing if it is known already. */
   begin(head: number): void {
     this.#position ??= head;
     this.#through = Math.max(this.#through, this.#position);
@@ -78,14 +78,14 @@ export class SharedFeed {
     }
   }
 
-  /** Everything up to this number, or to what a heartbeat named, has come. */
+  /** Everything up to this number, or up to the head that a heartbeat named, has arrived. */
   caughtUp(sequence: number): void {
     this.#through = Math.max(sequence, this.promised, this.#through);
     this.begin(this.#through);
     for (const follower of this.followers) follower.complete(this.#through);
   }
 
-  /** The stream leaves out what is up to this number: it is fetched. */
+  /** The stream leaves out the messages up to this number: they are fetched. */
   skipTo(head: number): void {
     this.#position = Math.max(head, this.#position ?? 0);
     for (const follower of this.followers) {
@@ -98,7 +98,7 @@ export class SharedFeed {
     for (const { handlers } of this.followers) handlers.onStale?.();
   }
 
-  /** So that nobody misses anything who came before it was asked for. */
+  /** Includes the followers that were added before the request. */
   #startAfter(sequence: number | undefined): void {
     if (sequence === undefined) return;
     this.#position = Math.min(sequence, this.#position ?? sequence);
@@ -109,7 +109,7 @@ export class SharedFeed {
     return position !== undefined && this.#position !== undefined && position < this.#position;
   }
 
-  /** It has what there is: it also gets the beginning of what is being written just now. */
+  /** The follower has everything: it also receives the beginning of texts that are being streamed. */
   #line(follower: FollowedConversation): void {
     const other = [...this.followers].find((one) => one !== follower && !one.isBehind);
     for (const snapshot of other?.snapshots() ?? []) follower.write(snapshot);

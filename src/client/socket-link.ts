@@ -19,23 +19,23 @@ export interface LinkOptions {
 }
 
 export interface LinkListener {
-  /** This connection is the current one from here on; `cursor` says where the server stood. */
+  /** This connection is the current one from now on; `cursor` is the server's position at that time. */
   attached(connection: Connection, cursor: string): void;
-  /** From the current connection, and from the one before until it is let go. */
+  /** From the current connection, and from the previous one until it is closed. */
   received(connection: Connection, frame: Incoming): void;
-  /** The server does not take our cursor. */
+  /** The server refused our cursor. */
   cursorRefused(): void;
-  /** `phase` may be another. */
+  /** `phase` may have changed. */
   changed(): void;
-  /** Connecting failed, or the current connection was lost. Failures of the token's source are the credential's to report. */
+  /** Connecting failed, or the current connection was lost. The credential itself reports failures of the token's source. */
   failed(error: ClientError): void;
   /** It will not connect again. */
   finished(end: ConnectionEnd): void;
 }
 
 /**
- * Keeps a client connected: tries again as the close code says (docs/realtime.md#close-codes), moves to another
- * connection before the one it has is taken away, and keeps the credential fresh.
+ * Keeps a client connected: tries again as the close code says (docs/realtime.md#close-codes), moves to another connection
+ * before a node closes the current one, and keeps the credential fresh.
  */
 export class SocketLink {
   readonly #options: LinkOptions;
@@ -43,14 +43,14 @@ export class SocketLink {
   readonly #backoff: Backoff;
   #opening: Connection | undefined;
   #current: Connection | undefined;
-  /** The one before, that still brings what comes until the current one has everything. */
+  /** The previous connection, which is kept until the current one has caught up. */
   #leaving: Connection | undefined;
-  /** Takes the next try back. */
+  /** Cancels the next try. */
   #stopWaiting: (() => void) | undefined;
-  /** The wait is ours, so it may be cut short; not one that the server asked for. */
+  /** The wait is our own and may be cut short, unlike one that the server asked for. */
   #mayWake = false;
   #attempts = 0;
-  /** Tries in a row to leave the current connection. */
+  /** Successive failures to leave the current connection. */
   #failedMoves = 0;
   #over = false;
 
@@ -64,7 +64,7 @@ export class SocketLink {
     return this.#current;
   }
 
-  /** The connection before, while what comes still arrives over it too. */
+  /** The previous connection, while events still arrive over it too. */
   get leaving(): Connection | undefined {
     return this.#leaving;
   }
@@ -88,20 +88,20 @@ export class SocketLink {
     this.#listener.changed();
   }
 
-  /** The network is back, or the page is in front: the next try is made now, unless the server asked for the wait. */
+  /** The network is back, or the page is visible: the next try is made now, unless the server asked for the wait. */
   wake(): void {
     if (this.#stopWaiting === undefined || !this.#mayWake || this.#over) return;
     this.#stopWaiting();
     this.open();
   }
 
-  /** Everything is there: the connection before is of no use any more. */
+  /** Everything has arrived: the previous connection is no longer needed. */
   settled(): void {
     this.#backoff.reset();
     this.#leaving?.close();
   }
 
-  /** For what the current connection cannot do: as if it had broken. */
+  /** Replaces a connection that cannot do what is needed, as if it had broken. */
   reopen(): void {
     this.#current?.close();
   }
@@ -127,7 +127,7 @@ export class SocketLink {
       const connection = { url, WebSocket, credential: { token, account, version }, timing, listener };
       this.#opening = new Connection(connection);
     } catch (error) {
-      // The platform refuses the address, such as ws: on a page that came over https:.
+      // The platform refuses the URL, such as ws: on a page that was loaded over https:.
       this.#finish({ code: 1006, reason: String(error) }, 'url_rejected');
     }
   }
@@ -160,7 +160,7 @@ export class SocketLink {
     if (connection === this.#current) this.#current = undefined;
     if (this.#over) return;
     this.#goOn(end, isMove);
-    // There is no other node: this one waits for us before it stops.
+    // There is no other node: this one waits for the client before it stops.
     if (isMove && ++this.#failedMoves % MAX_MOVES === 0) this.reopen();
     this.#listener.changed();
   }
@@ -177,7 +177,7 @@ export class SocketLink {
     if (reason !== undefined && !isMove) this.#listener.failed(clientError(reason, true, end.error ?? end));
     if (next === 'authenticate') credential.expired();
     if (next === 'start_afresh') this.#listener.cursorRefused();
-    // On the way to another one already.
+    // A move to another connection is already under way.
     if (this.#opening === undefined) this.#wait(waitMs + this.#backoff.next(), waitMs === 0);
   }
 
@@ -187,7 +187,7 @@ export class SocketLink {
     this.#stopWaiting = this.#options.timing.after(ms, () => this.open());
   }
 
-  /** Until it has worked, or the server closes the socket for it. */
+  /** Retries until it has worked, or the server closes the socket for it. */
   #refresh(connection: Connection): void {
     const { credential, timing } = this.#options;
     if (!credential.renewable) return;

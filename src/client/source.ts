@@ -1,9 +1,9 @@
 import type { Timing } from './timing.ts';
 
-/** A function of the application's that gives the client its URL or its token. */
+/** A function of the application that returns the URL or the token. */
 export type Source = () => string | Promise<string>;
 
-/** `cause` is what the function threw, or why its answer was not taken. */
+/** `cause` is what the function threw, or why its result was refused. */
 export class SourceFailed extends Error {
   readonly reason: 'token_source' | 'url_source';
 
@@ -14,7 +14,7 @@ export class SourceFailed extends Error {
   }
 }
 
-/** What the source returns, past `check`, which throws for what is of no use. Rejects with SourceFailed. */
+/** Returns the source's result after `check`, which throws for an unusable one. Rejects with SourceFailed. */
 export function askSource(
   reason: SourceFailed['reason'],
   source: Source,

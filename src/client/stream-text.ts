@@ -11,16 +11,16 @@ type Reset = Pick<MessageReset, 'attempt' | 'keep'>;
 type Snapshot = Omit<MessageSnapshot, 'message_id'>;
 
 /**
- * The text of one message while it is written. Invariant: while `whole`, `body` is exactly what the writer
- * had written at some moment of `attempt`; once a piece is missing it stays as it was until a snapshot
- * comes, or the finished message. Offsets and lengths are in UTF-16 units.
+ * The text of one message while it is streamed. Invariant: while `whole`, `body` is exactly what the writer had written at
+ * some moment of `attempt`; after a piece is missing it stays unchanged until a snapshot or the finished message
+ * arrives. Offsets and lengths are in UTF-16 units.
  */
 export class StreamText {
   #attempt: number;
   #body: string;
   #whole: boolean;
 
-  /** `whole` false: begun somewhere in the middle. */
+  /** `whole` false: it began somewhere in the middle. */
   constructor({ attempt, body }: Snapshot, whole = true) {
     this.#attempt = attempt;
     this.#body = body;
@@ -39,7 +39,7 @@ export class StreamText {
     return this.#whole;
   }
 
-  /** True where `body` has changed; so with the others. */
+  /** Returns true if `body` has changed; so do the others. */
   delta({ attempt, offset, text }: Delta): boolean {
     if (attempt < this.#attempt || !this.#whole) return false;
     if (attempt > this.#attempt || offset > this.#body.length) return this.#lose();
@@ -52,7 +52,7 @@ export class StreamText {
 
   reset({ attempt, keep }: Reset): boolean {
     if (attempt <= this.#attempt) return false;
-    // What an attempt in between cut away is not known.
+    // What an attempt in between removed is not known.
     const follows = attempt === this.#attempt + 1 && this.#whole && keep <= this.#body.length;
     if (!follows && keep > 0) return this.#lose();
     const shorter = keep < this.#body.length;
@@ -64,7 +64,7 @@ export class StreamText {
 
   snapshot({ attempt, body }: Snapshot): boolean {
     if (attempt < this.#attempt) return false;
-    // Older than what came over the other connection meanwhile.
+    // Older than what arrived over the other connection meanwhile.
     if (attempt === this.#attempt && this.#whole && this.#body.startsWith(body)) return false;
     const changed = body !== this.#body;
     this.#attempt = attempt;
@@ -73,7 +73,7 @@ export class StreamText {
     return changed;
   }
 
-  /** Whether the pieces made exactly the text that was sealed. */
+  /** Whether the pieces form exactly the text that was sealed. */
   matches(seal: StreamSeal): boolean {
     return this.#whole && this.#attempt === seal.attempt && isSealed(this.#body, seal);
   }

@@ -1,6 +1,6 @@
-/** Time and chance, as the SDK takes them: tests put their own in. Milliseconds. */
+/** Time and chance, which tests replace. Milliseconds. */
 export interface Timing {
-  /** Calls `work` once; the result takes it back. */
+  /** Calls `work` once; the returned function cancels it. */
   after(ms: number, work: () => void): () => void;
   /** At least 0, below 1. */
   random(): number;
