@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { customAlphabet } from 'nanoid';
 
-/** What every API key begins with; no access token does. */
+/** The prefix of every API key; no access token has it. */
 export const API_KEY_PREFIX = 'parley_';
 
 /** `key` is shown once; `hash` and `redacted` are what is stored (docs/contract.md#api-keys). */
@@ -20,12 +20,12 @@ export function newApiKey(): NewApiKey {
   return { key, hash: hashApiKey(key), redacted: `${API_KEY_PREFIX}…${key.slice(-4)}` };
 }
 
-/** SHA-256 without salt: a key is 190 random bits, there is nothing to guess from. */
+/** SHA-256 without salt: a key has 190 random bits, so it cannot be guessed. */
 export function hashApiKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Whether it has the form and the checksum of a key: a mistyped one is refused without a look-up. */
+/** Whether the text has the form and the checksum of a key; a mistyped one is refused without a look-up. */
 export function hasValidChecksum(key: string): boolean {
   if (!FORM.test(key)) return false;
   return checksumOf(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);

@@ -16,15 +16,15 @@ export interface AuthenticatorOptions {
   readonly database: Database;
   readonly tokens: Tokens;
   readonly rights: Rights;
-  /** Most credentials remembered; default 10,000. */
+  /** Most credentials cached; 10,000 by default. */
   readonly maxCached?: number;
-  /** Milliseconds since 1970: what expiry is compared with. */
+  /** Milliseconds since 1970; expiry is compared with it. */
   readonly now?: () => number;
-  /** Milliseconds of a clock that never goes back: the age of what is cached. */
+  /** Milliseconds of a clock that never goes back; the age of cached entries is measured with it. */
   readonly monotonicNow?: () => number;
 }
 
-/** Who redeems a ticket: what the ticket's row says of whom it was made for. */
+/** The identity that a ticket's row has kept of the caller that asked for the ticket. */
 export interface Identity {
   readonly accountId: string;
   readonly actorId: string;
@@ -33,9 +33,9 @@ export interface Identity {
 
 /**
  * From a credential to the principal of a request (docs/contract.md#authentication,
- * docs/architecture.md#rights-that-end). What is read is kept by the text of the credential itself, so that a request
- * that is known costs one look-up in memory, no hash and no `await`. A right that changes
- * (`rights.announce` with the id of the key, actor, role or account) counts at once on every node.
+ * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so that a known caller costs one
+ * look-up in memory, no hash and no `await`. A right that changes (`rights.announce` with the id of the key, actor, role or
+ * account) takes effect at once on every node.
  */
 export class Authenticator {
   readonly #database: Database;
@@ -62,10 +62,9 @@ export class Authenticator {
   }
 
   /**
-   * The principal at once if the credential is known, else a promise. Throws, or rejects with, ApiError:
-   * `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated actor),
-   * `api_key_expired`, `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres is away).
-   * `authorization` is the value of the header.
+   * Returns the principal if the credential is cached, else a promise. Throws, or rejects with, ApiError:
+   * `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated actor), `api_key_expired`,
+   * `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres is away). `authorization` is the value of the header.
    */
   authenticate(authorization: string | undefined): Principal | Promise<Principal> {
     const standing = this.#byText.get(credentialIn(authorization));
@@ -73,20 +72,20 @@ export class Authenticator {
   }
 
   /**
-   * The principal behind a credential that was checked before (a ticket's, an open socket's), as it
-   * stands now. Rejects like `authenticate`.
+   * Returns the current principal of a credential that was checked before (a ticket's, an open socket's). Rejects like
+   * `authenticate`.
    */
   async principalOf(identity: Identity): Promise<Principal> {
     return this.#admit(await this.#byIdentity.get(identityKey(identity)));
   }
 
-  /** Forgets what it knows and listens to no more changes. */
+  /** Clears the cache and stops listening to changes. */
   close(): void {
     this.#byText.close();
     this.#byIdentity.close();
   }
 
-  /** At each use, cached or not: time passes without telling anybody. */
+  /** Runs at each use, cached or not, because expiry is not announced. */
   #admit(standing: CredentialState | undefined): Principal {
     if (standing === undefined) {
       throw new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
@@ -148,10 +147,10 @@ export class Authenticator {
 
 const MAX_CACHED = 10_000;
 const SCHEME = 'Bearer ';
-/** Visible ASCII, and no longer than any credential of ours. */
+/** Visible ASCII, no longer than any credential of ours. */
 const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
 
-/** What a row says of a credential. That it was refused is kept as well: a refusal of a real key is a right like any other. */
+/** The state of a credential in its row. Refusals are cached as well: the refusal of a real key depends on rights like any other result. */
 interface CredentialState {
   readonly principal: Principal;
   readonly revoked: boolean;
@@ -206,14 +205,14 @@ const BY_ACTOR = {
   WHERE a.id = $1 AND a.account_id = $2`,
 };
 
-/** Throws ApiError `invalid_credentials` where there is no bearer credential. What it looks like is checked when it is read. */
+/** Throws ApiError `invalid_credentials` if there is no bearer credential. Its form is checked when it is read. */
 function credentialIn(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
     throw new ApiError('invalid_credentials', 'The Authorization header is missing.', {
       param: 'Authorization',
     });
   }
-  // The scheme's case does not matter (RFC 9110, 11.1); nearly everybody writes it like this.
+  // The scheme's case does not matter (RFC 9110, 11.1); nearly all clients write it like this.
   if (
     authorization.startsWith(SCHEME) ||
     authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME.toLowerCase()
@@ -245,7 +244,7 @@ function standingOf(row: Row, credential: Credential): CredentialState {
 }
 
 function subjectsOf(standing: CredentialState | undefined): string[] {
-  // A credential that is not known cannot become known: its secret is made with it.
+  // An unknown credential cannot become known, because its secret is made together with it.
   if (standing === undefined) return [];
   const { accountId, actor, roleId, credential } = standing.principal;
   const subjects = [credential.id, actor.id, accountId];

@@ -7,7 +7,7 @@ import type { Principal } from './principal.ts';
  * subscription, permission.
  */
 
-/** `header` is the value of Service-Account, or of the field `param` in a frame. An account that is not the caller's answers like one that does not exist. */
+/** `header` is the value of Service-Account, or of the field `param` in a frame. Another caller's account answers like one that does not exist. */
 export function requireAccount(
   principal: Principal,
   header: string | undefined,
@@ -41,7 +41,7 @@ export function requirePermission(
   throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
 }
 
-/** What admins alone hold counts for nobody else, whatever stands in a role (docs/contract.md#permissions). */
+/** Permissions of admins count only in admin roles, whatever other roles contain (docs/contract.md#permissions). */
 export function hasPermission(
   { admin, permissions }: Principal,
   permission: Permission | AdminPermission,

@@ -6,7 +6,7 @@ import type { Statement } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { ApiError } from '../protocol/errors.ts';
 
-/** Where a key counts: the same key elsewhere is another key. `path` with its ids, without the query. */
+/** The scope of a key: the same key in another scope is another key. `path` includes its ids, not the query. */
 export interface IdempotencyScope {
   readonly accountId: string;
   readonly actorId: string;
@@ -14,7 +14,7 @@ export interface IdempotencyScope {
   readonly path: string;
 }
 
-/** Either the answer that was given before, to be sent again byte for byte, or leave to act. */
+/** Either the stored answer, to be sent again byte for byte, or permission to act. */
 export type Begun =
   | { readonly replay: StoredResponse; readonly claim?: undefined }
   | { readonly claim: IdempotencyClaim; readonly replay?: undefined };
@@ -27,13 +27,13 @@ export interface StoredResponse {
 export interface CompleteOptions {
   /** The transaction of the effect: the response is then stored if and only if the effect is. */
   readonly tx?: Tx;
-  /** The body shows a secret (a new API key, a token): it is stored readable only with the Idempotency-Key. */
+  /** The body shows a secret (a new API key, a token): it is stored encrypted and can be read only with the Idempotency-Key. */
   readonly secret?: boolean;
 }
 
 /**
- * Requests that are carried out once however often they are sent (docs/contract.md#idempotency).
- * A claim lasts 30 s; the answer is kept for 24 h.
+ * Carries a request out once however often it is sent (docs/contract.md#idempotency). A claim lasts 30 s; the answer is
+ * kept for 24 h.
  */
 export class Idempotency {
   readonly #database: Database;
@@ -43,9 +43,9 @@ export class Idempotency {
   }
 
   /**
-   * `key` is the Idempotency-Key as sent, `fingerprint` what fingerprintOf() made of the request.
-   * Rejects with ApiError: `parameter_invalid` (an empty or too long key, or one beyond printable ASCII), `idempotency_key_reused`
-   * (another request had it), `idempotency_in_progress`, `service_unavailable` (Postgres is away).
+   * `key` is the Idempotency-Key as sent, `fingerprint` the result of fingerprintOf(). Rejects with ApiError:
+   * `parameter_invalid` (an empty or too long key, or one beyond printable ASCII), `idempotency_key_reused` (it belongs to
+   * another request), `idempotency_in_progress`, `service_unavailable` (Postgres is away).
    */
   async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
     if (key.length > MAX_KEY_LENGTH || !PRINTABLE.test(key)) {
@@ -64,7 +64,7 @@ export class Idempotency {
     }
   }
 
-  /** Deletes what is older than 24 h; resolves with how many rows that were. */
+  /** Deletes keys that are older than 24 h; resolves with the number of rows. */
   async purge(): Promise<number> {
     let purged = 0;
     for (;;) {
@@ -96,14 +96,14 @@ export class Idempotency {
         const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
         return { replay: { status: row.status, body } };
       }
-      // Its lease may run out just now: whoever comes back finds out.
+      // Its lease may end at this moment; the caller's next try finds out.
       break;
     }
     throw inProgress();
   }
 }
 
-/** Leave to carry out one request, until the lease runs out and another takes it over. */
+/** Permission to carry out one request, until the lease ends and another request takes it over. */
 export class IdempotencyClaim {
   readonly #database: Database;
   readonly #holder: Holder;
@@ -114,10 +114,10 @@ export class IdempotencyClaim {
   }
 
   /**
-   * Keeps the answer, or gives the key free where the answer is not one to repeat (validation, 401,
-   * 403, 429, 5xx). With `tx`, and the claim lost meanwhile to another owner, rejects with ApiError
-   * `idempotency_in_progress`, so that the effect is rolled back. Without, the effect stands already,
-   * and a lost claim is the new owner's business. Rejects with the database's error otherwise.
+   * Stores the answer, or releases the key if the answer is not one to repeat (validation, 401, 403, 429, 5xx). With `tx`, and
+   * the claim lost to another owner, rejects with ApiError `idempotency_in_progress`, so that the effect is rolled back.
+   * Without `tx` the effect is committed already, and a lost claim is left to its new owner. Rejects with the database's error
+   * otherwise.
    */
   async complete(status: number, body: Buffer, options: CompleteOptions = {}): Promise<void> {
     if (!isKept(status)) return this.release();
@@ -133,7 +133,7 @@ export class IdempotencyClaim {
     if (numUpdatedRows === 0n && tx !== undefined) throw inProgress();
   }
 
-  /** Gives the key free: the next request with it acts. Does nothing where it is not ours any more. */
+  /** Releases the key: the next request with it acts. Does nothing if the claim was lost. */
   async release(): Promise<void> {
     const { hash, owner } = this.#holder;
     await this.#database.query(RELEASE, [hash, owner]);
@@ -141,9 +141,9 @@ export class IdempotencyClaim {
 }
 
 /**
- * SHA-256 of query and body: what makes two requests the same. `query` as sent, without `?`; `body` as
- * parsed, so that the order of its fields and blanks do not count; undefined where there is none.
- * Throws ApiError `invalid_format` on a body nested too deeply to walk.
+ * Returns the SHA-256 of query and body, which decides whether two requests are the same. `query` as sent, without `?`;
+ * `body` as parsed, so that the order of its fields and white space do not count; undefined if there is none. Throws
+ * ApiError `invalid_format` for a body that is nested too deeply.
  */
 export function fingerprintOf(query: string, body: unknown): Buffer {
   const canonical = body === undefined ? '' : canonicalJson(body, 0);
@@ -154,7 +154,7 @@ interface Holder {
   readonly hash: Buffer;
   readonly key: string;
   readonly fingerprint: Buffer;
-  /** Random: tells this owner of the key from the ones before and after it. */
+  /** Random: distinguishes this owner of the key from earlier and later ones. */
   readonly owner: string;
 }
 
@@ -166,16 +166,16 @@ interface KeyRow {
 }
 
 const MAX_KEY_LENGTH = 255;
-/** Other bytes are read differently along the way, or cut off, so that two keys could become one. */
+/** Other bytes are decoded differently along the way, or cut off, so that two keys could become one. */
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const CLAIM_ATTEMPTS = 3;
 const PURGE_BATCH = 10_000;
 const MAX_DEPTH = 500;
 
 /**
- * Takes a key that is new, older than 24 h, or whose owner let the lease run out: the response is
- * stored with the effect, so then there was no effect. Of many who try, the row's lock lets one
- * through, and the others see what it wrote. A lapsed key stays bound to its request.
+ * Takes a key that is new, older than 24 h, or whose owner let the lease end: the response is stored with the effect, so in
+ * that case there was no effect. The row's lock admits one of many concurrent requests, and the others see what it
+ * wrote. An expired claim stays bound to its request.
  */
 const CLAIM: Statement = {
   name: 'idempotency-claim',
@@ -216,7 +216,7 @@ function inProgress(): ApiError {
   });
 }
 
-/** Answers that would be the same if the request were carried out again: success, and refusals by the state it met. */
+/** Whether a repeated request would get the same answer: success, or a refusal because of the state. */
 function isKept(status: number): boolean {
   return status < 400 || status === 404 || status === 409 || status === 410;
 }
@@ -252,7 +252,7 @@ function encrypt(body: Buffer, key: string, hash: Buffer): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** Throws where the bytes are not what encrypt() made with this key. */
+/** Throws if the bytes are not the result of encrypt() with this key. */
 function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
   const nonce = stored.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(CIPHER, cipherKey(key, hash), nonce, { authTagLength: TAG_BYTES });
@@ -260,7 +260,7 @@ function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
   return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
 
-/** The table holds a hash of the Idempotency-Key alone: who reads it learns nothing of the body, if the key is not guessable. */
+/** The table stores only a hash of the Idempotency-Key, so a reader of the table cannot decrypt the body unless the key is guessable. */
 function cipherKey(key: string, hash: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
 }

@@ -1,18 +1,18 @@
 import { type Actor, presentActor } from '../protocol/resources/actor.ts';
 
 /**
- * Who makes a request, as read from its credential: immutable, cached and shared between requests
- * (access/authenticate.ts), so nothing of one request may be kept in it.
+ * The caller of a request, as read from its credential. It is immutable, cached and shared between requests
+ * (access/authenticate.ts), so it must not hold anything of a single request.
  */
 export interface Principal {
   readonly accountId: string;
-  /** Whether the account's subscription is active enough; else `payment_required`. */
+  /** Whether the account's subscription is active; otherwise requests get `payment_required`. */
   readonly subscribed: boolean;
-  /** As the resources show it. `actor.id` is the author of what it sends. */
+  /** In the form of resources. `actor.id` is the author of what the caller sends. */
   readonly actor: Actor;
-  /** An external customer: no role, sees its own cases alone (docs/contract.md#customers). */
+  /** An external customer, who has no role and sees only its own cases (docs/contract.md#customers). */
   readonly customer: boolean;
-  /** Behind an `admin` role: holds every permission. */
+  /** The role is `admin`: it holds every permission. */
   readonly admin: boolean;
   readonly roleId: string | null;
   readonly permissions: ReadonlySet<string>;
@@ -21,11 +21,11 @@ export interface Principal {
 
 export interface Credential {
   readonly kind: 'api_key' | 'access_token';
-  /** The key's id, or the token's `jti`: what rate limits count and revocation names. */
+  /** The key's id, or the token's `jti`: rate limits count by it and revocation names it. */
   readonly id: string;
-  /** Of an access token: the family of refresh tokens that it ends with; absent where there is none. */
+  /** The family of refresh tokens that an access token ends with; absent if there is none. */
   readonly familyId?: string | undefined;
-  /** Milliseconds since 1970; null where it does not expire. */
+  /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
 }
 
@@ -34,7 +34,7 @@ export function seesWholeAccount(principal: Principal): boolean {
   return principal.admin || principal.actor.type === 'api_key';
 }
 
-/** Who calls an endpoint that asks for no credential: it holds nothing, and is in no account. */
+/** The principal of an endpoint that requires no credential. It has no permissions and no account. */
 export const NOBODY: Principal = Object.freeze({
   accountId: '',
   subscribed: false,

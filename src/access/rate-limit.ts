@@ -12,11 +12,11 @@ export interface RateLimit {
 export interface RateLimits {
   /** By `principal.credential.id`. */
   readonly credentials: RateLimiter;
-  /** By the caller's address, before authentication: ten times as much, for many may share one. */
+  /** By the caller's address, before authentication: ten times as many, because several callers may share an address. */
   readonly addresses: RateLimiter;
 }
 
-/** Both limits of a node; `null` (PARLEY_RATE_LIMIT=off) limits nobody. */
+/** Makes both limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
 export function createRateLimits(limit: RateLimit | null): RateLimits {
   const perAddress = limit === null ? null : { ...limit, requests: limit.requests * PER_ADDRESS };
   return {
@@ -26,27 +26,27 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
 }
 
 export interface RateLimiterOptions {
-  /** What to count by, where several keys are one caller. Default: the key itself. */
+  /** Returns the key to count by, if several keys are one caller. By default the key itself. */
   readonly keyOf?: (key: string) => string;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
 /**
- * So many requests in a window that begins with a key's first one. Counted in this process, which is one look-up (every
- * request pays for it twice). Between several nodes rate-sharing.ts exchanges what they counted: then a request that
- * comes too fast to be decided here alone waits for the next exchange.
+ * Admits a number of requests per window, which begins with a key's first request. It counts in this process, with one
+ * look-up per request (every request is counted twice). rate-sharing.ts exchanges the counts between nodes; a request that
+ * this node cannot decide alone waits for the next exchange.
  */
 export class RateLimiter {
-  /** Requests that a window allows; 0 where nothing is limited. */
+  /** Requests per window; 0 if nothing is limited. */
   readonly limit: number;
   readonly #windowMs: number;
   readonly #windows: LRUCache<string, RateWindow> | undefined;
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
-  /** Those used since the last exchange, or holding something; undefined while nothing is exchanged. */
+  /** Windows that were used since the last exchange or hold something; undefined while nothing is exchanged. */
   #changed: Set<RateWindow> | undefined;
-  /** Those with requests that wait. */
+  /** Windows with waiting requests. */
   readonly #asking = new Set<RateWindow>();
   #requestExchange = () => {};
   #mostOwed = Number.POSITIVE_INFINITY;
@@ -56,13 +56,13 @@ export class RateLimiter {
     this.#windowMs = (limit?.seconds ?? 0) * 1_000;
     this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
     this.#keyOf = keyOf;
-    // Whole milliseconds: with fractions a window of 60 s can come out a little longer, and be announced as 61.
+    // Whole milliseconds: with fractions a window of 60 s can come out slightly longer, and be announced as 61.
     this.#now = () => Math.floor(now());
   }
 
   /**
-   * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited.
-   * Returns a promise only where other nodes have to be asked.
+   * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined if nothing is limited.
+   * Returns a promise only if other nodes have to be asked.
    */
   consume(key: string): RateState | Promise<RateState> | undefined {
     if (this.#windows === undefined) return undefined;
@@ -81,14 +81,14 @@ export class RateLimiter {
     return this.#ask(window);
   }
 
-  /** From now on other nodes count too: `requestExchange` is called when a request waits for an exchange with them. */
+  /** Starts counting together with other nodes. `requestExchange` is called when a request waits for an exchange with them. */
   share(requestExchange: () => void): void {
     this.#changed = new Set();
     this.#requestExchange = requestExchange;
     this.#mostOwed = Math.floor(this.limit * MAX_OWED);
   }
 
-  /** From now on this node counts alone. Returns a last exchange, which gives back what it holds. */
+  /** Ends counting with other nodes. Returns a last exchange, which gives back what this node holds. */
   unshare(): Exchange[] {
     this.#mostOwed = Number.POSITIVE_INFINITY;
     const last = this.takeExchanges('all');
@@ -96,12 +96,12 @@ export class RateLimiter {
     return last;
   }
 
-  /** Requests wait for an exchange. */
+  /** Whether requests wait for an exchange. */
   get isAsking(): boolean {
     return this.#asking.size > 0;
   }
 
-  /** What the engine is to count now: of all windows that changed, or only of those with requests that wait. */
+  /** Returns the exchanges of all windows that changed, or only of those with waiting requests. */
   takeExchanges(which: 'all' | 'asking'): Exchange[] {
     const windows = new Set(this.#asking);
     this.#asking.clear();
@@ -119,7 +119,7 @@ export class RateLimiter {
         window.begin(nowMs + this.#windowMs);
       }
       const counts = window.toAddition(this.limit, this.#mostOwed);
-      // One that the engine knows and has ended is followed by a whole one.
+      // A window that the engine knows and that has ended is followed by a whole one.
       const windowMs = counts.window === undefined ? window.endsMs - nowMs : this.#windowMs;
       const addition = { ...counts, windowMs };
       exchanges.push({ window, addition, waiting: window.waiting.splice(0) });
@@ -127,7 +127,7 @@ export class RateLimiter {
     return exchanges;
   }
 
-  /** The engine's answer to an exchange; undefined where there is none: then this node counts alone until the next one. */
+  /** Takes the engine's answer to an exchange. Without an answer (undefined) this node counts alone until the next one. */
   learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
     const nowMs = this.#now();
     const isAlone = tally === undefined || this.#changed === undefined;
@@ -154,23 +154,23 @@ export class RateLimiter {
   }
 }
 
-/** What one window is to exchange with the engine. */
+/** The exchange of one window with the engine. */
 export interface Exchange {
   readonly window: RateWindow;
   readonly addition: Addition;
-  /** The requests that its answer decides. */
+  /** The requests that the answer decides. */
   readonly waiting: readonly Waiting[];
 }
 
-/** How much of a limit a node may grant before the others know of it: two nodes together stay within 1 %. */
+/** The share of a limit that a node may grant before the others know of it: two nodes together stay within 1 %. */
 const MAX_OWED = 1 / 200;
 
-/** Callers remembered at once, about 200 bytes each; the least recently seen are forgotten first. */
+/** Most callers remembered, at about 200 bytes each; the least recently seen are forgotten first. */
 const MAX_WINDOWS = 100_000;
 
 /**
- * What an address is counted as: an IPv4 address (also when it comes mapped into IPv6) itself, an IPv6
- * one its /64. One caller has all of a /64, and could otherwise fill the memory with counters.
+ * Returns the key that an address is counted by: an IPv4 address (also if it is mapped into IPv6) itself, an IPv6 address
+ * its /64. One caller has all of a /64, and could otherwise fill the memory with counters.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
@@ -195,7 +195,7 @@ function tooMany(retryAfterS: number): ApiError {
   });
 }
 
-/** The eight groups of an IPv6 address, written out or shortened, with or without an IPv4 tail. */
+/** Returns the eight groups of an IPv6 address, written out or shortened, with or without an IPv4 tail. */
 function groupsOf(address: string): number[] {
   const plain = address
     .replace(/%.*$/, '')

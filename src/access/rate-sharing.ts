@@ -3,13 +3,13 @@ import type { Engine, Tally } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Exchange, RateLimiter } from './rate-limit.ts';
 
-/** How far apart the exchanges are in which no request waits. */
+/** Time between exchanges for which no request waits. */
 const SHARE_EVERY_MS = 200;
 
 /**
- * Makes the limits of several nodes one. Most requests are decided by a node alone, and the engine counts them a moment
- * later; a request that cannot wait for that makes the exchange happen at once, and all that come meanwhile share the
- * next one. While the link is away each node counts alone.
+ * Joins the limits of several nodes. A node decides most requests alone, and the engine counts them a moment later. A request
+ * that cannot wait for that triggers an exchange at once, and requests that arrive meanwhile share the next one. While the
+ * link is away each node counts alone.
  */
 export class RateSharing {
   readonly #engine: Pick<Engine, 'tally'>;
@@ -37,7 +37,7 @@ export class RateSharing {
   }
 
   async #round(): Promise<void> {
-    // The other requests of this tick go along.
+    // The other requests of this tick join the same exchange.
     await nextTick();
     const nowMs = performance.now();
     const isAsked = this.#named.some(([, limiter]) => limiter.isAsking);
@@ -57,7 +57,7 @@ export class RateSharing {
         taken.map(({ name, exchange: { addition } }) => ({ ...addition, key: `${name}:${addition.key}` })),
       );
     } catch {
-      // The link reports it itself; each request is decided by what this node knows.
+      // The link reports the failure itself; each request is decided by what this node knows.
     }
     for (const [index, { limiter, exchange }] of taken.entries()) limiter.learn(exchange, tallies[index]);
   }

@@ -2,22 +2,22 @@ import type { Addition, Tally } from '../engine/engine.ts';
 import type { ApiError } from '../protocol/errors.ts';
 
 /**
- * The window of one key, as this node knows it. Alone a node grants until the limit. Of several, each grants what it
- * holds: it has taken that from what the limit leaves in the engine, where it counts as used until it is given back. A
- * few requests are granted before they are counted there (`mostOwed`), so that a caller far from its limit never waits.
+ * The window of one key, as this node knows it. A single node grants up to the limit. One of several nodes grants what it
+ * holds: it has taken that from the rest of the limit in the engine, where it counts as used until it is given back. A few
+ * requests are granted before they are counted there (`mostOwed`), so that a caller far from its limit never waits.
  */
 export class RateWindow {
   readonly key: string;
   endsMs = 0;
   /** Requests since the last exchange with the engine, granted or not. */
   demand = 0;
-  /** Those that cannot be decided before the next exchange. */
+  /** Requests that cannot be decided before the next exchange. */
   readonly waiting: Waiting[] = [];
-  /** Which one it is in the engine; undefined until the first exchange. */
+  /** The number of the window in the engine; undefined until the first exchange. */
   #number: number | undefined;
-  /** What all nodes have used or hold, by the last exchange. */
+  /** What all nodes have used or hold, as of the last exchange. */
   #total = 0;
-  /** How much of `#total` this node may still grant; negative: what it granted and the engine has not counted yet. */
+  /** The part of `#total` that this node may still grant; negative: what it granted and the engine has not counted yet. */
   #held = 0;
 
   constructor(key: string) {
@@ -28,7 +28,7 @@ export class RateWindow {
     return this.#total - this.#held;
   }
 
-  /** Something is to be given back. */
+  /** Whether something is to be given back. */
   get isHolding(): boolean {
     return this.#held > 0;
   }
@@ -40,7 +40,7 @@ export class RateWindow {
     this.#held = 0;
   }
 
-  /** Counts one request, where it can be granted now. */
+  /** Counts one request, if it can be granted now. */
   grant(limit: number, mostOwed: number): boolean {
     if (this.#held <= 0 && (this.#held <= -mostOwed || this.used >= limit)) return false;
     this.#held -= 1;
@@ -48,8 +48,8 @@ export class RateWindow {
   }
 
   /**
-   * What the engine is to count: what was granted ahead and what those that wait need; and as much as this node will
-   * probably grant until the next exchange, in advance. What it does not need it gives back.
+   * Returns what the engine has to count: what was granted in advance, what the waiting requests need, and as much as this node
+   * will probably grant until the next exchange. What it does not need it gives back.
    */
   toAddition(limit: number, mostOwed: number): Omit<Addition, 'windowMs'> {
     const wanted = this.waiting.length + this.#advance(limit, mostOwed);
@@ -57,7 +57,7 @@ export class RateWindow {
     const surplus = Math.max(0, this.#held - wanted);
     const owed = Math.max(0, -this.#held);
     const most = Math.max(0, wanted - Math.max(0, this.#held));
-    // No longer to be granted from this moment on, whereas a debt stays one until it is counted.
+    // The surplus cannot be granted from this moment on, whereas a debt remains until it is counted.
     this.#held -= surplus;
     return {
       key: this.key,
@@ -67,7 +67,7 @@ export class RateWindow {
     };
   }
 
-  /** The answer to an addition of `by`. */
+  /** Takes the answer to an addition of `by`. */
   learn(by: number, { total, taken, window, leftMs }: Tally, nowMs: number): void {
     if (this.#number !== undefined && this.#number !== window) this.#held = 0;
     else if (by > 0) this.#held = Math.min(0, this.#held + by);
@@ -77,7 +77,7 @@ export class RateWindow {
     this.endsMs = nowMs + leftMs;
   }
 
-  /** Twice the demand, for it may grow, but never so much that the others would be refused for want of it. */
+  /** Twice the demand, since it may grow, but never so much that other nodes would have to refuse. */
   #advance(limit: number, mostOwed: number): number {
     if (this.demand <= mostOwed) return 0;
     const affordable = Math.max(0, Math.floor((limit - this.#total) * MAX_ADVANCED));
@@ -85,19 +85,19 @@ export class RateWindow {
   }
 }
 
-/** What the RateLimit-* headers say. */
+/** The values of the RateLimit-* headers. */
 export interface RateState {
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds until all of `limit` is there again, rounded up. */
+  /** Seconds until all of `limit` is available again, rounded up. */
   readonly resetS: number;
 }
 
-/** A request that is decided by the next exchange. */
+/** A request that the next exchange decides. */
 export interface Waiting {
   readonly resolve: (state: RateState) => void;
   readonly reject: (refusal: ApiError) => void;
 }
 
-/** Of what the limit leaves. */
+/** The largest share of the remaining limit that is taken in advance. */
 const MAX_ADVANCED = 1 / 4;

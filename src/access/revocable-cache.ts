@@ -3,32 +3,32 @@ import { EVERYTHING, type Rights } from './rights.ts';
 
 export interface RevocableCacheOptions<Value> {
   readonly rights: Rights;
-  /** Reads the value from where it is true. What it rejects with goes to whoever waits and is not kept. */
+  /** Reads the value from its source. A rejection is passed to the callers that wait, and is not cached. */
   readonly load: (key: string) => Promise<Value>;
   /**
-   * The subjects whose change makes the value wrong. Also asked of an absent value (null or
-   * undefined): name what would make it appear, as far as the key tells.
+   * Returns the subjects whose change invalidates the value. Also called for an absent value (null or undefined): return the
+   * subjects that would make it appear, as far as the key names them.
    */
   readonly subjectsOf: (value: Value, key: string) => readonly string[];
-  /** Most entries kept; the least recently used go first. */
+  /** Most entries; the least recently used are removed first. */
   readonly max: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
 /**
- * What was read of a right, for as long as it may be used (docs/architecture.md#rights-that-end): until one
- * of its subjects changes, and never longer than `rights.maxAgeMs`. `rights` listens before anything
- * is read, and a change that arrives during a read makes the read happen again before it is used.
+ * Caches a value that rights decide for as long as it may be used (docs/architecture.md#rights-that-end): until one of its
+ * subjects changes, and never longer than `rights.maxAgeMs`. `rights` listens before anything is read, and after a change
+ * during a read the read is repeated before its value is used.
  *
- * Absent values (null, undefined) are never kept, so that made-up keys cannot push good entries out.
+ * Absent values (null, undefined) are never cached, so that invented keys cannot displace good entries.
  */
 export class RevocableCache<Value> {
   readonly #options: RevocableCacheOptions<Value>;
   readonly #rights: Rights;
   readonly #now: () => number;
   readonly #entries: LRUCache<string, Entry<Value>>;
-  /** The keys of the entries that hang on a subject. */
+  /** The keys of the entries that depend on a subject. */
   readonly #keysOf = new Map<string, Set<string>>();
   readonly #reads = new Map<string, Read<Value>>();
   readonly #stopListening: () => void;
@@ -44,23 +44,23 @@ export class RevocableCache<Value> {
     this.#stopListening = options.rights.onChange((subject) => this.#drop(subject));
   }
 
-  /** The value at once where it is cached, so that a hit costs no `await`; else a promise that all who ask meanwhile share. */
+  /** Returns the value itself if it is cached, so that a hit costs no `await`; else a promise that concurrent callers share. */
   get(key: string): Value | Promise<Value> {
     const entry = this.#entries.get(key);
     if (entry !== undefined) {
       if (this.#now() - entry.readAtMs < this.#rights.maxAgeMs) return entry.value;
-      // Not left for later: the age that is allowed grows again when the engine recovers.
+      // Deleted now, because the permitted age grows again when the engine recovers.
       this.#entries.delete(key);
     }
     return this.#reads.get(key)?.result ?? this.#startRead(key);
   }
 
-  /** How many entries are kept. */
+  /** Number of entries. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Forgets everything and listens no more. */
+  /** Clears the cache and stops listening. */
   close(): void {
     this.#stopListening();
     this.#entries.clear();
@@ -77,7 +77,7 @@ export class RevocableCache<Value> {
     try {
       for (;;) {
         changed.clear();
-        // Taken before the read: what comes back was true then or later.
+        // Taken before the read: the value was true then or later.
         const readAtMs = this.#now();
         const value = await this.#options.load(key);
         const subjects = this.#options.subjectsOf(value, key);
@@ -86,7 +86,7 @@ export class RevocableCache<Value> {
         return value;
       }
     } finally {
-      // In the same step as the last look at `changed`: nobody joins a read that hears of changes no more.
+      // In the same step as the last check of `changed`: no caller can join a read that no longer receives changes.
       this.#reads.delete(key);
     }
   }
@@ -109,7 +109,7 @@ export class RevocableCache<Value> {
   }
 
   #drop(subject: string): void {
-    // Which subjects a read hangs on is known only when it is back.
+    // The subjects of a read are known only when it is done.
     for (const read of this.#reads.values()) read.changed.add(subject);
     if (subject === EVERYTHING) {
       this.#entries.clear();
@@ -126,7 +126,7 @@ interface Entry<Value> {
 }
 
 interface Read<Value> {
-  /** The subjects that changed since it began. */
+  /** The subjects that changed since the read began. */
   readonly changed: Set<string>;
   result: Promise<Value> | undefined;
 }

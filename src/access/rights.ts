@@ -2,29 +2,29 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 
-/** The subject that stands for all of them: whoever listens reads everything again. */
+/** The subject that stands for all of them: listeners read everything again. */
 export const EVERYTHING = '*';
 
-/** The id of what a right hangs on: a key, an actor, a role, an account or a conversation; or `EVERYTHING`. */
+/** Called with the id that a right depends on: a key, an actor, a role, an account or a conversation; or with `EVERYTHING`. */
 export type RightsListener = (subject: string) => void;
 
 /**
- * The one place that says "a right changed" (docs/architecture.md#rights-that-end). Every node listens to
- * one engine channel from its start on, so whoever reads a right through here has been listening
- * before it read. Who changes a right announces it after the commit.
+ * Announces changes of rights (docs/architecture.md#rights-that-end), and nothing else does. Every node listens to one engine
+ * channel from its start on, so a right that is read through this class is never read before listening began. A change of a
+ * right is announced after its commit.
  */
 export class Rights {
   readonly #engine: Engine;
   readonly #listeners = new Set<RightsListener>();
-  /** What the other nodes have not been told yet, because the link was away. */
-  readonly #untold = new Set<string>();
+  /** Announcements that other nodes have not received yet, because the link was away. */
+  readonly #unsent = new Set<string>();
   readonly #retry: Loop;
   #subscription: Subscription | undefined;
   #unregister: (() => void) | undefined;
 
   /**
-   * Listens from here on. A link that is lost at that moment, as a busy machine loses one while it starts, is waited
-   * for; rejects with EngineUnavailableError where it stays away.
+   * Begins to listen. If the link is lost at that moment, as happens on a busy machine while it starts, this waits for it;
+   * rejects with EngineUnavailableError if it stays away.
    */
   static async open(engine: Engine): Promise<Rights> {
     const rights = new Rights(engine);
@@ -47,42 +47,42 @@ export class Rights {
     this.#engine = engine;
     this.#retry = new Loop({
       intervalMs: RETRY_MS,
-      run: () => this.#announceUntold(),
-      // Nothing in a round throws: what fails stays untold.
+      run: () => this.#announceUnsent(),
+      // Nothing in a round throws: announcements that fail remain in the set.
       onError: () => {},
     });
   }
 
   /**
-   * How long, in milliseconds, a right that was read may be used without reading it again. While the
-   * link is in doubt a change may never arrive here, so what is cached lives no longer than a second.
+   * How long, in milliseconds, a right may be used without reading it again. While the link is in doubt an announcement may
+   * never arrive here, so cached rights live for one second.
    */
   get maxAgeMs(): number {
     return this.#engine.healthy ? HEALTHY_MAX_AGE_MS : UNHEALTHY_MAX_AGE_MS;
   }
 
   /**
-   * Says on every node that the right of `subject` changed; on this one before it returns. Never
-   * rejects: while the link is away it resolves within a second and is told again until it arrives,
-   * since the change is committed and nodes whose own link is whole would not look for it.
+   * Announces to every node that the right of `subject` changed; on this node before it returns. Never rejects: while the
+   * link is away it resolves within a second and the announcement is repeated until it arrives, because the change is committed
+   * and nodes with a sound link would not look for it.
    */
   async announce(subject: string): Promise<void> {
     try {
       await this.#engine.publish(CHANNEL, { kind: 'rights_changed', subject });
     } catch {
-      if (this.#untold.size < MAX_UNTOLD) {
-        this.#untold.add(subject);
+      if (this.#unsent.size < MAX_UNSENT) {
+        this.#unsent.add(subject);
       } else {
-        this.#untold.clear();
-        this.#untold.add(EVERYTHING);
+        this.#unsent.clear();
+        this.#unsent.add(EVERYTHING);
       }
     }
   }
 
   /**
-   * Calls `listener`, synchronously, with each subject that changed; with `EVERYTHING` when frames may
-   * have been lost. Listeners are called in the order in which they were added: caches first, then
-   * who reads through them. They must not throw. Returns what unregisters.
+   * Calls `listener`, synchronously, with each subject that changed, and with `EVERYTHING` when frames may have been lost.
+   * Listeners are called in the order in which they were added: caches first, then the code that reads through them. They
+   * must not throw. Returns the function that removes the listener.
    */
   onChange(listener: RightsListener): () => void {
     this.#listeners.add(listener);
@@ -116,9 +116,9 @@ export class Rights {
     for (const listener of this.#listeners) listener(subject);
   }
 
-  async #announceUntold(): Promise<void> {
-    const subjects = [...this.#untold];
-    this.#untold.clear();
+  async #announceUnsent(): Promise<void> {
+    const subjects = [...this.#unsent];
+    this.#unsent.clear();
     await Promise.all(subjects.map((subject) => this.announce(subject)));
   }
 }
@@ -129,5 +129,5 @@ const UNHEALTHY_MAX_AGE_MS = 1_000;
 const RETRY_MS = 500;
 const PATIENCE_MS = 10_000;
 const AGAIN_MS = 100;
-/** Past this many it is cheaper for the other nodes to read everything again. */
-const MAX_UNTOLD = 1_000;
+/** Above this number it is cheaper for the other nodes to read everything again. */
+const MAX_UNSENT = 1_000;

@@ -8,20 +8,20 @@ import { ApiError } from '../protocol/errors.ts';
 
 export interface TokensOptions {
   readonly database: Database;
-  /** At least 32 characters (config.ts sees to it). Without, one is made once and kept in the database, so that all nodes share it. */
+  /** At least 32 characters (config.ts checks it). Without it a secret is made once and kept in the database, so that all nodes share it. */
   readonly secret?: string | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** Whom an access token speaks for. */
+/** The actor that an access token stands for. */
 export interface TokenSubject {
   readonly accountId: string;
   readonly actorId: string;
 }
 
 export interface VerifiedToken extends TokenSubject {
-  /** Of the refresh token that it was issued with; undefined where there was none. */
+  /** The family of the refresh token that it was issued with; undefined if there was none. */
   readonly familyId: string | undefined;
   /** The token's own id (`jti`). */
   readonly id: string;
@@ -30,19 +30,19 @@ export interface VerifiedToken extends TokenSubject {
 }
 
 /**
- * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens).
- * Whether their actor may still act is authenticate.ts's question.
+ * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens). authenticate.ts decides
+ * whether their actor may still act.
  */
 export class Tokens {
   readonly #key: webcrypto.CryptoKey;
   readonly #now: () => number;
-  /** Verifying costs 50 µs, and callers send the same token with every request. Only valid ones get in. */
+  /** Verifying costs 50 µs, and callers send the same token with every request. Only valid tokens are cached. */
   readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_VERIFIED });
 
-  /** Rejects with the database's error while Postgres is away and the secret has to be read. */
+  /** Rejects with the database's error if the secret has to be read and Postgres is away. */
   static async open(options: TokensOptions): Promise<Tokens> {
     const secret = options.secret ?? (await sharedSecret(options.database, SETTING));
-    // Imported once: a raw secret would be imported again for every token.
+    // Imported once, because a raw secret would be imported again for every token.
     const key = await webcrypto.subtle.importKey(
       'raw',
       Buffer.from(secret),
@@ -77,7 +77,7 @@ export class Tokens {
     return { token, expiresAt: new Date(expiresAtS * 1000).toISOString() };
   }
 
-  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for anything that is no token of ours. */
+  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for text that is not one of our tokens. */
   async verifyAccess(token: string): Promise<VerifiedToken> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
@@ -106,7 +106,7 @@ export class Tokens {
       const familyId = typeof family === 'string' ? family : undefined;
       return { accountId: account, actorId: sub, id: jti, familyId, expiresAtMs: exp * 1000 };
     } catch (error) {
-      // The signature is checked before the claims: only a token that was ours can be an expired one.
+      // The signature is checked before the claims, so only a genuine token can be reported as expired.
       if (error instanceof errors.JWTExpired) throw expired();
       if (error instanceof errors.JOSEError) throw invalid();
       throw error;
@@ -115,9 +115,9 @@ export class Tokens {
 }
 
 const ALGORITHM = 'HS256';
-/** RFC 9068: no other kind of JWT passes for an access token. */
+/** RFC 9068: no other kind of JWT is accepted as an access token. */
 const TYPE = 'at+jwt';
-/** We issue them, and they are for us. */
+/** Both issuer and audience. */
 const PARTY = 'parley';
 const DEFAULT_TTL_S = 900;
 const MAX_VERIFIED = 10_000;
