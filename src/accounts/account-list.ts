@@ -2,18 +2,18 @@ import type { Db } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import type { SearchStretch } from '../db/stretch.ts';
 
-/** What an account has of one kind, newest first, in pages. */
+/** A list of an account's resources of one kind, newest first, in pages. */
 export interface AccountList<Row> {
-  /** The rows of one page of an account's list, in the order that the stretch asks for. */
+  /** Reads the rows of one page, in the order of the requested range. */
   readPage(db: Db, accountId: string, stretch: SearchStretch): Promise<Row[]>;
 }
 
 export interface AccountListOptions {
-  /** The plural of what is listed: names the prepared statements. */
+  /** The plural of the resource, which names the prepared statements. */
   readonly name: string;
-  /** With `t.created_at` and `t.id` among them. */
+  /** Includes `t.created_at` and `t.id`. */
   readonly columns: string;
-  /** The table as `t`, with whatever is joined; `t` has account_id, created_at and id. */
+  /** The table as `t`, with its joins; `t` has account_id, created_at and id. */
   readonly from: string;
   readonly search: readonly string[];
 }
@@ -34,7 +34,7 @@ export function defineAccountList<Row extends object>(options: AccountListOption
   };
 }
 
-/** What these lists are ordered by: a cursor's content. */
+/** The key that these lists are ordered by, and the content of a cursor. */
 export function keyOf(row: { readonly created_at: string; readonly id: string }): [string, string] {
   return [row.created_at, row.id];
 }

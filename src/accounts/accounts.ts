@@ -22,7 +22,7 @@ export interface NewAccount {
   readonly customerService: GroupRow;
 }
 
-/** An account with what every account begins with: four roles and the 'Customer Service' persona. */
+/** Creates an account with its four default roles and the 'Customer Service' persona. */
 export async function createAccount(
   tx: Tx,
   input: { readonly name: string; readonly plan?: Plan },
@@ -52,7 +52,7 @@ export async function findAccount(db: Db, id: string): Promise<AccountRow> {
   return account;
 }
 
-/** Every account of the deployment, newest first; for the operator. */
+/** Returns every account of the deployment, newest first; for the operator. */
 export function listAccounts(
   db: Db,
   { search, fetch }: { readonly search: string | null; readonly fetch: number },
@@ -61,7 +61,7 @@ export function listAccounts(
   return db.query<AccountRow>(LIST_ACCOUNTS, [pattern, fetch]);
 }
 
-/** Users and keys that may act now. */
+/** Counts the users and keys that may act now. */
 export async function countMembers(
   db: Db,
   accountId: string,
@@ -70,7 +70,7 @@ export async function countMembers(
   return counts!;
 }
 
-/** What is left out stays. Tells the nodes, which hold the subscription in cached rights. Throws `resource_not_found`. */
+/** Absent fields stay. Announces the change, since nodes cache the subscription among rights. Throws `resource_not_found`. */
 export async function updateAccount(
   tx: Tx,
   id: string,
@@ -96,7 +96,7 @@ interface RoleGrant {
 }
 
 const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
-  // Holds every permission there is, those of versions to come among them.
+  // An admin role holds every permission, including those of later versions.
   admin: { type: 'admin', permissions: [] },
   member: {
     type: 'user',
@@ -110,7 +110,7 @@ const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
     ],
   },
   viewer: { type: 'user', permissions: ['messaging:read'] },
-  // Without messaging:send_external: what it writes to customers is a draft that a person approves.
+  // Without messaging:send_external: its replies to customers are drafts that a person approves.
   agent: { type: 'agent', permissions: ['messaging:read', 'messaging:create'] },
 };
 

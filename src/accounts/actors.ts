@@ -4,7 +4,7 @@ import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ActorRow } from '../resources/actor.ts';
 
-/** An actor without whatever it stands for: agents, personas and customers are made of one. */
+/** Creates an actor only; agents, personas and customers are created with one. */
 export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'id'>): Promise<ActorRow> {
   return db.kysely
     .insertInto('actors')
@@ -14,8 +14,8 @@ export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'i
 }
 
 /**
- * The customer of the account with this e-mail address, case ignored; the oldest of several. Holds a lock on the
- * address until the transaction ends, so that two requests that find no one do not both create a customer.
+ * Returns the account's customer with this e-mail address, case ignored; the oldest if there are several. Holds a lock on
+ * the address until the transaction ends, so that two requests that find no customer do not both create one.
  */
 export async function findCustomer(
   tx: Tx,
@@ -26,7 +26,7 @@ export async function findCustomer(
   return found?.id;
 }
 
-/** The person outside who takes part in a support case: a user without a role. */
+/** Creates the external person of a case: a user without a role. */
 export function createCustomer(
   db: Db,
   customer: { readonly accountId: string; readonly name: string; readonly email?: string },

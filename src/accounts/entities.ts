@@ -3,7 +3,7 @@ import { newId } from '../protocol/ids.ts';
 import type { EntityRow } from '../resources/entity.ts';
 import { defineAccountList } from './account-list.ts';
 
-/** A resource of the account's own application, for messages and conversations to point to. */
+/** Creates a resource of the account's own application, which messages and conversations can point to. */
 export async function createEntity(
   db: Db,
   entity: { readonly accountId: string; readonly name: string; readonly handle?: string | undefined },

@@ -2,15 +2,15 @@ import type { Principal } from '../access/principal.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { RoleType } from '../protocol/resources/role.ts';
 
-/** What a role gives to whoever has it: of an `admin` one everything, whatever it lists. */
+/** The permissions that a role gives; an `admin` role gives all of them, whatever it lists. */
 export interface Grant {
   readonly type: RoleType;
   readonly permissions: readonly string[];
 }
 
 /**
- * Nobody hands out more than they hold (docs/contract.md#limits-of-agents): asked where a role is made, and where
- * one is given to a user, a key or an agent. Throws ApiError `insufficient_permissions`.
+ * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role is made, and when one is
+ * given to a user, a key or an agent. Throws ApiError `insufficient_permissions`.
  */
 export function requireGrant(principal: Principal, { type, permissions }: Grant): void {
   if (principal.admin) return;

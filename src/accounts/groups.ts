@@ -14,9 +14,9 @@ export interface NewGroup {
 }
 
 /**
- * A roster or persona with the actor that messages show as its sender. Throws `resource_exists` (param name), and for
- * `members[i]` `resource_not_found` (no actor of the account, or a deactivated one) or `validation_failed` (neither a
- * user nor an agent, or named before).
+ * Creates a roster or persona with the actor that messages show as its sender. Throws `resource_exists` (param name), and for
+ * `members[i]` `resource_not_found` (not an active actor of the account) or `validation_failed` (neither a user nor an agent,
+ * or named before).
  */
 export async function createGroup(tx: Tx, { accountId, name, members = [] }: NewGroup): Promise<GroupRow> {
   const memberIds = await readMemberIds(tx, accountId, members);

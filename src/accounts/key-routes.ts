@@ -19,7 +19,7 @@ import {
 } from './keys.ts';
 import { findRoleById } from './roles.ts';
 
-/** Of admin roles alone, whatever other roles hold (docs/contract.md#permissions). */
+/** Permitted in admin roles only, whatever other roles hold (docs/contract.md#permissions). */
 export function apiKeyRoutes(database: Database): Route[] {
   return [
     defineRoute({

@@ -14,11 +14,11 @@ export interface NewKey {
   readonly name: string;
   /** Of the same account: see findRole. */
   readonly roleId: string;
-  /** ISO 8601; without: it does not expire. */
+  /** ISO 8601; without it the key does not expire. */
   readonly expiresAt?: string;
 }
 
-/** A key with an actor of its own. `key` is the secret itself, which is not to be had again. */
+/** Creates a key with an actor of its own. `key` is the secret, which cannot be read again. */
 export async function createApiKey(
   tx: Tx,
   input: NewKey,
@@ -37,8 +37,8 @@ export async function createApiKey(
 }
 
 /**
- * Another secret for the same actor, with its role and its expiration: a key of its own, with its own id. The one
- * before is revoked at once. Throws `resource_not_found` (param id), `resource_conflict` (no longer active).
+ * Creates a new key, with its own id, for the same actor, role and expiration, and revokes the previous one at once. Throws
+ * `resource_not_found` (param id), `resource_conflict` (no longer active).
  */
 export async function rotateApiKey(
   tx: Tx,
@@ -62,8 +62,8 @@ export async function rotateApiKey(
 }
 
 /**
- * At once and for good (docs/contract.md#api-keys); revoking twice is revoking once. Without an
- * account: whatever account it is of, for the operator. Throws `resource_not_found` (param id).
+ * Revokes a key at once and for good (docs/contract.md#api-keys). Revoking it again changes nothing. Without `accountId` it
+ * may belong to any account, for the operator. Throws `resource_not_found` (param id).
  */
 export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Promise<ApiKeyRow> {
   const row = await tx.kysely
@@ -81,7 +81,7 @@ export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Prom
   return row;
 }
 
-/** Throws ApiError `validation_failed` (param expires_at) where that time, by Postgres' clock, has come. */
+/** Throws ApiError `validation_failed` (param expires_at) if that time, by Postgres' clock, has passed. */
 export async function requireFutureExpiry(tx: Tx, expiresAt: string): Promise<void> {
   const { rows } = await sql<{ future: boolean }>`
     SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(tx.kysely);
@@ -96,7 +96,7 @@ export async function findApiKey(db: Db, accountId: string, id: string): Promise
   return row;
 }
 
-/** Whether the secret opens the account now: known, of it, neither revoked nor expired. */
+/** Whether the secret is valid for the account now: known, of this account, neither revoked nor expired. */
 export async function isValidApiKey(db: Db, accountId: string, key: string): Promise<boolean> {
   const row = await db.kysely
     .selectFrom('api_keys')
@@ -116,7 +116,7 @@ export async function isValidApiKey(db: Db, accountId: string, key: string): Pro
   return row !== undefined;
 }
 
-/** The keys of an account, newest first, those that have ended among them; searched by their names. */
+/** The keys of an account, newest first, including ended ones; searched by their names. */
 export const API_KEYS = defineAccountList<ApiKeyProfile>({
   name: 'api-keys',
   ...API_KEY,

@@ -2,7 +2,7 @@ import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { defineTopic } from '../db/topic.ts';
 
-/** Every node forgets what it knows of these rights (access/rights.ts). */
+/** Every node drops what it has cached of these rights (access/rights.ts). */
 export const RIGHTS_CHANGED = defineTopic<RightsChanged>('rights.changed');
 
 export interface RightsChanged {
@@ -10,7 +10,7 @@ export interface RightsChanged {
   readonly subjects: readonly string[];
 }
 
-/** In the transaction of the change, so that nodes receive it even where none of them made it (the admin command). */
+/** Part of the transaction of the change, so that nodes receive it even if none of them made it (the admin command). */
 export async function enqueueRightsChanged(tx: Tx, subjects: readonly string[]): Promise<void> {
   await enqueue(tx, RIGHTS_CHANGED, { subjects });
 }

@@ -14,7 +14,7 @@ export interface NewRole {
   readonly permissions: readonly Permission[];
 }
 
-/** Throws `resource_exists` (param name) where the account has one of that name. */
+/** Throws `resource_exists` (param name) if the account has a role of that name. */
 export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
   const row = await db.kysely
     .insertInto('roles')
@@ -34,14 +34,14 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
   return row;
 }
 
-/** By id or by name within the account. Throws `resource_not_found` (param role_id). */
+/** Finds a role by id or by name within the account. Throws `resource_not_found` (param role_id). */
 export async function findRole(db: Db, accountId: string, idOrName: string): Promise<RoleRow> {
   const row = await db.kysely
     .selectFrom('roles')
     .selectAll()
     .where('account_id', '=', accountId)
     .where((either) => either.or([either('id', '=', idOrName), either('name', '=', idOrName)]))
-    // A role may be named like another one's id: the id counts.
+    // The name of a role may equal the id of another one: the id takes precedence.
     .orderBy((order) => order.case().when('id', '=', idOrName).then(0).else(1).end())
     .limit(1)
     .executeTakeFirst();
@@ -51,7 +51,7 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
   return row;
 }
 
-/** Throws `resource_not_found` (param role_id), in the same words whatever the id is of. */
+/** Throws `resource_not_found` (param role_id), with the same message for any id that is not a role of the account. */
 export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
   const row = await db.kysely
     .selectFrom('roles')

@@ -11,7 +11,7 @@ import { roleRoutes } from './role-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { userRoutes } from './user-routes.ts';
 
-/** The account and what it consists of (docs/contract.md#access). Customers: none of it. */
+/** The account, its users, roles, keys, tokens, groups and entities (docs/contract.md#access). All are closed to customers. */
 export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
   return [
     defineRoute({

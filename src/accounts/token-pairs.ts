@@ -9,7 +9,7 @@ import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/resources/token.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 
 /**
- * An access token of 15 minutes with the refresh token that gets the next one, the first of a family of its own
+ * Issues an access token of 15 minutes with a refresh token for the next one, the first of its own family
  * (docs/contract.md#tokens). Only the refresh token's hash is stored.
  */
 export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
@@ -17,11 +17,10 @@ export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): P
 }
 
 /**
- * Uses a refresh token up and gives the family's next pair to `finish`, in one transaction. A token that was used
- * before has been copied by somebody: its whole family ends with all its access tokens and the sockets that they opened,
- * also where the two uses come at the same moment (one of them gets a pair, which is then dead).
- * Rejects with ApiError `invalid_credentials` (unknown, used, of a family that ended, of a deactivated actor) or
- * `expired_token`.
+ * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A token that is used a second time
+ * has been copied: its whole family is revoked, with all its access tokens and the sockets that they opened, also if
+ * the two uses are concurrent (one of them gets a pair, which is then revoked). Rejects with ApiError `invalid_credentials`
+ * (unknown, used, of a revoked family, of a deactivated actor) or `expired_token`.
  */
 export async function refreshTokenPair<T>(
   database: Database,
@@ -31,7 +30,7 @@ export async function refreshTokenPair<T>(
 ): Promise<T> {
   const outcome = await database.transaction(async (tx) => {
     const use = await takeUse(tx, hashOf(refreshToken));
-    // Not thrown here: that a family ends is to be committed.
+    // Returned rather than thrown, because the revocation of the family must be committed.
     if (use instanceof ApiError) return { refusal: use };
     return { result: await finish(tx, await issue(tx, tokens, use, use.familyId)) };
   });
@@ -39,7 +38,7 @@ export async function refreshTokenPair<T>(
   return outcome.result;
 }
 
-/** Deletes those that expired so long ago that nobody is told any more that they have; in batches, with how many they were. */
+/** Deletes tokens that expired a week ago, in batches; resolves with the number of rows. */
 export async function purgeRefreshTokens(db: Db): Promise<number> {
   let purged = 0;
   for (;;) {
@@ -52,7 +51,7 @@ export async function purgeRefreshTokens(db: Db): Promise<number> {
 type Issuer = Pick<Tokens, 'issueAccess'>;
 
 const PREFIX = 'refresh_';
-/** 258 random bits: there is nothing to guess from a hash. */
+/** 258 random bits, so a hash cannot be reversed by guessing. */
 const SECRET_LENGTH = 43;
 const PURGE_BATCH = 1_000;
 
@@ -91,8 +90,8 @@ interface TokenRow {
 }
 
 async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
-  // Whatever happens to tokens of one actor happens in turn, so that a family ends with all of its tokens, the one
-  // that is being made at the moment among them. Locked before the token is read: what is read then is as it stands.
+  // Changes of one actor's tokens are serialised, so that a family is revoked with all of its tokens, including one that
+  // is being made at that moment. Locked before the token is read, so that its current state is read.
   const [actor] = await tx.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
   const [row] = await tx.query<TokenRow>(READ, [tokenHash]);
   if (actor === undefined || row === undefined || row.revoked) return invalid();
@@ -138,7 +137,7 @@ const END_FAMILY = {
   text: `UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`,
 };
 
-// A week longer than they live: whoever comes with one meanwhile is told that it has expired.
+// A week longer than they live, so that a late caller gets `expired_token`.
 const PURGE = {
   name: 'purge-refresh-tokens',
   text: `

@@ -8,7 +8,7 @@ import { findRoleById } from './roles.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
 import { findUser } from './users.ts';
 
-/** Both answer 201: each time there is a credential that was not there before. */
+/** Both answer 201, because each makes a new credential. */
 export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
   return [
     defineRoute({

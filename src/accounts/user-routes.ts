@@ -90,7 +90,7 @@ export function userRoutes(database: Database): Route[] {
 
 const LIST = defineList('users', ['time', 'text']);
 
-/** None where they were not asked for. */
+/** Returns no roles if they were not requested. */
 function rolesOf(
   db: Db,
   rows: readonly UserProfile[],

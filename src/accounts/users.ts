@@ -16,7 +16,7 @@ export interface NewUser {
   readonly roleId: string;
 }
 
-/** A person of the account; user and actor have one id. Throws `resource_exists` (param email). */
+/** Creates a person of the account; user and actor have the same id. Throws `resource_exists` (param email). */
 export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
   const email = input.email.toLowerCase();
   const actor = await createActor(tx, {
@@ -41,7 +41,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
   return { user, actor };
 }
 
-/** Throws `resource_not_found`, also for actors that are no users: customers, agents, keys, groups. */
+/** Throws `resource_not_found`, also for actors that are not users: customers, agents, keys, groups. */
 export async function findUser(
   db: Db,
   accountId: string,
@@ -55,7 +55,7 @@ export async function findUser(
   return row;
 }
 
-/** Of whatever account, for the operator. Throws `resource_not_found` (param id). */
+/** Finds a user of any account, for the operator. Throws `resource_not_found` (param id). */
 export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
   const [row] = await db.query<UserProfile>(READ_USER, [id, null]);
   if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
@@ -63,9 +63,9 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
 }
 
 /**
- * Deactivated, a user can no longer act: credentials and sockets end with the commit, what the user wrote stays, and
- * so do memberships and refresh tokens for when the user is activated again. Of any account, for the operator.
- * Throws `resource_not_found` (param id).
+ * Deactivates or activates a user of any account. A deactivated user can no longer act: credentials and sockets end with the
+ * commit. What the user wrote stays, and so do memberships and refresh tokens, for when the user is activated again. Throws
+ * `resource_not_found` (param id).
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   await tx.kysely

@@ -7,22 +7,21 @@ import { readUploads, type Upload } from './uploads.ts';
 
 type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
-/** An uploaded file as a message keeps it. */
+/** An uploaded file in the form that a message stores. */
 export interface ClaimedFile {
   readonly s3_key: string;
   readonly filename: string;
   readonly content_type: string;
   readonly size_bytes: number;
-  /** Signed now, for the answer and the event of the message itself. Not kept. */
+  /** Signed now, for the answer and the event of the message itself. Not stored. */
   readonly download_url: string;
 }
 
 /**
- * The files among a message's attachments, by their position in it (docs/contract.md#attachments). What
- * the message says of a file is either its name, which may be a new one, or what is known of it already.
- * Rejects with ApiError: `resource_not_found` for a key that the account was not given within a day (customers are
- * given none), `resource_conflict` where the bytes have not come, `validation_failed` where the message contradicts
- * the upload; else with what the store rejects with.
+ * Returns the files among a message's attachments, by their position in it (docs/contract.md#attachments). The message may
+ * give a file a new name; its other fields must equal those of the upload. Rejects with ApiError `resource_not_found` for a
+ * key that the account did not get within the last day (customers get none), `resource_conflict` if the bytes have not been
+ * uploaded, `validation_failed` if the message contradicts the upload; else with the error of the store.
  */
 export async function claimUploads(
   db: Db,

@@ -5,10 +5,10 @@ import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
 
-/** Whether the file of this key was deleted, although its bytes may still be there. */
+/** Whether the file of this key was deleted, although its bytes may still exist. */
 export type IsDeleted = (key: string) => Promise<boolean>;
 
-/** What presigned URLs of a FileStore lead to. The signature is the credential: no header is asked for. */
+/** The targets of a FileStore's presigned URLs. The signature is the credential, so no header is required. */
 export function fileRoutes(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,
@@ -23,7 +23,7 @@ export function fileRoutes(
   };
 }
 
-/** The URL says how the bytes are to be shown, and is signed: only whether the file still exists is looked up. */
+/** The signed URL decides how the bytes are sent; only whether the file still exists is looked up. */
 async function download(
   files: FileStore,
   isDeleted: IsDeleted,
@@ -40,17 +40,17 @@ async function download(
     body: file,
     contentType: fields.content_type!,
     headers: {
-      // Never with a character of a name that could end it: download-name.ts.
+      // Has no character that could end the header: see download-name.ts.
       'Content-Disposition': contentDisposition(fields.filename!),
       'X-Content-Type-Options': 'nosniff',
-      // Somebody else's file in our origin: whatever it turns out to be, it runs nothing.
+      // A user's file in our origin: whatever its content is, it runs nothing.
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cache-Control': `private, max-age=${maxAgeS}, immutable`,
     },
   };
 }
 
-/** Answers 204. What the head decides is decided before a byte is read. */
+/** Answers 204. Everything that the head decides is checked before a byte is read. */
 async function takeIn(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,

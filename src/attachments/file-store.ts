@@ -10,28 +10,28 @@ import type { FileUrls } from './file-urls.ts';
 import { downloadWindow, firstBytes, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
 
 export interface FileStoreOptions {
-  /** Made when the first file comes. Nodes that share a database must share it. */
+  /** Made when the first file arrives. Nodes that share a database must share it. */
   readonly directory: string;
   readonly urls: FileUrls;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** Bytes of a file, to be read once. */
+/** The bytes of a file, which can be read once. */
 export interface FileBytes {
   readonly size: number;
   read(): AsyncIterable<Buffer>;
 }
 
 /**
- * Files on this server's own disk, for those who have no object storage: `<directory>/<key>`, each whole and on
- * the disk before anybody finds it there, and never written again.
+ * Files on this server's own disk, for deployments without object storage: `<directory>/<key>`. Each file is complete and on
+ * the disk before it has that name, and is never written again.
  */
 export class FileStore implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.localBytes;
   readonly urls: FileUrls;
   readonly #directory: string;
-  /** What is still coming in. */
+  /** Directory of files that are still being received. */
   readonly #incoming: string;
   readonly #now: () => number;
   #fullAtMs = Number.NEGATIVE_INFINITY;
@@ -80,9 +80,9 @@ export class FileStore implements ObjectStore {
   }
 
   /**
-   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` where the key has its bytes
-   * already, `validation_failed` where these are more or fewer than `sizeBytes`, or what `bytes` throws. What
-   * does not come whole leaves nothing behind.
+   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` if the key has its bytes already,
+   * `validation_failed` if these are more or fewer than `sizeBytes`, or the error of `bytes`. An incomplete file leaves nothing
+   * behind.
    */
   async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
     const path = this.#pathOf(key);
@@ -99,7 +99,7 @@ export class FileStore implements ObjectStore {
       } finally {
         await file.close();
       }
-      // Of two who send the same file the first is in: unlike a renaming, this never replaces one.
+      // Of two concurrent uploads of a key the first is kept: unlike rename, link never replaces a file.
       await link(incoming, path);
       await syncDirectory(this.#directory);
     } catch (error) {
@@ -110,7 +110,7 @@ export class FileStore implements ObjectStore {
     }
   }
 
-  /** Undefined where there is no such file. */
+  /** Returns undefined if there is no such file. */
   async open(key: string): Promise<FileBytes | undefined> {
     const size = await this.sizeOf(key);
     if (size === undefined) return undefined;
@@ -121,19 +121,19 @@ export class FileStore implements ObjectStore {
     for (const key of keys) await rm(this.#pathOf(key), { force: true });
   }
 
-  /** A node that was killed leaves what it was taking in. */
+  /** Removes files that a killed node was receiving. */
   async tidy(): Promise<void> {
     for (const name of await namesIn(this.#incoming)) {
       const path = join(this.#incoming, name);
       const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-      // By the file system's clock and generously: an upload that still moves is minutes old at most.
+      // By the file system's clock, and generously: an active upload is minutes old at most.
       if (Date.now() - mtimeMs > STALE_MS) await rm(path, { force: true });
     }
   }
 
   close(): void {}
 
-  /** Whether a file was refused for want of room, within the last half minute. */
+  /** Whether a file was refused for lack of space within the last half minute. */
   get full(): boolean {
     return performance.now() - this.#fullAtMs < FULL_MS;
   }
@@ -146,14 +146,14 @@ export class FileStore implements ObjectStore {
   }
 
   #pathOf(key: string): string {
-    // Only ever keys of newId('upload'): this is the fence behind the signature.
+    // Only keys of newId('upload') are accepted, as a second check beside the signature.
     if (!KEY.test(key)) throw new TypeError('not a key of an upload');
     return join(this.#directory, key);
   }
 }
 
 const KEY = /^upl_[0-9A-Za-z]{24}$/;
-/** What the file system answers when it, or the quota of our user, is full. */
+/** Errors of the file system when it, or the quota of our user, is full. */
 const NO_ROOM = new Set<unknown>(['ENOSPC', 'EDQUOT']);
 const FULL_MS = 30_000;
 const PIECE_BYTES = 64 * 1024;

@@ -4,16 +4,16 @@ import { ApiError } from '../protocol/errors.ts';
 export interface FileUrlsOptions {
   /** Shared by all nodes. */
   readonly secret: string;
-  /** Where callers reach this server, without a trailing slash; asked for at each signing. */
+  /** The base URL at which callers reach this server, without a trailing slash; called at each signing. */
   readonly baseUrl: () => string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** What a signed URL allows. HEAD is GET. */
+/** The action that a signed URL permits. HEAD counts as GET. */
 export type FileAction = 'GET' | 'PUT';
 
-/** What a URL was signed with, as its query says it. */
+/** The signed content of a URL's query. */
 export interface SignedFile {
   readonly key: string;
   /** Milliseconds since 1970. */
@@ -21,12 +21,12 @@ export interface SignedFile {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Below this path files are served; their key follows. */
+/** The path below which files are served; their key follows. */
 export const FILES_PATH = '/v1/files/';
 
 /**
- * Signs and checks the URLs of files that this server keeps itself. The signature is the whole credential:
- * it covers the action, the key, the expiry and every other parameter.
+ * Signs and checks the URLs of files that this server stores itself. The signature is the whole credential: it covers the
+ * action, the key, the expiry and every other parameter.
  */
 export class FileUrls {
   readonly #key: Buffer;
@@ -39,7 +39,7 @@ export class FileUrls {
     this.#now = now;
   }
 
-  /** `fields` stand in the URL as parameters: none may be called `expires` or `signature`. */
+  /** `fields` become parameters of the URL; none may be called `expires` or `signature`. */
   sign(action: FileAction, { key, expiresAtMs, fields }: SignedFile): string {
     const query = new URLSearchParams({ ...fields, expires: String(Math.floor(expiresAtMs / 1000)) });
     query.set('signature', this.#signatureOf(action, key, query));
@@ -47,8 +47,8 @@ export class FileUrls {
   }
 
   /**
-   * Throws ApiError `insufficient_permissions` for what we did not sign so, whatever part of it was changed;
-   * `resource_gone` for what has expired.
+   * Throws ApiError `insufficient_permissions` for a URL that we did not sign in exactly this form, `resource_gone` for an
+   * expired one.
    */
   verify(action: FileAction, path: string, queryText: string): SignedFile {
     const key = path.slice(FILES_PATH.length);
@@ -65,7 +65,7 @@ export class FileUrls {
     return { key, expiresAtMs, fields };
   }
 
-  /** Of the decoded parameters: proxies may encode them anew. */
+  /** Signs the decoded parameters, because proxies may encode them differently. */
   #signatureOf(action: FileAction, key: string, query: URLSearchParams): string {
     const text = JSON.stringify([action, key, [...query].sort(byName)]);
     return createHmac('sha256', this.#key).update(text).digest('base64url');

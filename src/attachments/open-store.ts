@@ -8,14 +8,14 @@ import type { ObjectStore } from './storage.ts';
 
 export interface OpenStoreOptions {
   readonly database: Database;
-  /** Null: files are kept below `dataDir`. */
+  /** Null: files are stored below `dataDir`. */
   readonly s3: S3StoreOptions | null;
   readonly dataDir: string;
-  /** Where callers reach this server, without a trailing slash. */
+  /** The base URL at which callers reach this server, without a trailing slash. */
   readonly baseUrl: () => string;
 }
 
-/** Where this deployment keeps its files; `files` is present where it serves them itself. */
+/** Opens the store of this deployment's files; `files` is present if the server serves them itself. */
 export async function openObjectStore({
   database,
   s3,

@@ -18,7 +18,7 @@ export function attachmentRoutes(database: Database, store: ObjectStore): readon
       body: UploadRequest(store.maxBytes),
       status: 201,
       response: UploadUrl,
-      // Whoever has the URL may use it.
+      // The URL is a credential: its holder may use it.
       secret: true,
       async handle(call) {
         const { principal, body } = call;

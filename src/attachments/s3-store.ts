@@ -1,4 +1,4 @@
-/** Loaded only where object storage is configured: the SDK is the largest of our dependencies, and nobody else needs it. */
+/** Loaded only if object storage is configured, because its SDK is the largest of our dependencies. */
 
 import {
   DeleteObjectCommand,
@@ -18,7 +18,7 @@ import { downloadWindow, firstBytes, type NewObject, type ObjectStore, type Stor
 export interface S3StoreOptions {
   readonly bucket: string;
   readonly region: string;
-  /** Null: AWS itself. With one, the bucket is addressed by path. */
+  /** Null: AWS itself. With an endpoint, the bucket is addressed by path. */
   readonly endpoint: string | null;
   /** Null: from the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
@@ -26,16 +26,16 @@ export interface S3StoreOptions {
   readonly now?: () => number;
 }
 
-/** Files in S3, or in what speaks its protocol. Bytes of messages go between it and clients, never through this server. */
+/** Files in S3 or a compatible store. Their bytes travel between the store and clients, never through this server. */
 export class S3Store implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.s3Bytes;
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #now: () => number;
   readonly #signer: S3RequestPresigner;
-  /** Where the bucket's objects are; a key follows. */
+  /** The base URL of the bucket's objects; a key follows. */
   #base: Promise<URL> | undefined;
-  /** The pages of a busy conversation show the same pictures again and again. */
+  /** Cached, because the pages of a busy conversation show the same pictures again and again. */
   readonly #downloads = new LRUCache<string, Promise<string>>({ max: MAX_DOWNLOADS });
 
   constructor({ bucket, region, endpoint, credentials, now = Date.now }: S3StoreOptions) {
@@ -44,9 +44,9 @@ export class S3Store implements ObjectStore {
     this.#client = new S3Client({
       region,
       ...(endpoint !== null && { endpoint, forcePathStyle: true }),
-      // A copy: the SDK writes into them.
+      // A copy, because the SDK writes into it.
       ...(credentials !== null && { credentials: { ...credentials } }),
-      // Checksums of bytes that the SDK does not see would be those of nothing.
+      // The SDK never sees the bytes, so its checksums would be those of an empty body.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       maxAttempts: 2,
@@ -68,7 +68,7 @@ export class S3Store implements ObjectStore {
       getSignedUrl(this.#client, command, {
         expiresIn: FILE_URL_S,
         signingDate: new Date(nowMs),
-        // Of its own accord the signer leaves the type out, and with it what the file may be taken for.
+        // By default the signer leaves the type out, so that an upload could claim any type.
         signableHeaders: new Set(['host', 'content-type', 'content-length', 'if-none-match']),
       }),
     );
@@ -124,21 +124,21 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  /** One by one: the request for many at once is what the look-alikes of S3 most often lack. */
+  /** One by one, because stores that imitate S3 often lack the request for several objects. */
   async remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       await answered(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
     }
   }
 
-  /** A PUT that breaks off leaves nothing there. */
+  /** A PUT that breaks off leaves nothing behind. */
   async tidy(): Promise<void> {}
 
   close(): void {
     this.#client.destroy();
   }
 
-  /** Without the SDK's way through a whole command, which takes ten times as long: a page may show 2,000 files. */
+  /** Without the SDK's full command, which takes ten times as long: a page may show 2,000 files. */
   async #signDownload(key: string, type: string, disposition: string, beginsAtMs: number): Promise<string> {
     const base = await this.#findBase();
     const request = {
@@ -189,8 +189,8 @@ async function answered<T>(promise: Promise<T>): Promise<T> {
 }
 
 /**
- * Of what this server itself depends on, so `service_unavailable`: it said no, it could not be reached, or no
- * credentials for it can be had. Anything else is a mistake of ours, and stays what it is.
+ * The store refused, could not be reached, or no credentials for it were found: this server depends on it, so that is
+ * `service_unavailable`. Any other error is a mistake of ours and stays as it is.
  */
 function asUnavailable(cause: unknown): unknown {
   const isAway =

@@ -1,48 +1,48 @@
 import { FILE_URL_S } from '../protocol/resources/upload.ts';
 
 /**
- * Where the bytes of attachments lie. Implementations: FileStore, S3Store; one contract suite runs on both.
- * Where it is away, methods reject with ApiError `service_unavailable`.
+ * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on both. While the store is
+ * away, methods reject with ApiError `service_unavailable`.
  */
 export interface ObjectStore {
-  /** The largest object it takes. */
+  /** Size of the largest object that it accepts. */
   readonly maxBytes: number;
 
   /**
-   * A URL that takes these bytes, sent with these headers, for fifteen minutes. An object is written once: the
-   * URL refuses a second one, whatever became of the first answer, so that what was attached stays what it was.
+   * Returns a URL that accepts these bytes, sent with these headers, for fifteen minutes. An object is written once: the URL
+   * refuses a second upload, whatever happened to the answer of the first, so that an attached file never changes.
    */
   presignUpload(upload: NewObject): Promise<PresignedUpload>;
 
   /**
-   * A URL that answers the object's bytes for ten to fifteen minutes: those of one stretch of time are the same,
-   * so that readers' caches are of use. Whether the object is there is not looked at.
+   * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of time are equal, so that
+   * readers' caches are effective. It does not check that the object exists.
    */
   presignDownload(file: StoredFile): Promise<string>;
 
   /**
-   * Writes an object whole, for what this server makes itself. One that is there stays as it is, and that is no
-   * error: whoever writes a second time writes the same.
+   * Writes a whole object that this server has made. An object that exists stays as it is, which is no error, because a
+   * repeated write has the same bytes.
    */
   put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void>;
 
-  /** The object's first bytes, `most` at most; undefined where nothing, or nothing whole, is under the key. */
+  /** Returns at most the first `most` bytes of the object; undefined if there is no complete object under the key. */
   read(key: string, most: number): Promise<Buffer | undefined>;
 
-  /** Bytes of the object; undefined where nothing, or nothing whole, is under the key. */
+  /** Returns the object's size in bytes; undefined if there is no complete object under the key. */
   sizeOf(key: string): Promise<number | undefined>;
 
-  /** Removes objects; those that are not there do not matter. */
+  /** Removes objects; keys without an object are ignored. */
   remove(keys: readonly string[]): Promise<void>;
 
-  /** Removes what uploads that broke off have left behind. */
+  /** Removes the remains of uploads that broke off. */
   tidy(): Promise<void>;
 
-  /** Lets go of connections. */
+  /** Closes connections. */
   close(): void;
 }
 
-/** As much of it as readers of messages need. */
+/** The part of the store that readers of messages use. */
 export type Downloads = Pick<ObjectStore, 'presignDownload'>;
 
 export interface NewObject {
@@ -54,7 +54,7 @@ export interface NewObject {
 
 export interface PresignedUpload {
   readonly url: string;
-  /** To be sent exactly so. */
+  /** Must be sent exactly so. */
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -62,12 +62,12 @@ export interface PresignedUpload {
 
 export interface StoredFile {
   readonly key: string;
-  /** What the browser is told to call it; null: the key. */
+  /** The file name that the browser gets; null: the key. */
   readonly filename: string | null;
   readonly contentType: string | null;
 }
 
-/** The stretch of time whose download URLs are all the same, and when they end: both in milliseconds since 1970. */
+/** Returns the window of time in which all download URLs are equal, and when they expire: both in milliseconds since 1970. */
 export function downloadWindow(nowMs: number): { readonly beginsAtMs: number; readonly endsAtMs: number } {
   const beginsAtMs = nowMs - (nowMs % WINDOW_MS);
   return { beginsAtMs, endsAtMs: beginsAtMs + FILE_URL_S * 1000 };
@@ -75,7 +75,7 @@ export function downloadWindow(nowMs: number): { readonly beginsAtMs: number; re
 
 const WINDOW_MS = 5 * 60 * 1000;
 
-/** Reads no further than `most` bytes, and lets go of the rest. */
+/** Reads at most `most` bytes and releases the rest. */
 export async function firstBytes(bytes: AsyncIterable<Uint8Array>, most: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;

@@ -15,18 +15,18 @@ export interface NewUpload {
   readonly size_bytes: number;
 }
 
-/** What was said of a file when its URL was asked for. */
+/** The description of a file from the request for its URL. */
 export type Upload = Pick<NewUpload, 's3_key' | 'filename' | 'content_type' | 'size_bytes'>;
 
 export async function insertUpload(tx: Tx, upload: NewUpload): Promise<void> {
   await tx.kysely.insertInto('uploads').values(upload).execute();
 }
 
-/** A job of the queue: files whose messages were deleted are removed (removeUnattached). */
+/** A job of the queue: removes files whose messages were deleted (removeUnattached). */
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
 /**
- * A message that had these files is deleted: they cannot be attached again, and go once nothing refers to them
+ * A message that had these files is deleted: they cannot be attached again, and are removed once nothing refers to them
  * (docs/decisions.md#files-of-deleted-messages).
  */
 export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
@@ -56,22 +56,22 @@ export async function readUploads(
 }
 
 /**
- * Removes files that neither a message nor a run of an agent has: those that were never attached in time, and those
- * whose last message is gone. Safe on several nodes at once, and again after a failure in between. Rejects with what the store or
- * the database rejects with.
+ * Removes files that neither a message nor a run of an agent refers to: those that were not attached in time, and those
+ * whose last message was deleted. Safe on several nodes at once, and again after a failure. Rejects with the error of the
+ * store or the database.
  */
 export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
   await store.tidy();
   await removeUnattached(database, store);
 }
 
-/** The same without what uploads that broke off have left behind. */
+/** The same without the remains of uploads that broke off. */
 export async function removeUnattached(database: Database, store: ObjectStore): Promise<void> {
   for (;;) {
     await database.query(MARK_ATTACHED);
     const rows = await database.query<{ s3_key: string }>(READ_UNATTACHED);
     const keys = rows.map(({ s3_key }) => s3_key);
-    // The rows last: what a failure leaves behind is found again.
+    // The rows last, so that a later round finds what a failure leaves behind.
     await store.remove(keys);
     await database.query(REMOVE_UPLOADS, [keys]);
     if (keys.length < PURGED_AT_ONCE) return;
@@ -80,7 +80,7 @@ export async function removeUnattached(database: Database, store: ObjectStore): 
 
 const PURGED_AT_ONCE = 500;
 
-/** A send that has looked at the upload before it was withdrawn may take as long as this to commit. */
+/** A send that read the upload before it was withdrawn may take this long to commit. */
 const WITHDRAWN_FOR_S = 60;
 const JOB_LATER_MS = 5_000;
 
@@ -92,7 +92,7 @@ const READ_UPLOADS = {
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
 };
 
-/** An hour more than a file may be attached: whoever was told just in time that it may has long done so. */
+/** An hour more than a file may be attached, so that a send that was admitted just in time has long committed. */
 const IS_OVERDUE = `attached_at IS NULL AND (
     created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'
     OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;
@@ -108,7 +108,7 @@ const READ_DELETED = {
       AND NOT ${IS_ATTACHED}`,
 };
 
-/** So that each round looks only at what the rounds before it have not found attached. */
+/** Marked so that each round looks only at files that no earlier round has found attached. */
 const MARK_ATTACHED = {
   name: 'mark-uploads-attached',
   text: `UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`,
