@@ -15,7 +15,7 @@ COPY bin bin
 COPY migrations migrations
 COPY src src
 # Fails here rather than at a start if something is missing.
-RUN node -e 'import("./src/app.ts").then(() => process.exit())' && node bin/parley.cjs admin --help
+RUN node -e 'import("./src/app/app.ts").then(() => process.exit())' && node bin/parley.cjs admin --help
 
 FROM debian:bookworm-slim
 WORKDIR /app

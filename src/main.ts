@@ -45,7 +45,7 @@ async function start(args: readonly string[]): Promise<number> {
   const stop = new StopRequest(log, config.drainMs + STOPPING_MS);
   if (config.startedByNpm) stop.withParent();
   // Loaded here: a bad environment is said at once, and `admin` needs none of it.
-  const { startApp } = await import('./app.ts');
+  const { startApp } = await import('./app/app.ts');
   const app = await startApp({ config, log });
   log.info({ base_url: app.baseUrl, pid: process.pid, ...app.runsOn }, 'started');
   const reason = await stop.requested;

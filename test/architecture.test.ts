@@ -253,7 +253,11 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   ],
   'an import type expression': ['src/db/a.ts', "let b: import('../http/b.ts').B;", /db is not above http/],
   'a bare import': ['src/jobs/a.ts', "import '../gateway/b.ts';", /jobs is not above gateway/],
-  'the composition root': ['src/jobs/a.ts', "import { startApp } from '../app.ts';", /jobs is not above app/],
+  'the composition root': [
+    'src/jobs/a.ts',
+    "import { startApp } from '../app/app.ts';",
+    /jobs is not above app/,
+  ],
   'protocol imports something': [
     'src/protocol/a.ts',
     "import type { B } from '../db/b.ts';",
@@ -349,7 +353,7 @@ t.test('finds nothing in what is right', async (t) => {
   const long = `/** 501 lines: a table that is looked up as a whole. */\n${'a();\n'.repeat(500)}`;
   const files = new Map([
     ['src/main.ts', "import { c } from './config.ts';\nconst { app } = await import('./app.ts');"],
-    ['src/app.ts', "import { g } from './gateway/server.ts';\nimport { c } from './config.ts';"],
+    ['src/app/app.ts', "import { g } from '../gateway/server.ts';\nimport { c } from '../config.ts';"],
     ['src/config.ts', "import { L } from './protocol/limits.ts';\nexport const p = process.env.PORT;"],
     [
       'src/gateway/socket/server.ts',

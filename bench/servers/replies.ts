@@ -72,10 +72,8 @@ const changed = new ChangedEffects({
   ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),
 });
-new OutboxWorker({
-  ...{ database, metrics, log },
-  handlers: [handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))],
-});
+const outbox = new OutboxWorker({ database, metrics, log });
+outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log },
   maySend: () => true,

@@ -1,6 +1,6 @@
 /** The product with batching off: every message is a flush, and so a statement and a commit, of its own. */
 
-import { startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 

@@ -8,8 +8,6 @@ import type { Metrics } from '../metrics.ts';
 
 export interface OutboxWorkerOptions {
   readonly database: Database;
-  /** One for each topic. A row whose handler rejects is kept and handled again. */
-  readonly handlers: readonly TopicHandler[];
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -28,23 +26,32 @@ const ALARMING_ATTEMPTS = 10;
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
-  readonly #handlers: ReadonlyMap<string, TopicHandler['run']>;
-  readonly #loop: Loop;
+  #handlers: ReadonlyMap<string, TopicHandler['run']> = new Map();
+  #loop: Loop | undefined;
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
-    this.#handlers = byTopic(options.handlers);
-    options.database.onCommitted((rows) => this.#committed(rows));
+  }
+
+  /**
+   * One handler for each topic; a row whose handler rejects is kept and handled again. Apart from the construction:
+   * handlers need parts that write into the outbox, and must therefore be closed before it. What is committed
+   * before is left to the first sweep.
+   */
+  start(handlers: readonly TopicHandler[]): void {
+    const { database, log } = this.#options;
+    this.#handlers = byTopic(handlers);
+    database.onCommitted((rows) => this.#committed(rows));
     this.#loop = new Loop({
       intervalMs: SWEEP_EVERY_MS,
       run: (signal) => this.#sweep(signal),
-      onError: (error) => options.log.warn({ err: error }, 'outbox sweep failed'),
+      onError: (error) => log.warn({ err: error }, 'outbox sweep failed'),
     });
   }
 
   async close(): Promise<void> {
-    await this.#loop.close();
+    await this.#loop?.close();
     await Promise.all(this.#underWay);
   }
 

@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app/app.ts';
 import { type Environment, readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';

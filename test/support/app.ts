@@ -1,5 +1,5 @@
 import { Tokens } from '../../src/access/tokens.ts';
-import { startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';

@@ -12,5 +12,5 @@ for (const path of globSync('{src,test,migrations}/**/*.ts', { cwd: ROOT })) {
   writeFileSync(strippedPath(source), stripTypeScriptTypes(source));
 }
 // What V8 compiles of it is kept when this process ends. If there is something wrong with it, the tests say what.
-await import('../../src/app.ts').catch(() => undefined);
+await import('../../src/app/app.ts').catch(() => undefined);
 process.exit();

@@ -44,10 +44,8 @@ export class ReplyNode {
       ...{ database, files: FILES, engine },
       onFinished: (messageIds) => effects.finished(messageIds),
     });
-    const outbox = new OutboxWorker({
-      ...{ database, metrics, log },
-      handlers: [handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))],
-    });
+    const outbox = new OutboxWorker({ database, metrics, log });
+    outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
       await replies.close();

@@ -1,0 +1,30 @@
+import { Authenticator } from '../access/authenticate.ts';
+import { createRateLimits } from '../access/rate-limit.ts';
+import { RateSharing } from '../access/rate-sharing.ts';
+import { Rights } from '../access/rights.ts';
+import { Tokens } from '../access/tokens.ts';
+import { RIGHTS_CHANGED } from '../accounts/rights-changed.ts';
+import { ConversationDirectory } from '../conversations/directory.ts';
+import { handle } from '../db/topic.ts';
+import type { Data } from './data.ts';
+import type { PartOptions } from './part.ts';
+
+export type Access = Awaited<ReturnType<typeof openAccess>>;
+
+/** Who calls, how often they may, and what they may see. */
+export async function openAccess({ config, disposer }: PartOptions, { database, engine }: Data) {
+  const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
+  const tokens = await Tokens.open({ database, secret: config.tokenSecret });
+  const authenticator = new Authenticator({ database, tokens, rights });
+  const rateLimits = createRateLimits(config.rateLimit);
+  if (config.redisUrl !== null) {
+    disposer.add('rate sharing', new RateSharing(engine, { ...rateLimits }), (it) => it.close());
+  }
+  const directory = new ConversationDirectory(database, rights);
+  const handlers = [
+    handle(RIGHTS_CHANGED, async ({ subjects }) => {
+      await Promise.all(subjects.map((subject) => rights.announce(subject)));
+    }),
+  ];
+  return { rights, tokens, authenticator, rateLimits, directory, handlers };
+}

@@ -1,0 +1,43 @@
+import { onRunEnded } from '../agents/runs/on-run-ended.ts';
+import { openRunner } from '../agents/runs/open-runner.ts';
+import { RUN_DUE, RUN_ENDED } from '../agents/runs/outbox-topics.ts';
+import type { ToolCatalogue } from '../agents/tools/catalogue.ts';
+import { openSchedules } from '../agents/triggers/schedule.ts';
+import type { Triggers } from '../agents/triggers/triggers.ts';
+import { handle } from '../db/topic.ts';
+import { InProcess } from '../http/in-process.ts';
+import type { Access } from './access.ts';
+import type { Data } from './data.ts';
+import type { Messaging } from './messaging.ts';
+import type { PartOptions } from './part.ts';
+import type { Serving } from './serving.ts';
+
+export interface AgentsOptions extends PartOptions {
+  readonly triggers: Triggers;
+  readonly catalogue: ToolCatalogue;
+}
+
+/** What runs agents on this node. Their tools call the API without a connection. */
+export function openAgents(
+  { config, log, metrics, disposer, triggers, catalogue }: AgentsOptions,
+  { database, engine, store }: Data,
+  { rights, authenticator, directory }: Access,
+  { writePath, lockedWrites }: Messaging,
+  { http, server }: Serving,
+) {
+  const runner = openRunner({
+    ...{ database, engine, rights, authenticator, directory, store, writePath, lockedWrites, metrics, log },
+    ...{ models: config.models, fetchAllow: config.fetchAllow, catalogue },
+    caller: new InProcess(http, server.limits),
+  });
+  disposer.add('runs of agents', runner, (it) => it.close());
+  disposer.add('schedules of agents', openSchedules(database, log), (it) => it.close());
+  const handlers = [
+    handle(RUN_DUE, (due) => runner.due(due)),
+    handle(RUN_ENDED, async (ended) => {
+      await onRunEnded({ database, engine, writePath }, ended);
+      await triggers.runEnded(ended);
+    }),
+  ];
+  return { runner, handlers };
+}

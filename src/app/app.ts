@@ -1,0 +1,124 @@
+import { ToolCatalogue } from '../agents/tools/catalogue.ts';
+import { Triggers } from '../agents/triggers/triggers.ts';
+import type { Config } from '../config.ts';
+import { requireDataDirectory } from '../db/postgres/data-directory.ts';
+import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from '../demo.ts';
+import { Tickets } from '../gateway/socket/tickets.ts';
+import { requireFreePort } from '../http/free-port.ts';
+import type { Route } from '../http/route.ts';
+import { checkTlsFiles } from '../http/tls-files.ts';
+import { Disposer } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
+import { openAccess } from './access.ts';
+import { openAgents } from './agents.ts';
+import { openData } from './data.ts';
+import { openMessaging } from './messaging.ts';
+import type { PartOptions } from './part.ts';
+import { apiRoutes } from './routes.ts';
+import { describeNode, type RunsOn } from './runs-on.ts';
+import { openServing, startAdminServer } from './serving.ts';
+import { openSockets } from './sockets.ts';
+import { Urls } from './urls.ts';
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Most messages a flush of the write path; the bench turns batching off with 1. */
+  readonly maxBatch?: number;
+}
+
+export interface App {
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly runsOn: RunsOn;
+  /** Every endpoint of the API: what documents and tests are derived from. */
+  readonly routes: readonly Route[];
+  /** Stops taking requests, lets what is in flight finish, and stops everything in reverse. */
+  close(): Promise<void>;
+}
+
+/**
+ * Puts a node together: every part is made once, by the files beside this one, and given what it needs. Parts start in
+ * the order of the code and stop in reverse. Rejects with one clear line when a part cannot start; the parts that had
+ * started by then are stopped.
+ */
+export async function startApp(options: AppOptions): Promise<App> {
+  const disposer = new Disposer();
+  try {
+    return await start(options, disposer);
+  } catch (error) {
+    await disposer.close();
+    throw error;
+  }
+}
+
+async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer): Promise<App> {
+  const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
+  const urls = new Urls(config);
+  const hasDemoPage = config.demo && urls.isLocal;
+  let demo: DemoFile | undefined;
+
+  await requireResources(config);
+  const data = await openData(part, urls);
+  const access = await openAccess(part, data);
+  const { database, engine } = data;
+
+  const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
+  const messaging = openMessaging({ ...part, maxBatch, triggers }, data, access);
+  // Agents' tools are derived from the table of routes, in which the routes of the tools are listed themselves.
+  const catalogue = new ToolCatalogue(() => routes);
+  const tickets = new Tickets(database);
+  const routes = apiRoutes(data, access, messaging, { catalogue, tickets });
+  const runsOn = describeNode(config, data);
+  const serving = await openServing(
+    { ...part, urls, runsOn, demo: hasDemoPage ? () => demo : undefined },
+    data,
+    access,
+    routes,
+  );
+  const agents = openAgents({ ...part, triggers, catalogue }, data, access, messaging, serving);
+  const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
+  messaging.outbox.start([...access.handlers, ...messaging.handlers, ...agents.handlers]);
+  await startAdminServer(part, engine, urls);
+
+  const demoPath = demoFilePath(config.dataDir);
+  const seeded = config.demo
+    ? await seedDemo({ database, tokens: access.tokens, path: demoPath })
+    : undefined;
+  urls.port = await serving.server.listen({ host: config.host, port: config.port });
+  if (seeded !== undefined) {
+    demo = writeDemoFile(demoPath, seeded, urls.base);
+    printWelcome(demo, config.dataDir, hasDemoPage);
+  }
+  return {
+    port: urls.port,
+    baseUrl: urls.base,
+    runsOn,
+    routes,
+    async close() {
+      await Promise.all([
+        gateway.drain('shutdown', config.drainMs),
+        serving.drain(config.drainMs),
+        agents.runner.drain(config.drainMs),
+      ]);
+      await disposer.close();
+    },
+  };
+}
+
+/** What would otherwise fail late, after a database was started or migrated. */
+async function requireResources({
+  tls,
+  demo,
+  dataDir,
+  host,
+  port,
+  adminHost,
+  adminPort,
+}: Config): Promise<void> {
+  if (tls !== null) checkTlsFiles(tls);
+  if (demo) await requireDataDirectory(dataDir);
+  if (port !== 0) await requireFreePort(host, port);
+  if (adminPort) await requireFreePort(adminHost, adminPort);
+}

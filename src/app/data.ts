@@ -1,0 +1,62 @@
+import { openObjectStore } from '../attachments/open-store.ts';
+import type { Config } from '../config.ts';
+import { openDatabase } from '../db/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { acquireNodeLock } from '../db/node-lock.ts';
+import { startEmbeddedPostgres } from '../db/postgres/embedded-postgres.ts';
+import type { Engine } from '../engine/engine.ts';
+import { MemoryEngine } from '../engine/memory-engine.ts';
+import { RedisEngine } from '../engine/redis-engine.ts';
+import { Cursors } from '../gateway/catch-up/cursors.ts';
+import type { Disposer } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { PartOptions } from './part.ts';
+import type { Urls } from './urls.ts';
+
+export type Data = Awaited<ReturnType<typeof openData>>;
+
+/** Where a node keeps things and what connects it to the others: Postgres, the engine, the store of files. */
+export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
+  const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
+  const database = disposer.add('database', await openDatabase({ url: databaseUrl, log, metrics }), (it) =>
+    it.close(),
+  );
+  await migrate(database, log);
+  const mode = config.redisUrl === null ? 'exclusive' : 'shared';
+  const lock = disposer.add('lock', await acquireNodeLock({ url: databaseUrl, mode, log }), (it) =>
+    it.close(),
+  );
+  const { engine, description: engineDescription } = await openEngine(config, log, metrics);
+  disposer.add('engine', engine, (it) => it.close());
+  const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
+
+  const { store, files } = await openObjectStore({
+    database,
+    s3: config.s3,
+    dataDir: config.dataDir,
+    baseUrl: () => urls.public,
+  });
+  disposer.add('object store', store, (it) => it.close());
+  if (files !== undefined && config.redisUrl !== null) {
+    log.info('uploads are stored in PARLEY_DATA_DIR: share it between all nodes, or set PARLEY_S3_BUCKET');
+  }
+  return { databaseUrl, database, lock, engine, engineDescription, cursors, store, files };
+}
+
+async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, durable: true, log });
+  return disposer.add('postgres', postgres, (it) => it.stop()).url;
+}
+
+/** With a description for the log line of the start. */
+async function openEngine(
+  { redisUrl }: Config,
+  log: Logger,
+  metrics: Metrics,
+): Promise<{ engine: Engine; description: string }> {
+  if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
+  const engine = await RedisEngine.connect({ url: redisUrl, log, metrics });
+  const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
+  return { engine, description: `${new URL(redisUrl).host}${version}` };
+}

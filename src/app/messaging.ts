@@ -1,0 +1,108 @@
+import type { Triggers } from '../agents/triggers/triggers.ts';
+import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
+import {
+  CONVERSATION_CREATED,
+  PARTICIPANT_ADDED,
+  RESOURCES_CHANGED,
+  SYSTEM_EVENT,
+} from '../conversations/outbox-topics.ts';
+import { handle } from '../db/topic.ts';
+import { ChangedEffects } from '../jobs/changed-effects.ts';
+import { JobWorker } from '../jobs/job-worker.ts';
+import { OutboxWorker } from '../jobs/outbox-worker.ts';
+import { SentEffects } from '../jobs/sent-effects.ts';
+import { Loop } from '../lifecycle.ts';
+import { LockedWrites } from '../messages/locked-write.ts';
+import {
+  MESSAGE_DELETED,
+  MESSAGE_EDITED,
+  MESSAGES_SENT,
+  SCHEDULE_NOT_SENT,
+} from '../messages/outbox-topics.ts';
+import type { Committed } from '../messages/outgoing.ts';
+import { SEND_SCHEDULED } from '../messages/scheduled.ts';
+import { ScheduledDelivery } from '../messages/scheduled-delivery.ts';
+import { Sender } from '../messages/send.ts';
+import { appendSystemEvent } from '../messages/system-messages.ts';
+import { Timeline } from '../messages/timeline.ts';
+import { WritePath } from '../messages/write-path.ts';
+import { notifyAdded } from '../notifications/added.ts';
+import { notifyNotSent } from '../notifications/not-sent.ts';
+import { refreshNotifications } from '../notifications/refresh.ts';
+import type { Access } from './access.ts';
+import type { Data } from './data.ts';
+import type { PartOptions } from './part.ts';
+
+export type Messaging = ReturnType<typeof openMessaging>;
+
+export interface MessagingOptions extends PartOptions {
+  /** Most messages a flush of the write path. */
+  readonly maxBatch: number | undefined;
+  /** Messages and changes start agents. */
+  readonly triggers: Triggers;
+}
+
+/** How messages enter timelines, and what follows from them: events, notifications, jobs. */
+export function openMessaging(
+  { log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
+  { database, lock, engine, store }: Data,
+  { directory }: Access,
+) {
+  // Before everything that writes into it, so that it closes after that. Started when all of its handlers are there.
+  const outbox = disposer.add('outbox', new OutboxWorker({ database, metrics, log }), (it) => it.close());
+
+  const effects = new SentEffects({
+    ...{ database, files: store, engine, directory, metrics, log },
+    onSaid: (messages) => triggers.onMessages(messages),
+  });
+  disposer.add('effects of sent messages', effects, (it) => it.idle());
+  const changed = new ChangedEffects({
+    ...{ database, files: store, engine },
+    onFinished: (messageIds) => effects.finished(messageIds),
+  });
+
+  const timeline = new Timeline(database, engine, metrics);
+  const writes = {
+    ...{ database, files: store, engine, timeline, metrics },
+    maySend: () => lock.held,
+    onCommitted: (committed: Committed) => effects.committed(committed),
+  };
+  const lockedWrites = new LockedWrites(writes);
+  const writePath = new WritePath({ ...writes, log, ...(maxBatch !== undefined && { maxBatch }) });
+  disposer.add('write path', writePath, (it) => it.idle());
+  const sender = new Sender({ database, store, directory, writePath, lockedWrites });
+
+  const scheduled = new ScheduledDelivery({ database, lockedWrites, metrics, log });
+  const recovery = new Loop({
+    intervalMs: RECOVER_EVERY_MS,
+    run: async () => void (await scheduled.recoverLost()),
+    onError: (error) => log.warn({ err: error }, 'recovering lost jobs of scheduled messages failed'),
+  });
+  disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
+  const jobs = new JobWorker({
+    database,
+    handlers: [
+      handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
+      handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
+    ],
+    log,
+  });
+  disposer.add('jobs', jobs, (it) => it.close());
+
+  const handlers = [
+    handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
+    handle(RESOURCES_CHANGED, async (changes) => {
+      await changed.publish(changes);
+      await triggers.changed(changes.changes);
+    }),
+    handle(CONVERSATION_CREATED, (created) => triggers.onConversationCreated(created)),
+    handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, engine, added)),
+    handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
+    handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, engine, ended)),
+    handle(MESSAGE_EDITED, (edited) => refreshNotifications(database, edited)),
+    handle(MESSAGE_DELETED, (deleted) => refreshNotifications(database, deleted)),
+  ];
+  return { outbox, handlers, timeline, lockedWrites, writePath, sender };
+}
+
+const RECOVER_EVERY_MS = 1_000;

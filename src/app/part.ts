@@ -1,0 +1,12 @@
+import type { Config } from '../config.ts';
+import type { Disposer } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** What every part of a node is made with. Parts register with the disposer in the order in which they start. */
+export interface PartOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly disposer: Disposer;
+}

@@ -1,0 +1,41 @@
+import { accountRoutes } from '../accounts/routes.ts';
+import { artifactRoutes } from '../agents/artifact-routes.ts';
+import { agentRoutes } from '../agents/routes.ts';
+import { runRoutes } from '../agents/runs/routes.ts';
+import type { ToolCatalogue } from '../agents/tools/catalogue.ts';
+import { toolRoutes } from '../agents/tools/routes.ts';
+import { occurrenceRoutes } from '../agents/triggers/routes.ts';
+import { attachmentRoutes } from '../attachments/routes.ts';
+import { participantRoutes } from '../conversations/participant-routes.ts';
+import { conversationRoutes } from '../conversations/routes.ts';
+import { realtimeRoutes } from '../gateway/routes.ts';
+import type { Tickets } from '../gateway/socket/tickets.ts';
+import type { Route } from '../http/route.ts';
+import { messageRoutes } from '../messages/routes.ts';
+import { notificationRoutes } from '../notifications/routes.ts';
+import type { Access } from './access.ts';
+import type { Data } from './data.ts';
+import type { Messaging } from './messaging.ts';
+
+/** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
+export function apiRoutes(
+  { database, engine, store }: Data,
+  { directory, rights, tokens }: Access,
+  { sender, lockedWrites, timeline }: Messaging,
+  { catalogue, tickets }: { readonly catalogue: ToolCatalogue; readonly tickets: Tickets },
+): Route[] {
+  return [
+    ...accountRoutes(database, tokens),
+    ...conversationRoutes({ database, directory }),
+    ...participantRoutes({ database, directory, engine, rights, tokens }),
+    ...messageRoutes({ sender, lockedWrites, database, files: store, directory, timeline }),
+    ...attachmentRoutes(database, store),
+    ...notificationRoutes(database),
+    ...agentRoutes({ database, catalogue }),
+    ...runRoutes({ database, directory, catalogue }),
+    ...occurrenceRoutes({ database }),
+    ...artifactRoutes({ database, directory, files: store }),
+    ...toolRoutes(catalogue),
+    ...realtimeRoutes(tickets),
+  ];
+}

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { providersOf } from '../agents/models/tiers.ts';
+import { BUILD } from '../build.ts';
+import type { Config } from '../config.ts';
+import { placeOf } from '../db/connection-options.ts';
+import type { Data } from './data.ts';
+
+/** What this node runs on, for the log line of its start: hosts, versions and paths, never a secret. */
+export interface RunsOn {
+  readonly database: string;
+  readonly engine: string;
+  readonly files: string;
+  /** The providers of models, in the order in which they first occur. */
+  readonly models: string;
+  readonly version: string;
+  readonly node: string;
+}
+
+export function describeNode(config: Config, { database, databaseUrl, engineDescription }: Data): RunsOn {
+  const place = config.databaseUrl === null ? 'embedded' : placeOf(databaseUrl);
+  return {
+    database: `${place}, PostgreSQL ${database.serverVersion}`,
+    engine: engineDescription,
+    files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
+    models: providersOf(config.models).join(', '),
+    ...BUILD,
+  };
+}

@@ -1,0 +1,128 @@
+import { Idempotency } from '../access/idempotency.ts';
+import { purgeRefreshTokens } from '../accounts/token-pairs.ts';
+import { fileRoutes } from '../attachments/file-routes.ts';
+import { isDeleted, purgeUploads } from '../attachments/uploads.ts';
+import { consoleRoutes } from '../console/routes.ts';
+import { sharedSecret } from '../db/shared-secret.ts';
+import { type DemoFile, demoCommands, demoSession } from '../demo.ts';
+import type { Engine } from '../engine/engine.ts';
+import { upgradeRoutes } from '../gateway/routes.ts';
+import { healthRoutes, metricsRoutes } from '../health.ts';
+import { clientRoutes } from '../http/client-modules.ts';
+import { docsRoutes } from '../http/docs/routes.ts';
+import { AllowedOrigins } from '../http/origins.ts';
+import { createHttp } from '../http/pipeline.ts';
+import type { Route } from '../http/route.ts';
+import { HttpServer } from '../http/server.ts';
+import { Loop } from '../lifecycle.ts';
+import type { Access } from './access.ts';
+import type { Data } from './data.ts';
+import type { PartOptions } from './part.ts';
+import type { RunsOn } from './runs-on.ts';
+import type { Urls } from './urls.ts';
+
+export type Serving = Awaited<ReturnType<typeof openServing>>;
+
+export interface ServingOptions extends PartOptions {
+  readonly urls: Urls;
+  readonly runsOn: RunsOn;
+  /** The demo account, where the console has a page for it. Undefined until the server listens. */
+  readonly demo: (() => DemoFile | undefined) | undefined;
+}
+
+/** The HTTP API with its documents, console and files. It serves once the server listens. */
+export async function openServing(
+  { config, log, metrics, disposer, urls, runsOn, demo }: ServingOptions,
+  { database, engine, store, files }: Data,
+  { authenticator, rateLimits, tokens }: Access,
+  routes: readonly Route[],
+) {
+  const idempotency = new Idempotency({ database });
+  const purge = new Loop({
+    intervalMs: PURGE_EVERY_MS,
+    run: async () => {
+      await idempotency.purge();
+      await purgeRefreshTokens(database);
+      await purgeUploads(database, store);
+    },
+    onError: (error) => log.warn({ err: error }, 'purging expired data failed'),
+  });
+  disposer.add('purge', purge, (it) => it.close());
+
+  let draining = false;
+  const origins = new AllowedOrigins(config.allowedOrigins, { loopback: demo !== undefined });
+  const http = createHttp({
+    routes,
+    publicRoutes: {
+      ...docsRoutes({ routes, docsUrl: urls.docs }),
+      ...clientRoutes(),
+      ...consoleRoutes({
+        version: runsOn.version,
+        runsOn: () => ({ ...runsOn }),
+        metricsPath: config.adminPort === null ? '/metrics' : undefined,
+        demo: demo && {
+          commands: () => {
+            const file = demo();
+            return file && demoCommands(file, config.dataDir);
+          },
+          // Nothing is served before the demo account is there.
+          session: () => demoSession(demo()!, tokens),
+        },
+      }),
+      ...upgradeRoutes(),
+      ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
+      ...healthRoutes({ database, engine, files, draining: () => draining }),
+      ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
+    },
+    authenticator,
+    // Where nothing is limited not even the caller's address is read.
+    ...(config.rateLimit !== null && {
+      limiter: rateLimits.credentials,
+      addressLimiter: rateLimits.addresses,
+    }),
+    idempotency,
+    cursorSecret: await sharedSecret(database, 'cursor_secret'),
+    metrics,
+    log,
+    docsUrl: urls.docs,
+    requestLogUrl: config.requestLogUrl,
+    origins,
+  });
+  const server = disposer.add('server', new HttpServer({ handler: http, metrics, tls: config.tls }), (it) =>
+    it.close(),
+  );
+  return {
+    http,
+    server,
+    origins,
+    /** The node is not ready any more; requests under way have `drainMs` to finish. */
+    drain: (drainMs: number) => {
+      draining = true;
+      return server.drain(drainMs);
+    },
+  };
+}
+
+/** Keys live for a day: an hour more is no matter. */
+const PURGE_EVERY_MS = 60 * 60 * 1_000;
+
+/** `/metrics` on a port of its own, where operators want it out of reach of callers. */
+export async function startAdminServer(
+  { config, log, metrics, disposer }: PartOptions,
+  engine: Engine,
+  urls: Urls,
+): Promise<void> {
+  const { adminPort, adminHost } = config;
+  if (adminPort === null) return;
+  const handler = createHttp({
+    routes: [],
+    publicRoutes: metricsRoutes(metrics, engine),
+    authenticator: { authenticate: () => Promise.reject(new Error('no route here asks for a caller')) },
+    metrics,
+    log,
+    docsUrl: urls.docs,
+    requestLogUrl: null,
+  });
+  const server = disposer.add('admin server', new HttpServer({ handler }), (it) => it.close());
+  await server.listen({ host: adminHost, port: adminPort });
+}
