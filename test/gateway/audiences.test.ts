@@ -1,15 +1,19 @@
 /**
- * Every event of src/protocol/socket/events.ts, for the team and for a customer of the same case (docs/architecture.md#delivery): a
- * whole server makes them out of what is asked over REST and sockets; what no endpoint makes comes from another
- * node. An event that is not placed here fails the test.
+ * Every event of src/protocol/socket/events.ts, for the team and for a customer of the same case
+ * (docs/architecture.md#delivery), from the code that produces it: a whole server, asked over REST and sockets, and the
+ * reply of an agent on another node. An event that has no entry here fails the test.
  */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { type EphemeralEvent, publish } from '../../src/engine/publish.ts';
+import { Rights } from '../../src/access/rights.ts';
+import { Replies } from '../../src/agents/replies/replies.ts';
+import type { AgentReply } from '../../src/agents/replies/reply.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
-import { type EphemeralEventName, EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { testRedisUrl } from '../support/redis.ts';
@@ -50,6 +54,8 @@ for (const socket of Object.values(sockets)) {
   await socket.request('subscribe', { conversation_id: id });
   await socket.frame('caught_up');
 }
+
+const reply = await openReply();
 
 const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
   'message.created': [
@@ -120,18 +126,9 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
         }),
     },
   ],
-  'message.delta': [
-    { to: TEAM, make: () => elsewhere('message.delta', id) },
-    { to: BOTH, make: () => elsewhere('message.delta', id, { text: 'ahoy' }) },
-  ],
-  'message.reset': [
-    { to: TEAM, make: () => elsewhere('message.reset', id) },
-    { to: BOTH, make: () => elsewhere('message.reset', id, { keep: 1 }) },
-  ],
-  'message.snapshot': [
-    { to: TEAM, make: () => elsewhere('message.snapshot', id) },
-    { to: BOTH, make: () => elsewhere('message.snapshot', id, { body: 'ahoy' }) },
-  ],
+  'message.delta': [{ to: TEAM, make: async () => reply.append(SECRET) }],
+  'message.reset': [{ to: TEAM, make: async () => reply.reset(5, SECRET) }],
+  'message.snapshot': [{ to: TEAM, make: comeBack }],
   typing: [
     { to: TEAM, make: () => ask('team', 'typing', { conversation_id: id, state: 'start' }) },
     { to: TEAM, make: () => ask('customer', 'typing', { conversation_id: id, state: 'start' }) },
@@ -291,13 +288,32 @@ async function anotherCase(): Promise<[conversationId: string, participantId: st
   return [conversation.id, customer.id];
 }
 
-/** An event of another node; for customers as well where `customer` is given. */
-function elsewhere(event: EphemeralEventName, stream: string, customer?: object): Promise<void> {
-  const told: EphemeralEvent = {
-    ...{ event, stream, conversationId: stream === id ? id : null, sequence: 0 },
-    ...{ resource: randomUUID(), at: '2026-11-21T00:00:00.000000Z' },
-    team: { text: SECRET },
-    customer,
-  };
-  return publish(otherNode, told);
+/** Both sockets join in the middle of the reply. */
+async function comeBack(): Promise<void> {
+  for (const socket of Object.values(sockets)) {
+    await socket.request('unsubscribe', { conversation_id: id });
+    await socket.request('subscribe', { conversation_id: id });
+  }
+}
+
+/** The reply of an agent to the customer, which another node writes. */
+async function openReply(): Promise<AgentReply> {
+  const { database, demo } = app;
+  const rights = await Rights.open(otherNode);
+  t.teardown(() => rights.close());
+  const facts = (await new ConversationDirectory(database, rights).facts(id))!;
+  const run = await database.kysely
+    .insertInto('agent_runs')
+    .values({
+      ...{ id: newId('agentRun'), account_id: demo.account_id, agent_id: demo.agent.id },
+      ...{ actor_id: demo.agent.actor_id, trigger_type: 'chat', trigger_key: newId('message') },
+      ...{ status: 'running', conversation_id: id, owner: otherNode.nodeId, fence: 1 },
+      started_at: new Date().toISOString(),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const unused = undefined as never;
+  const replies = new Replies({ database, engine: otherNode, writePath: unused, lockedWrites: unused, log });
+  t.teardown(() => replies.close());
+  return replies.open(run, { actor_id: run.actor_id, name: 'Agent' }, facts);
 }
