@@ -1,14 +1,8 @@
-import type { Downloads } from '../../attachments/storage.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
-import { type Engine, EngineUnavailableError, type Subscription } from '../../engine/engine.ts';
-import type { CommittedFrame, EphemeralFrame, Frame, PieceFrame, VoidFrame } from '../../engine/frame.ts';
-import type { Logger } from '../../log.ts';
-import type { Timeline, TimelineHead } from '../../messages/timeline.ts';
+import { EngineUnavailableError } from '../../engine/engine.ts';
+import type { CommittedFrame, EphemeralFrame, PieceFrame } from '../../engine/frame.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
-import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 import { RangeCache } from '../catch-up/range-cache.ts';
 import {
   MAX_REPLAY,
@@ -18,87 +12,74 @@ import {
   replay,
   sendChanges,
 } from '../catch-up/replay.ts';
-import type { Presence } from '../presence/presence.ts';
-import { ConversationStream, type Moved, type StreamContext } from './conversation-stream.ts';
-import { EphemeralChannel } from './ephemeral-channel.ts';
+import type { ConversationStream, Moved } from './conversation-stream.ts';
 import { Feed } from './feed.ts';
-import { type Broadcast, type Reader, type ReaderAudience, topics } from './reader.ts';
-import { StreamingMessages } from './streaming-messages.ts';
+import { OpenStream, type StreamHost } from './open-stream.ts';
+import { type Reader, type ReaderAudience, topics } from './reader.ts';
 
-export interface StreamsOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly engine: Engine;
-  readonly timeline: Timeline;
-  readonly directory: ConversationDirectory;
-  readonly broadcast: Broadcast;
-  readonly presence: Presence;
-  readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
+export interface StreamsOptions extends Omit<StreamHost, 'heads'> {
   readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;
-  readonly log: Logger;
 }
 
 /** A subscription that was accepted and has sent nothing yet. */
 export interface Joined {
-  /** The highest number that this reader may see, for the reply. */
+  /** The highest number that this reader may see. */
   readonly headSequence: number;
-  /** Begins to read what `run` will send, for who runs several one after the other. */
+  /** Begins to read what `run` sends first: for callers that run several one after the other. */
   readAhead(): void;
   /**
-   * Sends what changed (for who resumes; it was read after joining), the replay, then `caught_up` or
-   * `resync`; the reader is live when it resolves. Call it once, behind the reply.
+   * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or `resync`. The reader
+   * is live when it resolves. To be called once, after the reply was sent.
    */
   run(changes?: readonly CommittedFrame[] | 'too_many'): Promise<void>;
 }
 
 /**
- * The streams of this node: one for each conversation and each actor's feed that a socket here listens
- * to, opened for the first reader and closed behind the last. Rights are checked by who calls.
+ * The streams of this node: one for each conversation and each actor's feed that a socket here reads, opened for the
+ * first reader and closed after the last. Callers check rights.
  */
 export class Streams {
   readonly #options: StreamsOptions;
-  readonly #context: StreamContext;
-  readonly #stretches: RangeCache;
-  readonly #standings: GatheredReads<string, TimelineHead>;
+  readonly #host: StreamHost;
+  readonly #ranges: RangeCache;
   readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
   readonly #conversations = new Map<string, OpenStream>();
   readonly #feeds = new Map<string, Feed>();
 
   constructor(options: StreamsOptions) {
     this.#options = options;
-    this.#context = options;
-    this.#stretches = new RangeCache(options);
+    this.#ranges = new RangeCache(options);
     const { timeline } = options;
-    this.#standings = new GatheredReads((ids) => timeline.standings(ids));
+    this.#host = { ...options, heads: new GatheredReads((ids) => timeline.standings(ids)) };
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks));
   }
 
   /**
-   * The conversation streams that are open, for repair: those named, or all. One that is being opened is waited for,
-   * since it may have read Postgres before what was lost.
+   * Returns the open streams among these conversations, or all of them, for repair. Waits for one that is being opened,
+   * since it may have read Postgres before the frames that were lost.
    */
   async open(ids: Iterable<string> = this.#conversations.keys()): Promise<ConversationStream[]> {
     const opening = [...ids].map((id) => this.#conversations.get(id)?.ready.catch(() => undefined));
     return (await Promise.all(opening)).filter((stream) => stream !== undefined);
   }
 
-  /** The head of a conversation that moved last for an audience; undefined where nobody here listens to it. */
+  /** The head that an audience saw last, and when; undefined where no socket here reads the conversation. */
   moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
 
-  /** The actors whose feeds are open, for repair: of those named, or all. */
+  /** Returns the actors among these, or all, whose feeds are open, for repair. */
   feeds(ids: Iterable<string> = this.#feeds.keys()): string[] {
     return [...ids].filter((id) => this.#feeds.has(id));
   }
 
   /**
-   * Listens to a conversation for `reader`, from `afterSequence` on or from now. Throws ApiError
-   * `service_unavailable` while the engine is away; whatever Postgres throws otherwise.
+   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on. Throws ApiError
+   * `service_unavailable` while the engine is away, and passes on what Postgres throws.
    */
   async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
     const open = this.#acquire(conversationId);
-    // A reader joins a stream once: joining again starts over.
+    // A reader joins a stream once; joining again starts over.
     open.readers.get(reader)?.();
     let cancelled = false;
     open.readers.set(reader, () => {
@@ -110,7 +91,7 @@ export class Streams {
       const delivered = stream.delivered;
       const { end: journal } = stream.journal;
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
-      // What it may not see it is not behind by: of that alone there may be more than is replayed.
+      // Messages that it may not see do not count as missing: they alone may be more than a replay sends.
       const isWhole = afterSequence === undefined || afterSequence >= headSequence;
       const position = { sequence: isWhole ? delivered : afterSequence, visible: headSequence, journal };
       let ahead: ReadAhead | undefined;
@@ -118,7 +99,7 @@ export class Streams {
         headSequence,
         readAhead: () => {
           if (isTooFar(stream, position) || isCancelled()) return;
-          ahead = readAhead(this.#stretches, stream, position.sequence);
+          ahead = readAhead(this.#ranges, stream, position.sequence);
         },
         run: (changes = []) => this.#run(stream, reader, position, isCancelled, changes, ahead),
       };
@@ -132,7 +113,7 @@ export class Streams {
     }
   }
 
-  /** Nothing more of the conversation is put on the reader from now on; ends a replay under way. */
+  /** Sends nothing of the conversation to the reader from now on, and ends a replay under way. */
   leave(conversationId: string, reader: Reader): void {
     const open = this.#conversations.get(conversationId);
     const cancel = open?.readers.get(reader);
@@ -146,17 +127,17 @@ export class Streams {
     open.close();
   }
 
-  /** Gives an ephemeral event to the readers on this node; false where there are none. */
+  /** Sends an ephemeral event to the readers on this node. Returns false where there are none. */
   deliverEphemeral(conversationId: string, frame: EphemeralFrame | PieceFrame): boolean {
     const open = this.#conversations.get(conversationId);
-    open?.shedding.deliver(frame);
+    open?.ephemeral.deliver(frame);
     return open !== undefined;
   }
 
   /**
-   * Frames that Postgres does not have were lost, on these channels or on any: the nodes that write texts which are
-   * read here are asked how far they are. Who is present in all conversations is repeated soon, in single ones it is
-   * asked for.
+   * Asks other nodes for what Postgres does not have, after frames were lost on these channels or on any: the writers of
+   * streamed texts for a snapshot, and on single channels the nodes for their presence. On all channels presence is
+   * not asked for, since every node repeats it within seconds.
    */
   askOthers(channels: Iterable<string> | undefined): void {
     if (channels === undefined) {
@@ -171,7 +152,7 @@ export class Streams {
     }
   }
 
-  /** The actor's own feed. Listening when it resolves; throws like `join`. */
+  /** Subscribes the reader to the actor's own feed. Throws like `join`. */
   async joinFeed(actorId: string, reader: Reader): Promise<void> {
     let feed = this.#feeds.get(actorId);
     if (feed === undefined) {
@@ -200,7 +181,7 @@ export class Streams {
   #acquire(conversationId: string): OpenStream {
     let open = this.#conversations.get(conversationId);
     if (open === undefined) {
-      open = new OpenStream(conversationId, this.#options, this.#context, this.#standings);
+      open = new OpenStream(conversationId, this.#host);
       this.#conversations.set(conversationId, open);
     }
     return open;
@@ -218,11 +199,11 @@ export class Streams {
     if (changes === 'too_many' || isTooFar(stream, position)) {
       return this.#resync(stream, reader, cancelled);
     }
-    // A client that has seen more than there is (a restored database) carries on from what there is.
+    // A client that has seen more than there is (after a restore of the database) goes on from the present head.
     position.sequence = Math.min(position.sequence, stream.delivered);
     await sendChanges(changes, reader, position.sequence, cancelled);
     if (cancelled()) return;
-    const outcome = await replay(this.#stretches, stream, reader, position, ahead, cancelled, (last) => {
+    const outcome = await replay(this.#ranges, stream, reader, position, ahead, cancelled, (last) => {
       const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
       reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
       reader.join(topics.durable(stream.id, reader));
@@ -234,7 +215,7 @@ export class Streams {
     if (outcome === 'lost') await this.#resync(stream, reader, cancelled);
   }
 
-  /** It is further behind than is sent: it leaves, loads afresh and subscribes again. */
+  /** Ends the subscription of a reader that misses too much: it loads the conversation over REST and subscribes again. */
   async #resync(stream: ConversationStream, reader: Reader, cancelled: () => boolean): Promise<void> {
     const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
     if (cancelled()) return;
@@ -244,147 +225,10 @@ export class Streams {
     );
   }
 
-  /** Customers are not told of numbers that they may not see (design.md section 7). */
+  /** Returns the highest number up to `upTo` that the audience may see: customers learn of no others (design.md section 7). */
   async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
     if (audience === 'team') return upTo;
     return this.#visibleHeads.ask({ conversationId: stream.id, upTo });
-  }
-}
-
-/** A conversation's stream with the engine subscription under it, and who reads it. */
-class OpenStream {
-  /** Each reader with what ends its replay. */
-  readonly readers = new Map<Reader, () => void>();
-  readonly ready: Promise<ConversationStream>;
-  stream: ConversationStream | undefined;
-  readonly #id: string;
-  readonly #options: StreamsOptions;
-  #shedding: EphemeralChannel | undefined;
-  #texts: StreamingMessages | undefined;
-  #subscription: Subscription | undefined;
-  #closed = false;
-
-  constructor(
-    id: string,
-    options: StreamsOptions,
-    context: StreamContext,
-    standings: GatheredReads<string, TimelineHead>,
-  ) {
-    this.#id = id;
-    this.#options = options;
-    this.ready = this.#open(id, options, context, standings);
-    // Whoever joins awaits it; the stream itself survives that nobody does.
-    this.ready.catch(() => {});
-  }
-
-  /** The ephemeral events, made with the first of them. */
-  get shedding(): EphemeralChannel {
-    const { broadcast, limits, presence, metrics } = this.#options;
-    this.#shedding ??= new EphemeralChannel({
-      conversationId: this.#id,
-      readers: this.readers,
-      broadcast,
-      onWithheld: () => metrics.ephemeralWithheld.inc(),
-      ephemeralBytes: limits.ephemeralBytes,
-      restore: (reader) => this.admit(reader, () => presence.repeat(this.#id, reader)),
-    });
-    return this.#shedding;
-  }
-
-  /** What is being written here, made with the first of it. */
-  get #liveTexts(): StreamingMessages {
-    this.#texts ??= new StreamingMessages({
-      ask: (messageId) => {
-        // Asked again with the next piece.
-        this.#options.engine.publish(this.#id, { kind: 'ask', stream: this.#id, messageId }).catch(() => {});
-      },
-      broadcast: (frame) => this.shedding.deliver(frame),
-    });
-    return this.#texts;
-  }
-
-  /** What is being written may have gaps here. */
-  askWriters(): void {
-    this.#texts?.askAll();
-  }
-
-  /** Puts a reader that has everything durable on the ephemeral events too, then calls `entered`. */
-  admit(reader: Reader, entered: () => void): void {
-    const subscription = this.readers.get(reader);
-    const enter = () => {
-      reader.join(topics.ephemeral(this.#id, reader));
-      entered();
-    };
-    const isWanted = () => !reader.closed && this.readers.get(reader) === subscription;
-    if (this.#texts === undefined) enter();
-    else this.#texts.admit(reader, isWanted, enter);
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#subscription?.unsubscribe();
-    this.stream?.close();
-    this.#texts?.close();
-    this.#options.presence.closed(this.#id);
-  }
-
-  /** Listens before it reads, so that what is committed meanwhile is held, not missed. */
-  async #open(
-    id: string,
-    options: StreamsOptions,
-    context: StreamContext,
-    standings: GatheredReads<string, TimelineHead>,
-  ): Promise<ConversationStream> {
-    const early: (CommittedFrame | VoidFrame)[] = [];
-    let receive = (frame: CommittedFrame | VoidFrame): void => {
-      early.push(frame);
-    };
-    this.#subscription = await options.engine.subscribe(id, (frame) => {
-      if (!this.#closed) this.#receive(frame, receive);
-    });
-    if (this.#closed) this.#subscription.unsubscribe();
-    else options.presence.opened(id);
-    const facts = await options.directory.facts(id);
-    const { head, settled, writing } = await standings.ask(id);
-    const audience = facts?.audience ?? 'internal';
-    const stream = new ConversationStream(id, audience, settled, context, (frame) => {
-      if (frame.streaming) this.#liveTexts.onDurable(frame);
-      else this.#texts?.onDurable(frame);
-    });
-    for (const messageId of writing) this.#liveTexts.addUnfinished(messageId);
-    if (this.#closed) stream.close();
-    this.stream = stream;
-    receive = (frame) => stream.receive(frame);
-    for (const frame of early) stream.receive(frame);
-    if (head > settled) stream.fill(head).catch(() => {});
-    return stream;
-  }
-
-  #receive(frame: Frame, receiveDurable: (frame: CommittedFrame | VoidFrame) => void): void {
-    switch (frame.kind) {
-      case 'created':
-      case 'updated':
-      case 'durable':
-      case 'void':
-        receiveDurable(frame);
-        break;
-      case 'ephemeral':
-        this.shedding.deliver(frame);
-        break;
-      case 'piece':
-        this.#liveTexts.onPiece(frame);
-        break;
-      case 'snapshot':
-        this.#texts?.onSnapshot(frame);
-        break;
-      case 'presence':
-        this.#options.presence.onReport(this.#id, frame);
-        break;
-      case 'ask':
-      case 'rights_changed':
-        // Not for readers.
-        break;
-    }
   }
 }
 
