@@ -74,7 +74,7 @@ export class Gateway {
       onError: (error) => log.error({ err: error }, 'presence failed'),
     });
     const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
-    const heldCursors = new HeartbeatCursors(cursors);
+    const heartbeatCursors = new HeartbeatCursors(cursors);
     const heartbeats = new Heartbeats({
       limits,
       cursor: () => cursors.current(),
@@ -83,7 +83,7 @@ export class Gateway {
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
     const admission = new Admission({ sessions, streams, revocation, cursors, limits });
     const activity = new Activity({ ...options, presence });
-    const resume = new Resume({ ...options, streams, heldCursors });
+    const resume = new Resume({ ...options, streams, heartbeatCursors });
     const commands = new Commands({
       ...options,
       streams,
@@ -91,7 +91,7 @@ export class Gateway {
       revocation,
       activity,
       resume,
-      heldCursors,
+      heartbeatCursors,
     });
     this.#unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
     this.streams = streams;
@@ -102,7 +102,7 @@ export class Gateway {
     this.#server = new SocketServer({
       ...options,
       heartbeats,
-      heldCursors,
+      heartbeatCursors,
       sessions,
       streams,
       admission,

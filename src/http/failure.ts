@@ -7,19 +7,16 @@ export interface FailuresOptions {
   readonly docsUrl: string;
   /** PARLEY_REQUEST_LOG_URL; null: no `request_log_url`. */
   readonly requestLogUrl: string | null;
-  readonly log: Logger;
 }
 
 /** What anything that was thrown is to the caller: the one place that decides it. */
 export class ErrorMapper {
   readonly #docsUrl: string;
   readonly #requestLogUrl: string | null;
-  readonly #log: Logger;
 
-  constructor({ docsUrl, requestLogUrl, log }: FailuresOptions) {
+  constructor({ docsUrl, requestLogUrl }: FailuresOptions) {
     this.#docsUrl = docsUrl;
     this.#requestLogUrl = requestLogUrl;
-    this.#log = log;
   }
 
   /** Logs nothing: the cause of a failure is logged with the request it belongs to. */
@@ -30,13 +27,6 @@ export class ErrorMapper {
       return new ApiError('service_unavailable', message, { retryAfterS: 1, cause: thrown });
     }
     return new ApiError('internal_error', 'Something went wrong on our side.', { cause: thrown });
-  }
-
-  /** `context` goes into the log beside what is not the caller's business. */
-  toApiError(thrown: unknown, context: Readonly<Record<string, unknown>>): ApiError {
-    const error = this.map(thrown);
-    logFailure(this.#log, error, context);
-    return error;
   }
 
   /** The JSON of the error envelope (docs/contract.md#errors). `requestId`: null for what is no request of its own. */

@@ -1,7 +1,9 @@
 /** Requests and replies (docs/realtime.md#requests), and rights that end while a socket is open (docs/architecture.md#rights-that-end). */
 
+import { pino } from 'pino';
 import t from 'tap';
 import { PERMISSIONS } from '../../src/protocol/permissions.ts';
+import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { BINARY, type Client, CONTINUATION, Ground, RawSocket, TEXT } from './fixture.ts';
 
@@ -264,6 +266,26 @@ t.test('replies come in the order of the requests', async (t) => {
   );
   client.close();
 });
+
+t.test(
+  'a failure of the server is logged with its connection and frame, a mistake of the client is not',
+  async (t) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
+    const node = await Ground.start(t, { beside: ground, redisUrl: await testRedisUrl(t), log });
+    const client = await node.ready();
+    const { connection_id } = client.frames[0]!;
+    await client.request('subscribe', { conversation_id: 'cnv_unknown' });
+    t.strictSame(lines, []);
+
+    await node.engine.close();
+    const { id, error } = await client.request('subscribe', { conversation_id: group });
+    t.equal(error?.code, 'service_unavailable');
+    const context = { connection_id, actor_id: demo.users.ada.id, op: 'subscribe', frame_id: id };
+    t.match(lines, [{ level: 40, ...context, msg: 'answered service_unavailable', err: Object }]);
+    client.close();
+  },
+);
 
 t.test('a token is refreshed in-band, by its own subject alone', async (t) => {
   const { token } = await ground.tokens.issueAccess({

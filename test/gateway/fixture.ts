@@ -18,6 +18,7 @@ import { Tickets } from '../../src/gateway/socket/tickets.ts';
 import { ErrorMapper } from '../../src/http/failure.ts';
 import { AllowedOrigins } from '../../src/http/origins.ts';
 import { HttpServer } from '../../src/http/server.ts';
+import type { Logger } from '../../src/log.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
 import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
@@ -38,6 +39,8 @@ export interface GroundOptions {
   readonly redisUrl?: string;
   /** In place of the node's own, of which there is a new one each second at most. */
   readonly cursor?: () => string;
+  /** The logger of the gateway. */
+  readonly log?: Logger;
 }
 
 /** The gateway with everything under it but the REST pipeline, over the demo account's rows. */
@@ -69,7 +72,7 @@ export class Ground {
     const timeline = new Timeline(database, engine, metrics);
     const cursors = await Cursors.start(database, engine, log);
     t.teardown(() => cursors.close());
-    const failures = new ErrorMapper({ docsUrl: 'https://docs.example', requestLogUrl: null, log });
+    const failures = new ErrorMapper({ docsUrl: 'https://docs.example', requestLogUrl: null });
     const http = new HttpServer({
       handler: {
         handle: (exchange) => exchange.send({ status: 404, body: '{}' }),
@@ -90,14 +93,14 @@ export class Ground {
       cursors: { current: options.cursor ?? (() => cursors.current()), read: (text) => cursors.read(text) },
       http,
       refuse: (exchange, thrown) => {
-        const error = failures.toApiError(thrown, {});
+        const error = failures.map(thrown);
         exchange.send({ status: error.status, body: failures.toBody(error) });
       },
       failures,
       origins: new AllowedOrigins(options.allowedOrigins ?? []),
       limits: { ...SOCKET_LIMITS, ...options.limits },
       metrics,
-      log,
+      log: options.log ?? log,
     });
     t.teardown(() => gateway.close());
     const port = await http.listen({ host: '127.0.0.1', port: 0 });

@@ -163,7 +163,7 @@ function open(t: Teardown) {
     { version: undefined, account: undefined },
     {
       ...{ limits: SOCKET_LIMITS, heartbeats, log, streams: streams satisfies Partial<Streams> },
-      heldCursors: new HeartbeatCursors({ current: () => 'now' }),
+      heartbeatCursors: new HeartbeatCursors({ current: () => 'now' }),
       sessions: new Sessions<Session>(),
       gapped: (session) => gapped.push(session),
       ended: (_, reason) => ended.push(reason),

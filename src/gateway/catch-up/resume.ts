@@ -25,7 +25,7 @@ export interface ResumeOptions extends EventReads {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly timeline: Pick<Timeline, 'visibleHeads'>;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
-  readonly heldCursors: HeartbeatCursors;
+  readonly heartbeatCursors: HeartbeatCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
 }
 
@@ -93,11 +93,11 @@ export class Resume {
    * away: what is missing then only another resume can tell. One at a time for a session.
    */
   async run(session: Session, resumption: Resumption): Promise<void> {
-    const { heldCursors } = this.#options;
-    heldCursors.beginResume(session, resumption.cursor);
+    const { heartbeatCursors } = this.#options;
+    heartbeatCursors.beginResume(session, resumption.cursor);
     const running = this.#run(session, resumption).finally(() => {
       this.#running.delete(session);
-      heldCursors.endResume(session);
+      heartbeatCursors.endResume(session);
     });
     const settled = running.catch(() => {});
     this.#running.set(session, settled);

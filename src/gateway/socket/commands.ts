@@ -2,9 +2,8 @@ import type { Authenticator } from '../../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { ErrorMapper } from '../../http/failure.ts';
+import { type ErrorMapper, logFailure } from '../../http/failure.ts';
 import { requireVersion } from '../../http/request-run.ts';
-import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { CloseReason } from '../../protocol/socket/close-codes.ts';
@@ -18,7 +17,7 @@ import type { Activity } from '../presence/activity.ts';
 import { topics } from '../stream/reader.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Admission, expiryShown } from './admission.ts';
-import { type Request, readRequest } from './requests.ts';
+import { type AnyFrame, type Request, readRequest } from './requests.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import { type SocketSubscription, tooManySubscriptions } from './subscription.ts';
@@ -31,29 +30,28 @@ export interface CommandsOptions {
   readonly revocation: Pick<Revocation, 'check'>;
   readonly activity: Activity;
   readonly resume: Resume;
-  readonly heldCursors: HeartbeatCursors;
+  readonly heartbeatCursors: HeartbeatCursors;
   readonly limits: Pick<SocketLimits, 'subscriptions'>;
   readonly failures: ErrorMapper;
   readonly metrics: Pick<Metrics, 'subscriptions'>;
-  readonly log: Logger;
 }
 
 /**
- * What clients ask over their sockets (realtime.md section 2). Requests of one socket are answered in
- * the order in which they came, one after the other, but for `ping`, which is answered at once: it asks
- * whether the server is there, not whether Postgres is. No error ends the socket by itself; frames that
- * are malformed or out of place, and requests over the rate, are counted (session.ts).
+ * Executes the requests of clients (docs/realtime.md#requests). Requests of one socket are executed and answered one
+ * after the other, in the order in which they arrive. `ping` alone is answered at once: it asks whether the server is
+ * there, not whether Postgres is. No error ends the socket by itself; frames that are malformed or out of place, and
+ * requests over the rate, are counted (client-limits.ts).
  */
 export class Commands {
   readonly #options: CommandsOptions;
-  /** Of the sessions that something is being done for: what they asked meanwhile. */
+  /** The sessions with a request under way, and the requests that wait behind it. */
   readonly #waiting = new Map<Session, Request[]>();
 
   constructor(options: CommandsOptions) {
     this.#options = options;
   }
 
-  /** One text frame. Its bytes are used before this returns. */
+  /** Takes one text frame. Does not use its bytes after it returns. */
   receive(session: Session, bytes: ArrayBuffer): void {
     if (session.closed) return;
     const within = session.takeRequest();
@@ -64,7 +62,7 @@ export class Commands {
     if (!within) session.countRefusal();
   }
 
-  /** Now, or behind what is under way. */
+  /** Executes the request now, or behind the one that is under way. */
   #take(session: Session, request: Request): void {
     if (request.frame?.type === 'ping' && session.ready) {
       this.#pong(session, request.frame.id);
@@ -75,16 +73,16 @@ export class Commands {
     else waiting.push(request);
   }
 
-  /** Makes a session whose handshake said who it is ready, before anything that it asks is looked at. */
+  /** Makes a session ready whose handshake named the caller, before any of its requests is looked at. */
   admit(session: Session, principal: Principal, rightsRead: number): void {
     const admitting = this.#options.admission.admit(session, principal, rightsRead);
     this.#run(
       session,
-      admitting.catch((error) => this.#closeFor(session, this.#toApiError(error))),
+      admitting.catch((error) => this.#closeFor(session, this.#toApiError(session, error))),
     );
   }
 
-  /** What comes meanwhile waits for `work`; undefined: it is done already. */
+  /** Lets requests wait while `work` goes on; undefined: it is done already. */
   #run(session: Session, work: Promise<void> | undefined): void {
     if (work === undefined) return;
     const waiting: Request[] = [];
@@ -99,10 +97,10 @@ export class Commands {
     this.#waiting.delete(session);
   }
 
-  /** Nothing above throws; if it does, the client is to come back rather than wait for ever. */
-  #failed(session: Session, error: unknown): void {
+  /** For a defect: a client that got no answer must come back rather than wait for one. */
+  #failed(session: Session, error: unknown, frame?: AnyFrame): void {
     this.#waiting.delete(session);
-    this.#options.log.error({ err: error }, 'a socket command failed');
+    session.log.error({ ...contextOf(session, frame), err: error }, 'a socket command failed');
     session.close('overloaded', { retryAfterMs: RETRY_MS });
   }
 
@@ -113,7 +111,7 @@ export class Commands {
     if (frame === undefined) return this.#fault(session, id, error);
     switch (frame.type) {
       case 'refresh':
-        return this.#answer(session, frame.id, this.#refresh(session, frame));
+        return this.#answer(session, frame, this.#refresh(session, frame));
       case 'subscribe':
         return this.#subscribe(session, frame);
       case 'resume':
@@ -121,11 +119,11 @@ export class Commands {
       case 'unsubscribe':
         return this.#reply(session, frame.id, this.#unsubscribe(session, frame));
       case 'typing':
-        return this.#answer(session, frame.id, this.#options.activity.type(session, frame));
+        return this.#answer(session, frame, this.#options.activity.type(session, frame));
       case 'mark_read':
-        return this.#answer(session, frame.id, this.#options.activity.markRead(session, frame));
+        return this.#answer(session, frame, this.#options.activity.markRead(session, frame));
       case 'presence':
-        return this.#answer(session, frame.id, this.#options.activity.declare(session, frame));
+        return this.#answer(session, frame, this.#options.activity.declare(session, frame));
       case 'ping':
         return this.#pong(session, frame.id);
     }
@@ -152,7 +150,7 @@ export class Commands {
       session.version = version;
       await admission.admit(session, principal, rightsRead);
     } catch (thrown) {
-      const error = this.#toApiError(thrown);
+      const error = this.#toApiError(session, thrown, frame);
       this.#refuse(session, frame.id, error);
       this.#closeFor(session, error);
     }
@@ -197,26 +195,29 @@ export class Commands {
         conversation_id: id,
         head_sequence: joined.headSequence,
       });
-      // Not awaited: a long replay holds up neither the socket's other requests nor their replies.
+      // Not awaited, so that a long replay delays no other request of the socket.
       subscription.replay = this.#replay(session, id, subscription, joined).catch((error) =>
-        this.#failed(session, error),
+        this.#failed(session, error, frame),
       );
     } catch (error) {
       if (session.subscription(id) === subscription) session.removeSubscription(id);
-      const refusal = this.#toApiError(error);
+      const refusal = this.#toApiError(session, error, frame);
       this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: refusal.condition });
       this.#refuse(session, frame.id, refusal);
     }
   }
 
-  /** Registered for changes of the right before the right is read, and still there behind the last await. */
+  /**
+   * Registers the session for changes of the right before it reads the right, and returns only if the subscription is
+   * still registered after the last await.
+   */
   async #join(
     session: Session,
     id: string,
     subscription: SocketSubscription,
     after: number | undefined,
   ): Promise<Joined> {
-    const { directory, streams, heldCursors, limits } = this.#options;
+    const { directory, streams, heartbeatCursors, limits } = this.#options;
     const limit = limits.subscriptions;
     const { principal } = session;
     if (principal === undefined) throw notFound('conversation', 'conversation_id');
@@ -224,7 +225,7 @@ export class Commands {
     if (session.subscriptionCount >= limit) {
       throw tooManySubscriptions(limit, session.subscriptionCount);
     }
-    heldCursors.hold(session);
+    heartbeatCursors.hold(session);
     session.addSubscription(id, subscription);
     const facts = await directory.facts(id);
     if (facts === undefined || !mayFollow(session.principal ?? principal, facts))
@@ -243,7 +244,7 @@ export class Commands {
   ): Promise<void> {
     await joined.run();
     if (session.subscription(id) !== subscription || session.closed) return;
-    // A reader that got `resync` is not put on the topic: it may subscribe again.
+    // A reader that was sent `resync` is not on the topic: it may subscribe again.
     if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
     else session.removeSubscription(id);
   }
@@ -256,16 +257,16 @@ export class Commands {
       this.#options.metrics.subscriptions.inc({ op: 'resume', outcome: 'accepted' });
       this.#reply<'resume'>(session, frame.id, {});
       // Not awaited, as replays are not.
-      resume.run(session, resumption).catch((error) => this.#failed(session, error));
+      resume.run(session, resumption).catch((error) => this.#failed(session, error, frame));
     } catch (thrown) {
-      const error = this.#toApiError(thrown);
+      const error = this.#toApiError(session, thrown, frame);
       this.#options.metrics.subscriptions.inc({ op: 'resume', outcome: error.condition });
       this.#refuse(session, frame.id, error);
       if (error.param === 'cursor') session.close('cursor_invalid');
     }
   }
 
-  /** The same answer as the first time. What was sent is not sent again on this socket. */
+  /** Repeats the first answer. Messages are never sent twice on one socket. */
   #subscribeAgain(
     session: Session,
     { headSequence, fromSequence, state }: SocketSubscription,
@@ -293,13 +294,13 @@ export class Commands {
     session.sendFrame({ type: 'pong', id, t: Date.now() });
   }
 
-  /** Replies with what comes out; undefined: with nothing, for the socket is closing. */
-  async #answer(session: Session, id: string, working: Promise<object | undefined>): Promise<void> {
+  /** Replies with the result of `working`; undefined: no reply, because the socket is closing. */
+  async #answer(session: Session, frame: AnyFrame, working: Promise<object | undefined>): Promise<void> {
     try {
       const result = await working;
-      if (result !== undefined) this.#reply(session, id, result);
+      if (result !== undefined) this.#reply(session, frame.id, result);
     } catch (error) {
-      this.#refuse(session, id, this.#toApiError(error));
+      this.#refuse(session, frame.id, this.#toApiError(session, error, frame));
     }
   }
 
@@ -308,7 +309,7 @@ export class Commands {
     session.send(Buffer.from(JSON.stringify(frame)));
   }
 
-  /** With the very error object of REST: the envelope is the end of the frame. */
+  /** Replies with the error object of REST: its envelope is the end of the frame. */
   #refuse(session: Session, id: string | null, error: ApiError): void {
     const envelope = this.#options.failures.toBody(error);
     const start = `{"type":"reply","id":${JSON.stringify(id)},"ok":false,`;
@@ -329,12 +330,20 @@ export class Commands {
     );
   }
 
-  #toApiError(thrown: unknown): ApiError {
-    return this.#options.failures.toApiError(thrown, { during: 'a socket command' });
+  #toApiError(session: Session, thrown: unknown, frame?: AnyFrame): ApiError {
+    const error = this.#options.failures.map(thrown);
+    // Below 500 nothing is logged, so no logger is made.
+    if (error.status >= 500) logFailure(session.log, error, contextOf(session, frame));
+    return error;
   }
 }
 
-/** What an `authenticate` that failed, or a handshake that failed behind the upgrade, closes with; others with 4202. */
+/** The fields of a log line about a request; the logger has the connection. */
+function contextOf({ principal }: Session, frame: AnyFrame | undefined): object {
+  return { actor_id: principal?.actor.id, op: frame?.type, frame_id: frame?.id };
+}
+
+/** The close reasons of a failed `authenticate`, or of a handshake that failed after the upgrade; others are 4202. */
 const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } = {
   api_version_required: 'version_unsupported',
   api_version_invalid: 'version_unsupported',
@@ -346,13 +355,13 @@ const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } =
 
 const RETRY_MS = 1_000;
 
-/** What is said of a field that neither the handshake nor the frame has, and the field. */
+/** The message for a field that neither the handshake nor the frame has, and the field. */
 function inFrame(field: 'version' | 'account'): [missing: string, param: string] {
   const message = `The field ${field} of the authenticate frame is missing: the handshake did not name it either.`;
   return [message, field];
 }
 
-/** Of what the handshake said and what the frame says. */
+/** Returns the value that the handshake and the frame agree on. Throws ApiError `parameters_exclusive` if they differ. */
 function agreed(
   param: string,
   fromHandshake: string | undefined,

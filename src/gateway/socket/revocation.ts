@@ -134,7 +134,8 @@ export class Revocation {
     } catch (error) {
       // Postgres is away: whoever changed the right was told that it is so, hence again and again.
       this.#undecided.set(session, what);
-      this.#options.log.warn({ err: error }, 'could not read the rights of a socket');
+      const actor_id = session.principal?.actor.id;
+      session.log.warn({ err: error, actor_id }, 'could not read the rights of a socket');
     }
   }
 

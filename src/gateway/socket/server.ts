@@ -57,12 +57,12 @@ export class SocketServer {
     this.#options = options;
     // Told at the first handshake, which is refused.
     this.#cork.catch(() => {});
-    const { heartbeats, heldCursors, sessions, streams, fanout, limits, metrics, log } = options;
+    const { heartbeats, heartbeatCursors, sessions, streams, fanout, limits, metrics, log } = options;
     this.#host = {
       limits,
       log,
       heartbeats,
-      heldCursors,
+      heartbeatCursors,
       sessions,
       streams,
       gapped: (session) => fanout.gapped(session),

@@ -24,7 +24,7 @@ import type { Wire } from './wire.ts';
 export interface SessionHost {
   readonly limits: SocketLimits;
   readonly heartbeats: Heartbeats;
-  readonly heldCursors: HeartbeatCursors;
+  readonly heartbeatCursors: HeartbeatCursors;
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   readonly log: Logger;
@@ -370,7 +370,7 @@ export class Session implements Reader, Timed {
   }
 
   #beat(nowMs: number): void {
-    const { limits, heartbeats, heldCursors, streams } = this.#host;
+    const { limits, heartbeats, heartbeatCursors, streams } = this.#host;
     if (this.#pongByMs !== 0 && nowMs >= this.#pongByMs) {
       this.close('heartbeat_timeout');
       return;
@@ -379,7 +379,7 @@ export class Session implements Reader, Timed {
     const heads = movedHeads(this, streams, this.#pingAtMs - limits.heartbeatMs);
     this.#pingAtMs = nowMs + limits.heartbeatMs;
     if (this.#pongByMs === 0) this.#pongByMs = nowMs + limits.pongMs;
-    this.send(heartbeats.ping(nowMs, heads, heldCursors.of(this)));
+    this.send(heartbeats.ping(nowMs, heads, heartbeatCursors.of(this)));
   }
 
   #expire(nowMs: number): void {
