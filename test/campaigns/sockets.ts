@@ -129,7 +129,7 @@ const RENAMED_OF = 200;
 /** As long as effects are late at times, which are sent while some clients are away. */
 const MOST_AWAY_MS = 15_000;
 /** Clients take a cursor from each. */
-const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_MS = 2_000;
 const SENDERS = 16;
 const DRAIN_MS = 1_000;
 /** No fault lasts that long. */
@@ -253,26 +253,26 @@ class Ground {
     });
   }
 
-  /** One fault after the other until everything is sent. */
+  /**
+   * One fault after the other until everything is sent, on the links and, independently, on the sockets: a client
+   * that goes while events are late or lost is what cursors are for.
+   */
   async breakThings(clients: readonly SocketClient[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
-    const some = Math.ceil(clients.length / 10);
     const awayMs = Math.min(MOST_AWAY_MS, this.#options.seconds * 1_000);
-    const faults: Readonly<Record<string, () => Promise<void> | void>> = {
-      ...linkFaults(this.links, random, this.losses),
-      'sockets reset': () => {
-        for (let n = 0; n < some; n++) random.pick(clients).reset();
-      },
-      'sockets away': () => {
-        for (let n = 0; n < some; n++) random.pick(clients).reset(random.below(awayMs));
-      },
+    const breakSome = (reset: (client: SocketClient) => void) => {
+      for (let n = 0; n < Math.ceil(clients.length / 20); n++) reset(random.pick(clients));
     };
-    while (!this.#isSent) {
-      const name = random.pick(Object.keys(faults));
-      this.#count(name);
-      await faults[name]?.();
-      await pause(200 + random.below(800));
-    }
+    await Promise.all([
+      this.#breakBy(linkFaults(this.links, random, this.losses), random),
+      this.#breakBy(
+        {
+          'sockets reset': () => breakSome((client) => client.reset()),
+          'sockets away': () => breakSome((client) => client.reset(random.below(awayMs))),
+        },
+        new Random(this.#options.seed + 8),
+      ),
+    ]);
   }
 
   /** One goes when a third is sent, asked to; the other at two thirds, killed, also where the first is not back yet. */
@@ -306,6 +306,18 @@ class Ground {
       },
       { what },
     );
+  }
+
+  async #breakBy(
+    faults: Readonly<Record<string, () => Promise<void> | void>>,
+    random: Random,
+  ): Promise<void> {
+    while (!this.#isSent) {
+      const name = random.pick(Object.keys(faults));
+      this.#count(name);
+      await faults[name]?.();
+      await pause(200 + random.below(800));
+    }
   }
 
   /** When that part of the messages is acknowledged. */
