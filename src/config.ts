@@ -1,6 +1,6 @@
 /**
- * The environment, read once (docs/configuration.md). The only file that may mention process.env: everything
- * else is handed the frozen result. Every variable is optional; one that is set to nothing counts as unset.
+ * The environment, read once (docs/configuration.md). Only this file may mention process.env; other modules receive the
+ * frozen result. Every variable is optional, and an empty one counts as unset.
  */
 
 import { isIP } from 'node:net';
@@ -13,9 +13,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Config {
   /** `PORT`; 0 takes a free one. */
   readonly port: number;
-  /** `HOST`: loopback while the demo account's secrets lie in a file, else every address. */
+  /** `HOST`: loopback while demo.json holds secrets of the demo account, else every address. */
   readonly host: string;
-  /** `PARLEY_PUBLIC_URL`: where callers reach this server, without a trailing slash; null: where it listens. */
+  /** `PARLEY_PUBLIC_URL`: the base URL for callers, without a trailing slash; null: the address that it listens on. */
   readonly publicUrl: string | null;
   /** `DATABASE_URL`; null: the embedded Postgres. */
   readonly databaseUrl: string | null;
@@ -27,13 +27,13 @@ export interface Config {
   readonly demo: boolean;
   /** `PARLEY_TOKEN_SECRET`; null: made once and kept in the database. */
   readonly tokenSecret: string | null;
-  /** `PARLEY_ALLOWED_ORIGINS`, as browsers send them. */
+  /** `PARLEY_ALLOWED_ORIGINS`, in the form that browsers send. */
   readonly allowedOrigins: readonly string[];
   /** `PARLEY_RATE_LIMIT` per credential; null: no limits at all. */
   readonly rateLimit: RateLimit | null;
-  /** `PARLEY_ADMIN_PORT`, where /metrics is then served alone; 0 takes a free one. */
+  /** `PARLEY_ADMIN_PORT`: serves /metrics there only; 0 takes a free one. */
   readonly adminPort: number | null;
-  /** `PARLEY_ADMIN_HOST`, which the admin port listens on: `host` by default (docs/decisions.md#the-admin-port). */
+  /** `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default (docs/decisions.md#the-admin-port). */
   readonly adminHost: string;
   /** `PARLEY_DOCS_URL` without a trailing slash; null: this server's own /docs. */
   readonly docsUrl: string | null;
@@ -47,11 +47,11 @@ export interface Config {
   readonly models: ModelsConfig;
   /** `PARLEY_FETCH_ALLOW`: addresses, networks or names, each with or without a port. */
   readonly fetchAllow: readonly string[];
-  /** `PARLEY_S3_*`; null: uploaded files are kept in the data directory. */
+  /** `PARLEY_S3_*`; null: uploaded files are stored in the data directory. */
   readonly s3: S3Config | null;
   /** `PARLEY_SOCKET_*`. */
   readonly socket: SocketLimits;
-  /** By `npm start`, which ends this process with itself unless it is killed. */
+  /** Started by `npm start`, which ends this process with itself unless npm is killed. */
   readonly startedByNpm: boolean;
 }
 
@@ -70,11 +70,11 @@ export interface ModelsConfig {
 export interface ModelChoice {
   readonly provider: (typeof MODEL_PROVIDERS)[number];
   readonly model: string;
-  /** Of an openai-compatible server, which needs it, or in place of a vendor's own. */
+  /** The server of provider openai-compatible, which requires it; for other providers, a URL in place of the vendor's own. */
   readonly base_url?: string;
   /** In place of OPENAI_API_KEY or ANTHROPIC_API_KEY. */
   readonly api_key?: string;
-  /** Tokens that a prompt and its answer may have together. */
+  /** Tokens of a prompt and its answer together. */
   readonly context_tokens?: number;
   /** US dollars per million tokens. */
   readonly input_price?: number;
@@ -84,7 +84,7 @@ export interface ModelChoice {
 export interface S3Config {
   readonly bucket: string;
   readonly region: string;
-  /** Null: AWS itself. With one, buckets are addressed by path. */
+  /** Null: AWS itself. With an endpoint, buckets are addressed by path. */
   readonly endpoint: string | null;
   /** Null: from the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
@@ -97,7 +97,7 @@ const MODEL_TIERS = ['frontier', 'high', 'balanced', 'cheap', 'legacy'] as const
 type ModelTier = (typeof MODEL_TIERS)[number];
 const MODEL_PROVIDERS = ['openai', 'anthropic', 'openai-compatible', 'demo'] as const;
 
-/** Everything that is wrong with the environment, one line a problem; never shows the value of a secret. */
+/** All problems of the environment, one per line; never shows the value of a secret. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -146,7 +146,7 @@ export function readConfig(env: Environment): Config {
   return deepFreeze(config);
 }
 
-/** How a value is written: `parse` answers undefined for what is not accepted. */
+/** The syntax of a value: `parse` returns undefined for text that is not accepted. */
 interface Kind<T> {
   readonly accepts: string;
   /** Its value must not appear in logs. */
@@ -177,7 +177,7 @@ class Reader {
     this.#problems.push(line);
   }
 
-  /** Throws ConfigError for every problem found, and for each name that Parley does not read but looks like its own. */
+  /** Throws ConfigError for every problem found, and for each unknown name that looks like one of Parley's. */
   finish(): void {
     for (const name of Object.keys(this.#env).sort()) {
       if (this.#known.has(name)) continue;
@@ -193,14 +193,14 @@ class Reader {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
   }
 
-  /** The known name that `name` is a misspelling of. A name that is set itself is not the one that was meant. */
+  /** Returns the known name that `name` is a misspelling of. A name that is set itself was not meant. */
   #nameMeantBy(name: string): string | undefined {
     const free = [...this.#known].filter((known) => !this.#env[known]);
     const withoutPrefix = name.replace(/^PARLEY_/, '');
     return free.find((known) => known === withoutPrefix) ?? nearestName(name, free);
   }
 
-  /** The names of its own family (PARLEY_SOCKET_…), or else all of them with the large families as one. */
+  /** Returns the names of the same family (PARLEY_SOCKET_…), else all names with each large family as one. */
   #namesLike(name: string): string[] {
     const names = [...this.#known].filter((known) => known.startsWith('PARLEY_')).sort();
     const family = /^PARLEY_[^_]+_/.exec(name)?.[0];
@@ -277,7 +277,7 @@ function matching(accepts: string, pattern: RegExp): Kind<string> {
   return { accepts, parse: (text) => (pattern.test(text) ? text : undefined) };
 }
 
-/** Its parts are checked by whoever connects: what is a host or a database is the driver's business. */
+/** The driver checks the parts of the URL when it connects. */
 function secretUrl(accepts: string, pattern: RegExp): Kind<string> {
   return { ...matching(accepts, pattern), secret: true };
 }
@@ -286,7 +286,7 @@ function oneOf<const V extends readonly string[]>(values: V): Kind<V[number]> {
   return { accepts: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
 }
 
-/** Comma-separated; blanks around an item do not count. */
+/** Comma-separated; white space around an item is ignored. */
 function listOf(accepts: string, parseItem: (item: string) => string | undefined): Kind<string[]> {
   return {
     accepts,
@@ -382,7 +382,7 @@ const MODEL_FIELDS = new Map<string, (value: unknown) => boolean>([
   ['model', isText],
   ['api_key', isText],
   ['base_url', (value) => typeof value === 'string' && WEB_URL.parse(value) !== undefined],
-  // Below this an agent's instructions alone do not fit.
+  // An agent's instructions alone do not fit into fewer.
   ['context_tokens', (value) => Number.isSafeInteger(value) && Number(value) >= 2_000],
   ['input_price', isPrice],
   ['output_price', isPrice],

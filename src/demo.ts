@@ -1,7 +1,6 @@
 /**
- * The demo account (README.md): what a newcomer tries Parley with and what black-box checks start
- * from. Its rows are made once in a database, whatever number of nodes start on it; `demo.json` is written at
- * every start of a node, with access tokens of that day.
+ * The demo account (README.md), with which newcomers try Parley and from which black-box checks start. Its rows are made once
+ * in a database, however many nodes start on it; `demo.json` is written at every start of a node, with new access tokens.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -21,7 +20,7 @@ import type { Database } from './db/database.ts';
 import type { Tx } from './db/handle.ts';
 import { CURRENT_VERSION } from './protocol/versions.ts';
 
-/** What `demo.json` holds. */
+/** The content of `demo.json`. */
 export interface DemoFile extends Demo {
   readonly base_url: string;
 }
@@ -29,17 +28,17 @@ export interface DemoFile extends Demo {
 export interface Demo {
   readonly service_version: string;
   readonly account_id: string;
-  /** Of an admin role. */
+  /** Has an admin role. */
   readonly api_key: string;
   readonly users: Readonly<Record<'ada' | 'grace' | 'vera', DemoUser>>;
   readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
-  /** The outside person of the case. */
+  /** The external person of the case. */
   readonly customer: {
     readonly participant_id: string;
     readonly actor_id: string;
     readonly access_token: string;
   };
-  /** In the group, answering when mentioned. */
+  /** A member of the group that answers when it is mentioned. */
   readonly agent: { readonly id: string; readonly actor_id: string; readonly slug: string };
   readonly other_account: { readonly account_id: string; readonly api_key: string };
 }
@@ -54,7 +53,7 @@ interface DemoUser {
 export interface SeedOptions {
   readonly database: Database;
   readonly tokens: Pick<Tokens, 'issueAccess'>;
-  /** Of the file of an earlier start, whose API keys are kept while they are valid: see demoFilePath. */
+  /** The file of an earlier start, whose API keys are kept while they are valid: see demoFilePath. */
   readonly path: string;
 }
 
@@ -62,7 +61,7 @@ export function demoFilePath(dataDir: string): string {
   return join(dataDir, 'demo.json');
 }
 
-/** Makes what is not there yet. Safe on every node of a database at once. */
+/** Makes what does not exist yet. Safe on several nodes of a database at once. */
 export async function seedDemo({ database, tokens, path }: SeedOptions): Promise<Demo> {
   const previous = readDemoFile(path);
   const { rows, apiKey, otherApiKey } = await database.transaction(async (tx) => {
@@ -101,8 +100,8 @@ export async function seedDemo({ database, tokens, path }: SeedOptions): Promise
 }
 
 /**
- * Replaces the file in one step, readable for its owner alone. Synchronous: called in the tick in which the
- * server begins to listen, it is there before the first request is answered, also when the port was 0.
+ * Replaces the file in one step, readable for its owner only. Synchronous: it is called in the tick in which the server
+ * begins to listen, so the file exists before the first request is answered, also if the port was 0.
  */
 export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFile {
   const file: DemoFile = { base_url: baseUrl, ...demo };
@@ -118,7 +117,7 @@ export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFi
   return file;
 }
 
-/** Undefined where there is none that can be read. */
+/** Returns undefined if there is no readable file. */
 export function readDemoFile(path: string): DemoFile | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
@@ -127,7 +126,7 @@ export function readDemoFile(path: string): DemoFile | undefined {
   }
 }
 
-/** Two commands to paste, each whole on its own line: one watches a conversation, one sends to it. */
+/** Returns two commands to paste, each on one line: one shows a conversation, one sends to it. */
 export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; send: string } {
   const { group } = demo.conversations;
   const tail = `npm run -s tail -- ${group}`;
@@ -136,13 +135,13 @@ export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; s
     `curl -sS ${demo.base_url}/v1/messaging/conversations/${group}/messages`,
     `-H 'Authorization: Bearer ${demo.api_key}'`,
     `-H 'Service-Version: ${demo.service_version}' -H 'Service-Account: ${demo.account_id}'`,
-    // A new client_message_id each time it is pasted: the same one would answer with the first message.
+    // A new client_message_id at each use: a repeated one would get the first message as its answer.
     `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,
   ].join(' ');
   return { tail: `${place}${tail}`, send };
 }
 
-/** On standard output. `hasPage`: whether the demo page is served. */
+/** Prints to standard output. `hasPage`: whether the demo page is served. */
 export function printWelcome(demo: DemoFile, dataDir: string, hasPage: boolean): void {
   const { tail, send } = demoCommands(demo, dataDir);
   const page = hasPage ? `Look at it:      ${demo.base_url}/demo\n` : '';
@@ -163,7 +162,7 @@ Ctrl-C stops everything.
 `);
 }
 
-/** What the demo page works with: who is who, and tokens of fifteen minutes for the three whose panes it shows. */
+/** Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose panes it shows. */
 export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
   const { account_id, service_version, users, customer, conversations, agent } = demo;
   const person = async (name: string, id: string, detail: string) => {
@@ -203,7 +202,7 @@ const DAY_S = 86_400;
 const DEFAULT_DATA_DIR = './.data';
 const SETTING = 'demo';
 
-/** Ids of what was seeded, as kept in `settings`. */
+/** Ids of the seeded rows, as kept in `settings`. */
 interface DemoRows {
   readonly accountId: string;
   readonly otherAccountId: string;
@@ -304,12 +303,12 @@ async function demoAgent(tx: Tx, accountId: string, roleId: string) {
   return { id: agent.id, actorId: agent.actor_id, slug: agent.slug };
 }
 
-/** So that an approval can be seen: it changes something, so each call waits for a person. */
+/** A mutating tool, so that each call waits for an approval. */
 const TOOLS: readonly ToolSetting[] = [
   { tool: 'create_artifact', review_requirement: 'required', config: null, sort_order: 0 },
 ];
 
-/** Once: demo accounts of releases before had an agent without tools. */
+/** Runs once: demo accounts of earlier releases had an agent without tools. */
 async function attachTools(tx: Tx, agentId: string): Promise<void> {
   const agent = await tx.kysely
     .selectFrom('agent_definitions')
@@ -320,7 +319,7 @@ async function attachTools(tx: Tx, agentId: string): Promise<void> {
   if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
 }
 
-/** The key of the last start while it opens the account, else a new one: only its hash is in the database. */
+/** Returns the key of the last start while it is valid, else a new one: the database has only its hash. */
 async function keyFor(tx: Tx, accountId: string, previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
   const role = await findRole(tx, accountId, 'admin');
@@ -328,7 +327,7 @@ async function keyFor(tx: Tx, accountId: string, previous: string | undefined): 
   return key;
 }
 
-/** As one word of a POSIX shell. */
+/** Quotes the text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

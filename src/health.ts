@@ -6,12 +6,12 @@ import type { Metrics } from './metrics.ts';
 export interface HealthOptions {
   readonly database: Database;
   readonly engine: Engine;
-  /** Undefined where files are kept elsewhere. */
+  /** Undefined if files are stored elsewhere. */
   readonly files: { readonly full: boolean } | undefined;
   readonly draining: () => boolean;
 }
 
-/** What balancers ask: `/healthz`, the process is up; `/readyz`, it can serve. */
+/** Endpoints for load balancers: `/healthz`, the process runs; `/readyz`, it can serve. */
 export function healthRoutes({ database, engine, files, draining }: HealthOptions): PublicRoutes {
   return {
     '/healthz': () => json(200, { status: 'up' }),
@@ -21,7 +21,7 @@ export function healthRoutes({ database, engine, files, draining }: HealthOption
         () => 'away',
       );
       const ready = postgres !== 'away' && !draining();
-      // Without the engine, or with a full disk, a node still reads and delivers what it has: no reason to take it out.
+      // Without the engine, or with a full disk, a node still reads and delivers, so it stays ready.
       const state = {
         engine: engine.healthy ? 'up' : 'away',
         postgres,

@@ -1,10 +1,10 @@
-/** Release what was acquired, in reverse; run what repeats until told to stop; wait for no more than one has to; take turns. */
+/** Releases resources in reverse order, runs periodic work until it is closed, and limits concurrent work. */
 
 type Release = () => void | Promise<void>;
 
 /**
- * Collects releases where resources are acquired and runs them in reverse order, each one awaited,
- * every one even when an earlier one fails. Closing twice is closing once.
+ * Collects releases where resources are acquired and runs them in reverse order, each one awaited, all of them even if an
+ * earlier one fails. Closing twice has the effect of closing once.
  */
 export class Disposer {
   readonly #releases: { name: string; release: Release }[] = [];
@@ -45,8 +45,8 @@ export interface LoopOptions {
 }
 
 /**
- * Periodic work: one round at a time, a wake-up during a round makes another round at once (none is
- * lost), and closing aborts the pause and waits for the round under way.
+ * Periodic work, one round at a time. A wake-up during a round starts another round right after it (none is lost). Closing
+ * aborts the pause and waits for the current round.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -60,7 +60,7 @@ export class Loop {
     this.#done = this.#rounds();
   }
 
-  /** Ends the pause now, or makes the round under way be followed by another at once. */
+  /** Ends the pause now, or starts another round right after the current one. */
   wake(): void {
     this.#woken = true;
     this.#endPause?.();
@@ -100,7 +100,7 @@ export class Loop {
   }
 }
 
-/** Settles as `work` does, or rejects with the reason of `signal` as soon as that aborts: `work` goes on unheard. */
+/** Settles as `work` does, or rejects with the reason of `signal` as soon as it aborts; `work` goes on, and its result is dropped. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abandon = () => reject(signal.reason);
@@ -112,8 +112,8 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 
 /**
  * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread meanwhile, and ten
- * customers of one case could keep everybody else from Postgres. Here it waits without one: of each key one at a time,
- * `most` of all at once, in the order of the calls.
+ * customers of one case could keep all others from Postgres. Here it waits without one: one at a time for each key, `most`
+ * in total, in the order of the calls.
  */
 export class KeyedLimiter {
   readonly #limit: number;

@@ -1,4 +1,4 @@
-/** Entry and subcommands: `start` (the default), `admin`, `tail`. Whatever fails before the gateway is up is one line. */
+/** Entry and subcommands: `start` (the default), `admin`, `tail`. A failure before the gateway is up is reported in one line. */
 
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { createLog, type Logger } from './log.ts';
@@ -17,7 +17,7 @@ const USAGE = `usage: node src/main.ts <command>
 `;
 
 async function main(): Promise<never> {
-  // Who reads our output may go away (`npm start | head`): no reason to stop serving.
+  // The reader of our output may go away (`npm start | head`); that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const [name = 'start', ...args] = process.argv.slice(2);
   if (name === '--help' || name === '-h') {
@@ -37,14 +37,14 @@ async function main(): Promise<never> {
   }
 }
 
-/** Runs the gateway until it is told to stop. Resolves with the exit code. */
+/** Runs the gateway until it is asked to stop. Resolves with the exit code. */
 async function start(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new Error('start takes no arguments: it is configured by the environment');
   const config = loadConfig();
   const log = createLog(config.logLevel);
   const stop = new StopRequest(log, config.drainMs + STOPPING_MS);
   if (config.startedByNpm) stop.withParent();
-  // Loaded here: a bad environment is said at once, and `admin` needs none of it.
+  // Loaded here, so that a bad environment is reported at once; `admin` needs none of it.
   const { startApp } = await import('./app/app.ts');
   const app = await startApp({ config, log });
   log.info({ base_url: app.baseUrl, pid: process.pid, ...app.runsOn }, 'started');
@@ -60,7 +60,7 @@ async function start(args: readonly string[]): Promise<number> {
   return stop.exitCode;
 }
 
-/** One administrative command; its result is JSON on standard output. */
+/** Runs one administrative command; its result is JSON on standard output. */
 async function admin(args: readonly string[]): Promise<number> {
   const { parseCommand, usageOf, UsageError, wantsHelp } = await import('./admin/command-line.ts');
   const { COMMANDS } = await import('./admin/commands.ts');
@@ -69,7 +69,7 @@ async function admin(args: readonly string[]): Promise<number> {
       process.stdout.write(usageOf(COMMANDS, 'npm run -s admin --', args));
       return 0;
     }
-    // A wrong command line needs no configuration, no database, and none of what these load.
+    // A wrong command line needs no configuration and no database, nor the modules for these.
     parseCommand(COMMANDS, args);
     const config = loadConfig();
     const { runAdmin } = await import('./admin/run.ts');
@@ -95,16 +95,16 @@ async function follow(args: readonly string[]): Promise<number> {
   return tail({ conversationId, dataDir, print: (line) => process.stdout.write(`${line}\n`) });
 }
 
-/** Beyond the drain: what sockets, jobs, database and embedded Postgres may take to end. */
+/** Time that sockets, jobs, database and embedded Postgres may take to end after the drain. */
 const STOPPING_MS = 20_000;
 const PARENT_CHECK_MS = 500;
 
 /**
- * From its construction on: the first signal or fatal error asks for an orderly stop, further signals change
- * nothing (Ctrl-C under npm arrives twice: from the terminal and from npm).
+ * Active from its construction: the first signal or fatal error asks for an orderly stop, further signals change nothing
+ * (Ctrl-C under npm arrives twice: from the terminal and from npm).
  */
 class StopRequest {
-  /** Resolves with what asked. */
+  /** Resolves with the reason. */
   readonly requested: Promise<string>;
   /** 1 once anything fatal has happened, also while stopping. */
   exitCode = 0;
@@ -112,7 +112,7 @@ class StopRequest {
   readonly #patienceMs: number;
   readonly #request: (reason: string) => void;
 
-  /** After `patienceMs` the process is ended whatever still runs. */
+  /** After `patienceMs` the process is ended, whatever still runs. */
   constructor(log: Logger, patienceMs: number) {
     this.#log = log;
     this.#patienceMs = patienceMs;
@@ -131,7 +131,7 @@ class StopRequest {
     }
   }
 
-  /** A killed npm tells nobody: without this, port and data directory would stay taken. */
+  /** A killed npm sends no signal; without this, port and data directory would stay taken. */
   withParent(): void {
     const parent = process.ppid;
     const timer = setInterval(() => {
@@ -150,12 +150,12 @@ class StopRequest {
   }
 }
 
-/** Commands say what they did on standard output: of their log only what went wrong is of interest. */
+/** Commands report their result on standard output, so only failures are logged. */
 function quietLog({ logLevel }: Config): Logger {
   return createLog(logLevel === 'info' ? 'warn' : logLevel);
 }
 
-/** One line on standard error (for a bad environment one a problem); the stack only for who debugs. */
+/** One line on standard error (for a bad environment one for each problem); the stack only at level debug. */
 function complain(error: unknown): void {
   const lines = error instanceof ConfigError ? error.problems : [messageOf(error).replace(/\s*\n\s*/g, ' ')];
   process.stderr.write(lines.map((line) => `parley: ${line}\n`).join(''));
@@ -164,7 +164,7 @@ function complain(error: unknown): void {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node's own for several refused addresses has no message.
+  // Node's own error for several refused addresses has no message.
   if (error.message === '' && error instanceof AggregateError) return messageOf(error.errors[0]);
   return error.message || error.name;
 }
@@ -177,5 +177,5 @@ function debugging(): boolean {
   }
 }
 
-// Last: the declarations above are not there before this line is reached.
+// Last, because the declarations above are initialised before this line is reached.
 await main();

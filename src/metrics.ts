@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { BUILD } from './build.ts';
 
-/** Every metric, declared once: what `GET /metrics` shows, beside prom-client's own of the process. */
+/** Every metric, declared once: the content of `GET /metrics`, beside prom-client's metrics of the process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** With a registry of its own, so that two nodes in one process (tests, the bench) do not share counts. */
@@ -179,7 +179,7 @@ export function createMetrics() {
       help: 'Times a slow socket was taken off the ephemeral events of a conversation until it had caught up',
       registers,
     }),
-    /** One in sixteen: reading two clocks for each message of each stream is not needed for a distribution. */
+    /** One in sixteen: a distribution does not need two clock reads for each message of each stream. */
     deliverySeconds: new Histogram({
       name: 'parley_delivery_duration_seconds',
       help: "From a message's writing, by the clock of Postgres, to its hand-over to this node's sockets; every 16th",
@@ -199,7 +199,7 @@ export function createMetrics() {
       registers,
     }),
 
-    /** Kysely's own are not among them. */
+    /** Statements of Kysely are not included. */
     statements: new Counter({
       name: 'parley_statements_total',
       help: 'Prepared statements sent to Postgres, by name',
@@ -213,7 +213,7 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
-    /** Of prepared statements over the pool; pipelined connections have nothing to wait for. */
+    /** For prepared statements over the pool; pipelined connections have nothing to wait for. */
     postgresPoolWait: new Histogram({
       name: 'parley_postgres_pool_wait_seconds',
       help: 'Time until the pool gave a connection to a prepared statement',
@@ -257,8 +257,8 @@ export function createMetrics() {
 
 /** Single milliseconds at the low end, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** Of a model that answers in one word, up to one that thinks for minutes. */
+/** From a model that answers in one word to one that thinks for minutes. */
 const TURN_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-/** Round the interval at which the queue is asked (jobs/job-worker.ts), and up to what an outage makes of it. */
+/** From the interval at which the queue is polled (jobs/job-worker.ts) to the length of an outage. */
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];

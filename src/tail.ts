@@ -1,6 +1,6 @@
 /**
- * `npm run -s tail -- <conversation>`: shows a conversation of the demo account as it goes on, one line a
- * message, with the SDK that other programs use.
+ * `npm run -s tail -- <conversation>`: prints the messages of a conversation of the demo account as they arrive, one line
+ * each, by means of the SDK.
  */
 
 import { connect, type Message } from './client/index.ts';
@@ -9,21 +9,21 @@ import { type DemoFile, demoFilePath, readDemoFile } from './demo.ts';
 export interface TailOptions {
   readonly conversationId: string;
   readonly dataDir: string;
-  /** Gets whole lines without their end. */
+  /** Receives whole lines without their end. */
   readonly print: (line: string) => void;
 }
 
-/** How many messages of before are shown. */
+/** Number of earlier messages to print. */
 const BACKLOG = 10;
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Prints the last few messages and then each new one as `sequence sender: body`, until the process is
- * stopped. A text that an agent is still writing is announced, and printed once it is complete. Connects again by itself, also to a gateway that was started anew. Rejects with an Error of one
- * line when there is nothing to come back to: no demo account, no such conversation.
+ * Prints the last few messages and then each new one as `sequence sender: body`, until the process is stopped. A text that an
+ * agent is still writing is announced, and printed once it is complete. Reconnects by itself, also to a gateway that was
+ * restarted. Rejects with an Error of one line if there is nothing to reconnect to: no demo account, no such conversation.
  */
 export async function tail({ conversationId, dataDir, print }: TailOptions): Promise<never> {
-  // Read anew for each connection: a gateway that was started again may be somewhere else.
+  // Read again for each connection, because a restarted gateway may have another port.
   const demo = (): DemoFile => {
     const found = readDemoFile(demoFilePath(dataDir));
     if (found !== undefined) return found;
@@ -74,7 +74,7 @@ function senderOf({ sender }: Message): string {
   return printable(sender?.name ?? 'system');
 }
 
-/** On one line, and without what a terminal would obey. */
+/** Returns the text as one line, without control characters that a terminal would obey. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -1,28 +1,28 @@
-/** What a command line may say: commands of two words, or one, with named options that all take a value. */
+/** The syntax of the command line: commands of one or two words, with named options that all take a value. */
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '../protocol/nearest-name.ts';
 
-/** The command line is wrong: nothing was done. */
+/** The command line is wrong; nothing was done. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 export interface Option {
-  /** One line for people: what it stands for. */
+  /** One line about its meaning. */
   readonly help: string;
-  /** As the usage shows its value. */
+  /** Its value in the usage text. */
   readonly value: string;
   readonly required?: true;
-  /** What the value must look like; the refusal says so. */
+  /** The form of the value, which the refusal names. */
   readonly check?: { readonly accepts: string; readonly test: (text: string) => boolean };
 }
 
 export interface Command<Context> {
-  /** One line for people: what it does. */
+  /** One line about the command. */
   readonly help: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** Resolves with what is printed. What is required is there, and every value has passed its check. */
+  /** Resolves with the object to print. Required options are present, and every value has passed its check. */
   readonly run: (context: Context, options: Options) => Promise<object>;
 }
 
@@ -54,7 +54,7 @@ export function parseCommand<Context>(
   return { command, options };
 }
 
-/** Every command that `args` begins with, a line each; of a single one its options too. */
+/** Returns one line for each command that begins with `args`, and the options if there is only one. */
 export function usageOf<Context>(
   commands: Commands<Context>,
   program: string,
@@ -84,7 +84,7 @@ export function oneOf(help: string, values: readonly string[]): Option {
   };
 }
 
-/** The words in front of the options: the command, or the beginning of one. */
+/** Returns the words before the options: the command, or the beginning of one. */
 function wordsOf(args: readonly string[]): readonly string[] {
   const end = args.findIndex((arg) => arg.startsWith('-'));
   return (end === -1 ? args : args.slice(0, end)).slice(0, 2);

@@ -1,4 +1,4 @@
-/** The operator's commands. What a command does is loaded when it runs: each call is a process of its own. */
+/** The operator's commands. Modules of a command are loaded when it runs, because each call is a process of its own. */
 
 import type { AccountList } from '../accounts/account-list.ts';
 import type { Config } from '../config.ts';
@@ -8,7 +8,7 @@ import type { AccountPlan, Plan } from '../protocol/resources/account.ts';
 import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
 export interface AdminContext {
-  /** Migrated. */
+  /** With the schema of this version. */
   readonly database: Database;
   readonly config: Pick<Config, 'tokenSecret'>;
 }
@@ -29,7 +29,7 @@ const LIMIT: Option = {
     test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_ROWS,
   },
 };
-// As in protocol/resources/account.ts, which takes a tenth of a second to load; the types see to it that they are the same.
+// Repeats protocol/resources/account.ts, which takes a tenth of a second to load; the types check that they are equal.
 const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
 const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
   'active',
@@ -259,7 +259,7 @@ function readPage<Row extends object>(
   });
 }
 
-/** One more than is shown is read: it says whether there are more. */
+/** Reads one row more than it shows, which tells whether there are more. */
 async function listOf(
   object: string,
   limit = '100',

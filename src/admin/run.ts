@@ -7,9 +7,9 @@ import { parseCommand } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 
 /**
- * Carries out one command (`['account', 'create', '--name', 'N']`) and returns what it prints. Works on DATABASE_URL,
- * on the embedded Postgres of a Parley that runs on the same data directory, or starts that Postgres for as long as it
- * takes. Rejects with UsageError, or with an Error of one line; a command that rejects has changed nothing.
+ * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print. Uses DATABASE_URL, else the
+ * embedded Postgres of a Parley that runs on the same data directory, else starts that Postgres for the duration. Rejects
+ * with UsageError, or with an Error of one line; a command that rejects has changed nothing.
  */
 export async function runAdmin(args: readonly string[], config: Config, log: Logger): Promise<object> {
   const { command, options } = parseCommand(COMMANDS, args);
@@ -27,7 +27,7 @@ async function connect(config: Config, log: Logger, disposer: Disposer): Promise
   const database = disposer.add('database', await openDatabase({ url, log, maxConnections: 1 }), (it) =>
     it.close(),
   );
-  // A new deployment may make its first account before its first start.
+  // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;
   const { migrate } = await import('../db/migrate.ts');
   await migrate(database, log);

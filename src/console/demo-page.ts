@@ -2,7 +2,7 @@ import { html } from '../http/docs/html.ts';
 import { htmlPage, type NavLink } from '../http/docs/html-page.ts';
 import type { Document } from '../http/documents.ts';
 
-/** `/demo`: three people of the demo account side by side. All that moves is made by demo.js. */
+/** `/demo`: three people of the demo account side by side. demo.js makes everything that changes. */
 export function demoPage(links: readonly NavLink[]): Document {
   return htmlPage({
     title: 'Demo',

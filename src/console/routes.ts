@@ -9,23 +9,22 @@ import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 export interface ConsoleOptions {
   readonly version: string;
   readonly runsOn: () => Readonly<Record<string, string>>;
-  /** Where /metrics is served; undefined: on a port of its own. */
+  /** The path of /metrics; undefined if it has a port of its own. */
   readonly metricsPath: string | undefined;
-  /** Undefined unless the demo account is on and the node is reached from its own machine alone. */
+  /** Undefined unless the demo account is on and the node can be reached from its own machine only. */
   readonly demo: ConsoleDemo | undefined;
 }
 
 export interface ConsoleDemo {
   readonly commands: () => Welcome['commands'];
-  /** What the demo page works with: ids, names and tokens of a few minutes. */
+  /** The ids, names and short-lived tokens that the demo page uses. */
   readonly session: () => Promise<object>;
 }
 
 /**
- * `/` and, with the demo account, `/demo`. What opens the demo account (its API key on `/`, tokens from
- * `/demo/session`) is given to pages of this very server alone: the Host must be this machine's, so that a
- * name that was pointed at it gets nothing, and a request of another page, which browsers mark by Origin, is
- * refused.
+ * `/` and, with the demo account, `/demo`. The credentials of the demo account (its API key on `/`, tokens from
+ * `/demo/session`) are given only to pages of this server: the Host must be this machine's, so that a foreign name that
+ * points at it gets nothing, and a request of another page, which browsers mark by Origin, is refused.
  */
 export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
   const links: readonly WelcomeLink[] = [
@@ -101,7 +100,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   'timeline.js': JAVASCRIPT,
 };
 
-/** Neither a name that was pointed at this machine nor, where the browser says so, a page of another origin. */
+/** Neither through a foreign name that points at this machine nor, if the browser sends Origin, from a page of another origin. */
 function isOwnPage(request: PublicRequest): boolean {
   return isLoopbackHost(request.host) && (request.origin === undefined || isOwnOrigin(request));
 }
@@ -110,7 +109,7 @@ function isOwnOrigin({ origin, host }: PublicRequest): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
-/** As if there were nothing. */
+/** Refuses as if the path did not exist. */
 function requireLocalHost({ host }: PublicRequest): void {
   if (!isLoopbackHost(host)) throw notFound('endpoint');
 }
@@ -119,5 +118,5 @@ function answer({ contentType, body }: Document): PublicAnswer {
   return { status: 200, contentType, body, headers: { ...DOCUMENT_HEADERS, ...PRIVATE } };
 }
 
-/** Never kept by a cache, never part of another page. */
+/** Never cached, and never part of another page. */
 const PRIVATE = { 'Cache-Control': 'no-store', 'Cross-Origin-Resource-Policy': 'same-origin' };

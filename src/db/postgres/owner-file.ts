@@ -1,15 +1,15 @@
-/** Says which live process owns a directory, and forgets owners that died without saying so. */
+/** Records which live process owns a directory, and ignores owners that died without releasing it. */
 
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { findProcess } from './process-table.ts';
 
 export interface Ownership {
-  /** Gives the directory back; a file that somebody else wrote meanwhile stays. */
+  /** Gives the directory back; a file that another process wrote meanwhile stays. */
   release(): Promise<void>;
 }
 
-/** The owner file names a process that is alive. */
+/** The owner file names a live process. */
 export class OwnedElsewhereError extends Error {
   readonly pid: number;
 
@@ -20,9 +20,9 @@ export class OwnedElsewhereError extends Error {
 }
 
 /**
- * Claims what the file at `path` stands for, for this process. The file holds `<pid> <start time>`: the
- * start time tells the owner from a later process that happens to have its pid, as in a
- * restarted container. Throws OwnedElsewhereError while the owner lives, this very process included.
+ * Claims the resource of the file at `path` for this process. The file holds `<pid> <start time>`; the start time
+ * distinguishes the owner from a later process with the same pid, as in a restarted container. Throws OwnedElsewhereError
+ * while the owner lives, this process included.
  */
 export async function claimOwnership(path: string): Promise<Ownership> {
   const mine = `${process.pid} ${(await findProcess(process.pid))?.startTime ?? ''}\n`;
@@ -40,12 +40,12 @@ export async function claimOwnership(path: string): Promise<Ownership> {
   };
 }
 
-/** Whether the file at `path` names a process that is alive. */
+/** Whether the file at `path` names a live process. */
 export async function isOwned(path: string): Promise<boolean> {
   return (await livingOwner(await contentOf(path))) !== undefined;
 }
 
-/** Whether `pid` is a process that runs; a zombie does not. */
+/** Whether `pid` is a running process; a zombie is not. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -60,8 +60,8 @@ async function removeIfStale(path: string): Promise<void> {
   if (seen === undefined) return;
   const owner = await livingOwner(seen);
   if (owner !== undefined) throw new OwnedElsewhereError(path, owner);
-  // Two that find the same stale file must not remove each other's fresh one: take it away under a name
-  // of our own, look whether it is the one that was judged, and put it back when it is not.
+  // Two processes that find the same stale file must not remove each other's new one: rename it to a name of our
+  // own, check that it is the one that was judged, and put it back if it is not.
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await rename(path, aside);
@@ -82,7 +82,7 @@ async function livingOwner(content: string | undefined): Promise<number | undefi
   return pid;
 }
 
-/** `link` fails when the target exists, so that the file appears whole and for one claimant only. */
+/** `link` fails if the target exists, so that the file appears complete and for one claimant only. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

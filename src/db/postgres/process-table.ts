@@ -1,18 +1,18 @@
-/** What the system knows of a process: from /proc on Linux, from ps(1) elsewhere. */
+/** What the system knows about a process: from /proc on Linux, from ps(1) elsewhere. */
 
 import { readFile } from 'node:fs/promises';
 import { runAs } from './account.ts';
 
 export interface ProcessFacts {
-  /** Tells a process from a later one that has its pid. Comparable on one machine between two restarts of it. */
+  /** Distinguishes a process from a later one with the same pid. Comparable on one machine between two reboots. */
   readonly startTime: string;
-  /** It has ended, and its parent has not asked for how. */
+  /** It has ended, and its parent has not collected its status. */
   readonly isZombie: boolean;
-  /** Its command line in one line; empty for a zombie. */
+  /** Its command line as one line; empty for a zombie. */
   readonly command: string;
 }
 
-/** Undefined where there is no such process, or nothing is known of it. */
+/** Returns undefined if there is no such process, or nothing is known about it. */
 export function findProcess(pid: number): Promise<ProcessFacts | undefined> {
   return process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
 }
@@ -26,7 +26,7 @@ export async function fromProc(pid: number): Promise<ProcessFacts | undefined> {
     // The fields from the state on: the name before them may contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const command = cmdline.split('\0').join(' ').trimEnd();
-    // The start is in clock ticks since the machine's.
+    // The start time is in clock ticks since the boot.
     return { startTime: fields[19] ?? '', isZombie: fields[0] === 'Z', command };
   } catch {
     return undefined;
@@ -34,7 +34,7 @@ export async function fromProc(pid: number): Promise<ProcessFacts | undefined> {
 }
 
 export async function fromPs(pid: number): Promise<ProcessFacts | undefined> {
-  // -ww: without it the ps of macOS and the BSDs cuts the line off at 79 characters where it writes to no terminal.
+  // -ww: without it the ps of macOS and the BSDs truncates the line at 79 characters if its output is no terminal.
   const fields = ['-o', 'stat=', '-o', 'lstart=', '-o', 'args='];
   const line = await runAs(undefined, 'ps', ['-ww', ...fields, '-p', String(pid)]).catch(() => '');
   return parsePsLine(line);

@@ -5,8 +5,8 @@ import { SUPERUSER } from './cluster.ts';
 import { isOwned } from './owner-file.ts';
 
 /**
- * The URL of the embedded Postgres that a running Parley started on `dataDir` (embedded-postgres.ts), also
- * while it is still starting; undefined when none runs. Rejects with one line when it may not be used.
+ * Returns the URL of the embedded Postgres that a running Parley started on `dataDir` (embedded-postgres.ts), also while it is
+ * still starting; undefined if none runs. Rejects with one line if it may not be used.
  */
 export async function findRunningPostgres(dataDir: string): Promise<string | undefined> {
   const directory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
@@ -23,13 +23,13 @@ export async function findRunningPostgres(dataDir: string): Promise<string | und
 
 const STARTING_MS = 10_000;
 
-/** Lines 4 and 8 of Postgres's own postmaster.pid: its port, and `ready` behind blanks when it is. */
+/** Reads lines 4 and 8 of Postgres's own postmaster.pid: its port, and `ready`, padded with blanks, when it is. */
 async function stateOf(directory: string): Promise<[port: string, ready: boolean]> {
   const lines = (await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
   return [lines[3] ?? '', lines[7]?.trim() === 'ready'];
 }
 
-/** As postgres-cluster.ts wrote it: readable for the account that Parley runs as, and for root. */
+/** Reads the file that cluster.ts wrote: readable for the account that Parley runs as, and for root. */
 async function passwordOf(directory: string): Promise<string> {
   try {
     return await readFile(join(directory, 'parley.password'), 'utf8');
