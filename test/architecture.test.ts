@@ -17,7 +17,6 @@ const ROWS: readonly (readonly string[])[] = [
   ['gateway', 'jobs', 'console', 'demo', 'health'],
   ['event-sources'],
   ['agents'],
-  ['mail'],
   ['notifications'],
   ['messages'],
   ['conversations'],
@@ -28,11 +27,15 @@ const ROWS: readonly (readonly string[])[] = [
   ['engine', 'db'],
   ['protocol'],
 ];
+/** The same inside an area, by the next part of the path: files right in the area that have no row of their own come first. */
+const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models'], ['rows']],
+};
 /** The tools everybody has. They import nothing but each other. */
 const EVERYWHERE = ['log', 'metrics', 'lifecycle', 'build'];
 /** Those that read the environment's result; the rest is handed its own part of it. */
 const CONFIGURED = ['main', 'app', 'admin', 'tail'];
-const SLICES = ROWS.slice(3, 11).flat();
+const SLICES = ROWS.slice(rowOf('event-sources'), rowOf('http')).flat();
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
@@ -137,7 +140,7 @@ function misplacedImport(path: string, specifier: string): string[] {
   const target = join(dirname(path), specifier);
   if (!target.startsWith('src/')) return wrong('it is outside src/');
   const [from, to] = [areaOf(path), areaOf(target)];
-  if (from === to) return [];
+  if (from === to) return misplacedWithin(from, path, target) ? wrong(`it is not below in ${from}/`) : [];
   if (EVERYWHERE.includes(to)) return from === 'protocol' || from === 'client' ? wrong('it travels') : [];
   if (EVERYWHERE.includes(from)) return wrong(`${from} imports nothing of ours`);
   if (to === 'config') return CONFIGURED.includes(from) ? [] : wrong('take its values as options');
@@ -148,6 +151,14 @@ function misplacedImport(path: string, specifier: string): string[] {
     return wrong('of a slice only its routes import http/');
   }
   return rowOf(from) < rowOf(to) ? [] : wrong(`${from} is not above ${to}`);
+}
+
+function misplacedWithin(area: string, path: string, target: string): boolean {
+  const rows = ROWS_WITHIN[area];
+  if (rows === undefined) return false;
+  const [from, to] = [path, target].map((file) => (file.split('/')[2] ?? '').replace(/\.ts$/, ''));
+  const rowOf = (part: string | undefined) => rows.findIndex((row) => row.includes(part ?? ''));
+  return rowOf(from) === -1 || from === to ? false : rowOf(from) >= rowOf(to);
 }
 
 /** Files that import each other, type imports included: one line a cycle. */
@@ -242,9 +253,9 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   'an import sideways': ['src/engine/a.ts', "import { b } from '../db/b.ts';", /engine is not above db/],
   'a re-export upwards': ['src/http/a.ts', "export * from '../messages/b.ts';", /http is not above messages/],
   'an import over several lines': [
-    'src/mail/a.ts',
+    'src/messages/a.ts',
     "import {\n  b,\n  type C,\n} from '../agents/b.ts';",
-    /mail is not/,
+    /messages is not/,
   ],
   'a dynamic import': [
     'src/db/a.ts',
@@ -282,6 +293,21 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     'src/messages/send-rules.ts',
     "import { Answer } from '../http/route.ts';",
     /only its routes/,
+  ],
+  'an import upwards in an area': [
+    'src/agents/models/a.ts',
+    "import type { B } from '../runs/b.ts';",
+    /not below in agents/,
+  ],
+  'an import sideways in an area': [
+    'src/agents/replies/a.ts',
+    "import { b } from '../tools/b.ts';",
+    /not below in agents/,
+  ],
+  'an import of an area from its part': [
+    'src/agents/runs/a.ts',
+    "import { b } from '../definitions.ts';",
+    /not below in agents/,
   ],
   'an import of tests': [
     'src/db/a.ts',
@@ -364,6 +390,8 @@ t.test('finds nothing in what is right', async (t) => {
     ['src/messages/routes.ts', "import { r } from '../http/route.ts';\nimport { s } from './send-rules.ts';"],
     ['src/messages/send-rules.ts', '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);'],
     ['src/console/page.ts', "import { connect } from '../client/connect.ts';"],
+    ['src/agents/routes.ts', "import { s } from './store.ts';\nimport { r } from './runs/b.ts';"],
+    ['src/agents/runs/b.ts', "import type { R } from '../rows.ts';\nimport { c } from './c.ts';"],
     ['src/client/connect.ts', "import { CODES } from '../protocol/codes.ts';"],
     ['src/protocol/codes.ts', 'export const CODES = {} as const;'],
     ['src/protocol/error-types-of-postgres.ts', ''],

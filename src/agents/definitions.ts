@@ -5,13 +5,12 @@ import { removeEverywhere } from '../conversations/participants.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { CreateAgentBody, UpdateAgentBody } from '../protocol/resources/agent-definition.ts';
+import { type AgentRow, lockAgent } from './rows.ts';
 import { cancelRuns } from './runs/cancel-all.ts';
 import {
   type AgentChanges,
-  type AgentRow,
   deleteAgent,
   insertAgent,
-  lockAgent,
   lockAgentsOf,
   type NewAgent,
   requireRoom,

@@ -6,7 +6,7 @@ import type {
 } from '../protocol/resources/agent-definition.ts';
 import { readRoles } from '../resources/role.ts';
 import { presentAgent, presentConfig, presentTool, presentTrigger } from './present.ts';
-import type { AgentRow } from './store.ts';
+import type { AgentRow } from './rows.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Db } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import type { SearchStretch } from '../db/stretch.ts';
-import { AGENT_COLUMNS, type AgentRow } from './store.ts';
+import { AGENT_COLUMNS, type AgentRow } from './rows.ts';
 
 /** What a list of agents can be narrowed to. */
 export interface AgentFilters {

@@ -7,7 +7,7 @@ import type {
 } from '../protocol/resources/agent-definition.ts';
 import type { AvailableTool } from '../protocol/resources/available-tool.ts';
 import type { Role } from '../protocol/resources/role.ts';
-import type { AgentRow } from './store.ts';
+import type { AgentRow } from './rows.ts';
 
 /** A definition (docs/contract.md#agents) with what was asked for of it. */
 export function presentAgent(

@@ -18,7 +18,7 @@ import { Body, OneOf } from '../protocol/schema.ts';
 import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
 import { expandAgents } from './expand.ts';
 import { readAgents } from './list.ts';
-import { type AgentRow, findAgent } from './store.ts';
+import { type AgentRow, findAgent } from './rows.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
 export interface AgentRoutesOptions {

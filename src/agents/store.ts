@@ -1,41 +1,16 @@
-import { type Selectable, sql, type Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import { createActor } from '../accounts/actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
-import type { Db, Tx } from '../db/handle.ts';
+import type { Tx } from '../db/handle.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { MAX_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
+import type { AgentRow } from './rows.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
 import { eventAgentsOf } from './triggers/event-agents.ts';
 import type { StoredTrigger } from './triggers/rules.ts';
-
-/** An agent as it stands in Postgres. */
-export type AgentRow = Selectable<Schema['agent_definitions']>;
-
-export const AGENT_COLUMNS = [
-  'id',
-  'account_id',
-  'actor_id',
-  'definition_type',
-  'category_code',
-  'trigger_type',
-  'name',
-  'slug',
-  'description',
-  'status',
-  'role_id',
-  'system_prompt',
-  'tier',
-  'temperature',
-  'trigger_config',
-  'endpoint_tool_slugs',
-  'endpoint_tool_review',
-  'tools',
-  'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof AgentRow)[];
 
 export interface NewAgent {
   readonly accountId: string;
@@ -125,32 +100,6 @@ export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   });
 }
 
-/** An agent of this account, held until the end of `tx`. Throws `resource_not_found` (param id). */
-export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
-  const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
-  if (row === undefined) throw agentNotFound();
-  return row;
-}
-
-/** The same, which nobody changes until the end of `tx`; hundreds may hold it at once, and none waits for another. */
-export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
-  const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
-  if (row === undefined) throw agentNotFound();
-  return row;
-}
-
-/** Throws `resource_not_found` (param id). */
-export async function findAgent(db: Db, accountId: string, id: string): Promise<AgentRow> {
-  const row = await ofAccount(db, accountId, id).executeTakeFirst();
-  if (row === undefined) throw agentNotFound();
-  return row;
-}
-
-/** An agent of any account; undefined where it was deleted. */
-export function readAgent(db: Db, id: string): Promise<AgentRow | undefined> {
-  return db.kysely.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
-}
-
 /** What can change of an agent; what is left out stays. */
 export interface AgentChanges {
   readonly fields: Omit<Updateable<Schema['agent_definitions']>, 'trigger_config' | 'tools'>;
@@ -226,18 +175,6 @@ function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | n
   const { cron_schedule, timezone } = trigger ?? {};
   if (cron_schedule === undefined || timezone === undefined) return null;
   return nextDue({ cron_schedule, timezone }, new Date(now))?.toISOString() ?? null;
-}
-
-function ofAccount(db: Db, accountId: string, id: string) {
-  return db.kysely
-    .selectFrom('agent_definitions')
-    .selectAll()
-    .where('id', '=', id)
-    .where('account_id', '=', accountId);
-}
-
-function agentNotFound(): ApiError {
-  return notFound('agent', 'id');
 }
 
 /** The time that a row and what stands in its JSON are written with; behind `earlier`, where there is one. */

@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { enqueueRightsChanged, RIGHTS_CHANGED } from '../../src/accounts/rights-changed.ts';
+import { type RunRow, readAgent } from '../../src/agents/rows.ts';
 import { continueIfDecided } from '../../src/agents/runs/approvals.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
-import type { RunRow } from '../../src/agents/runs/store.ts';
-import { readAgent } from '../../src/agents/store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
 import { startTestApp } from '../support/app.ts';

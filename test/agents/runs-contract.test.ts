@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
+import { findAgent } from '../../src/agents/rows.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
-import { findAgent } from '../../src/agents/store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { AgentOccurrence } from '../../src/protocol/resources/agent-occurrence.ts';

@@ -3,9 +3,9 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { readNewAgent } from '../../src/agents/definitions.ts';
+import type { AgentRow, RunRow } from '../../src/agents/rows.ts';
 import { endRun } from '../../src/agents/runs/end-run.ts';
-import type { RunRow } from '../../src/agents/runs/store.ts';
-import { type AgentRow, deleteAgent, insertAgent, updateAgent } from '../../src/agents/store.ts';
+import { deleteAgent, insertAgent, updateAgent } from '../../src/agents/store.ts';
 import { ToolCatalogue } from '../../src/agents/tools/catalogue.ts';
 import { dueBy, nextDue } from '../../src/agents/triggers/cron.ts';
 import { takeDue } from '../../src/agents/triggers/schedule.ts';

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import t from 'tap';
+import type { RunRow } from '../../src/agents/rows.ts';
 import { endRun } from '../../src/agents/runs/end-run.ts';
-import type { RunRow } from '../../src/agents/runs/store.ts';
 import { hasKeyword } from '../../src/agents/triggers/keywords.ts';
 import { enqueue } from '../../src/db/outbox.ts';
 import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/handle.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
-import type { AgentRow } from '../store.ts';
+import type { AgentRow } from '../rows.ts';
 import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './tokens.ts';

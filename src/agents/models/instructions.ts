@@ -1,5 +1,5 @@
 import type { ConversationAudience, ConversationType } from '../../protocol/resources/conversation.ts';
-import type { AgentRow } from '../store.ts';
+import type { AgentRow } from '../rows.ts';
 import { oneLine } from './text-cleaner.ts';
 
 /** What an agent is told of where it answers. */

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/handle.ts';
-import type { RunRow } from '../runs/store.ts';
+import type { RunRow } from '../rows.ts';
 
 /** Notes what a run writes, under the fence of its claim. Rejects with ClaimLost. */
 export async function claimReply(db: Db, { id, owner, fence }: RunRow, messageId: string): Promise<void> {

@@ -3,7 +3,7 @@ import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
-import type { RunRow } from '../runs/store.ts';
+import type { RunRow } from '../rows.ts';
 
 interface ReplyPosition {
   readonly id: string;

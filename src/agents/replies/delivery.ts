@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { sendDraft } from '../../messages/drafts.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
-import type { RunRow } from '../runs/store.ts';
+import type { RunRow } from '../rows.ts';
 
 export interface DeliveryOptions {
   readonly database: Database;

@@ -5,8 +5,9 @@ import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { readMessage } from '../../messages/store.ts';
 import { ApiError } from '../../protocol/errors.ts';
+import type { RunRow } from '../rows.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
-import { findRun, lockRun, type RunRow, runNotFound } from './store.ts';
+import { findRun, lockRun, runNotFound } from './store.ts';
 
 export interface RunSources {
   readonly database: Database;

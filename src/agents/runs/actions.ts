@@ -4,8 +4,8 @@ import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
+import type { ActionRow, StepRow } from '../rows.ts';
 import type { RunTool } from '../tools/tool.ts';
-import type { ActionRow, StepRow } from './store.ts';
 
 /** A call of a turn that can be made: its tool is the agent's, its arguments are what the tool takes. */
 export interface ReadyCall {

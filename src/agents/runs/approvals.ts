@@ -3,9 +3,10 @@ import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
+import type { RunRow } from '../rows.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
-import { type RunRow, updateRun } from './store.ts';
+import { updateRun } from './store.ts';
 
 /** A run that waits for people goes on as soon as nothing of it waits any more; answers how it stands. `run` is locked. */
 export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {

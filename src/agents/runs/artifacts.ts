@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
-import type { RunRow } from './store.ts';
+import type { RunRow } from '../rows.ts';
 
 /** Ids of the files that a run has made, oldest first. */
 export async function artifactsOf(database: Database, runId: string): Promise<string[]> {

@@ -5,9 +5,10 @@ import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
+import type { RunRow } from '../rows.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
 import { endRun } from './end-run.ts';
-import { type RunRow, updateRun } from './store.ts';
+import { updateRun } from './store.ts';
 
 /**
  * Cancel Agent Run (docs/contract.md#runs): one that no node has in hand ends here, one that runs is asked to end and

@@ -7,10 +7,10 @@ import type { Permission } from '../../protocol/permissions.ts';
 import type { ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
+import type { ActionRow, RunRow } from '../rows.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
 import { continueIfDecided } from './approvals.ts';
-import type { ActionRow, RunRow } from './store.ts';
 
 export interface ContinueSources extends Pick<RunSources, 'directory'> {
   /** What a call of this tool calls; undefined: no endpoint. */

@@ -3,9 +3,10 @@ import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
+import type { RunRow } from '../rows.ts';
 import { RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
-import { type RunRow, updateRun } from './store.ts';
+import { updateRun } from './store.ts';
 
 /** How a run ends. `output` is any JSON value; `error` one line for people. */
 export type Ending =

@@ -13,7 +13,7 @@ import type { Prompt, Turn } from '../models/model.ts';
 import { fitTurns, roomBehind } from '../models/window.ts';
 import type { AgentReply } from '../replies/reply.ts';
 import { BLANK_LINE, ReplyText } from '../replies/reply-text.ts';
-import type { AgentRow } from '../store.ts';
+import type { ActionRow, AgentRow, RunRow, StepRow } from '../rows.ts';
 import { type RunTool, ToolRefusal } from '../tools/tool.ts';
 import { parseArguments } from '../tools/toolbox.ts';
 import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './actions.ts';
@@ -31,7 +31,7 @@ import {
   type RunRecord,
   readRecord,
 } from './steps.ts';
-import { type ActionRow, type RunRow, type StepRow, updateRun } from './store.ts';
+import { updateRun } from './store.ts';
 import { transcriptOf } from './transcript.ts';
 
 /** Everything that one claim of a run works with. */

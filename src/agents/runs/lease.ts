@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
+import type { RunRow } from '../rows.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
-import { type RunRow, updateRun } from './store.ts';
+import { updateRun } from './store.ts';
 
 /**
  * How long a run is its owner's without renewal, in milliseconds. A node that is killed has its runs ended within

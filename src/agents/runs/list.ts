@@ -2,8 +2,8 @@ import { type Principal, seesWholeAccount } from '../../access/principal.ts';
 import type { Db } from '../../db/handle.ts';
 import type { Statement } from '../../db/statement.ts';
 import type { Stretch } from '../../db/stretch.ts';
+import type { RunRow } from '../rows.ts';
 import { isReadableBy } from './access.ts';
-import type { RunRow } from './store.ts';
 
 /** What the runs of an agent can be narrowed to. */
 export interface RunFilters {

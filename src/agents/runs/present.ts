@@ -6,7 +6,7 @@ import type {
   AgentRunStep,
   RunInclude,
 } from '../../protocol/resources/agent-run.ts';
-import type { ActionRow, RunRow, StepRow } from './store.ts';
+import type { ActionRow, RunRow, StepRow } from '../rows.ts';
 
 /** Each row's resource with the lists that were asked for: one query a list, whatever the number of runs. */
 export async function expandRuns(

@@ -1,4 +1,4 @@
-import type { RunRow } from './store.ts';
+import type { RunRow } from '../rows.ts';
 
 /** Runs that a node has at once; the rest wait, and other nodes take them. */
 export const MAX_RUNS = 1_000;

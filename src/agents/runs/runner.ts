@@ -13,7 +13,7 @@ import type { ModelTiers } from '../models/tiers.ts';
 import { tokensOfTools } from '../models/window.ts';
 import type { Replies } from '../replies/replies.ts';
 import type { AgentReply } from '../replies/reply.ts';
-import { readAgent } from '../store.ts';
+import { type RunRow, readAgent } from '../rows.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import { expireApprovals } from './approvals.ts';
 import type { Ending } from './end-run.ts';
@@ -23,7 +23,6 @@ import { claimRun, findOverdue, renewLeases } from './lease.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { endDead } from './recovery.ts';
 import { hasRoomFor } from './run-limit.ts';
-import type { RunRow } from './store.ts';
 import { untilBack } from './until-back.ts';
 
 export interface RunnerOptions {

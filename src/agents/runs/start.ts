@@ -4,9 +4,8 @@ import { enqueue } from '../../db/outbox.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import { formatTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
-import type { AgentRow } from '../store.ts';
+import type { AgentRow, RunRow } from '../rows.ts';
 import { RUN_DUE } from './outbox-topics.ts';
-import type { RunRow } from './store.ts';
 
 /** What starts a run. */
 export interface Trigger {

@@ -4,7 +4,7 @@ import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Failover } from '../../protocol/resources/agent-run.ts';
 import type { Completion } from '../models/chain.ts';
-import type { ActionRow, StepRow } from './store.ts';
+import type { ActionRow, StepRow } from '../rows.ts';
 
 /** What a run has done so far: its turns in order, and their calls. */
 export interface RunRecord {

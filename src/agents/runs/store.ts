@@ -1,12 +1,8 @@
-import { type Selectable, sql, type UpdateObject } from 'kysely';
+import { sql, type UpdateObject } from 'kysely';
 import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
-
-/** A run as it stands in Postgres. */
-export type RunRow = Selectable<Schema['agent_runs']>;
-export type StepRow = Selectable<Schema['agent_run_steps']>;
-export type ActionRow = Selectable<Schema['agent_run_actions']>;
+import type { RunRow } from '../rows.ts';
 
 /** A run of this account. Throws ApiError `resource_not_found` (param id). */
 export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {

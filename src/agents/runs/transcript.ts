@@ -1,7 +1,7 @@
 import type { StoredCall } from '../../db/agent-run-tables.ts';
 import type { ToolResult, Turn } from '../models/model.ts';
+import type { ActionRow } from '../rows.ts';
 import type { RunRecord } from './steps.ts';
-import type { ActionRow } from './store.ts';
 
 /**
  * What a run has said and learned so far, as the model is told of it: each finished turn, and behind it what came

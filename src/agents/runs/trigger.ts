@@ -4,10 +4,9 @@ import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
-import { holdAgent } from '../store.ts';
-import { type Origin, readOrigin } from '../triggers/origin.ts';
+import { holdAgent, type RunRow } from '../rows.ts';
+import { type Origin, readOrigin } from './origin.ts';
 import { startRun } from './start.ts';
-import type { RunRow } from './store.ts';
 
 /** Throws ApiError `validation_failed` (param input) where it is too large to keep. */
 export function checkInput(input: unknown): void {

@@ -5,8 +5,8 @@ import type { Schema } from '../../db/schema.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { SkipReason } from '../../protocol/resources/agent-occurrence.ts';
+import type { AgentRow } from '../rows.ts';
 import { startRun } from '../runs/start.ts';
-import type { AgentRow } from '../store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
 import type { OccurrenceRow } from './occurrences.ts';
 

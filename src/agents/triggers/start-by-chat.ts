@@ -2,8 +2,8 @@ import type { AgentMember } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
+import { readOrigin } from '../runs/origin.ts';
 import { hasKeyword } from './keywords.ts';
-import { readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
 
 /**

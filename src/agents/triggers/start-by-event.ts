@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
+import { type Cause, readOrigin } from '../runs/origin.ts';
 import type { EventAgent } from './event-agents.ts';
-import { type Cause, readOrigin } from './origin.ts';
 import { startRuns } from './start-runs.ts';
 
 /** Something that agents of the trigger type `event` may wait for. */
