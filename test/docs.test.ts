@@ -48,6 +48,20 @@ t.test('every name of the glossary is declared where it says', (t) => {
   t.end();
 });
 
+t.test('every variable that is read is in docs/configuration.md', async (t) => {
+  const read = readFileSync(join(ROOT, 'src/config.ts'), 'utf8').matchAll(/reader\.read\('(\w+)'/g);
+  const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
+  const names = [...read].map(([, name = '']) => name);
+  t.ok(names.includes('DATABASE_URL'));
+  // The table shortens the later ones of a family: `…_REGION`.
+  const isDocumented = (name: string) =>
+    documented.includes(`\`${name}\``) || documented.includes(`\`…${name.replace('PARLEY_S3', '')}\``);
+  t.strictSame(
+    names.filter((name) => !isDocumented(name)),
+    [],
+  );
+});
+
 t.test('no comment cites a document that is not in the repository', async (t) => {
   const files = globSync('{src,test,bench,examples,migrations}/**/*.{ts,js,css,md}', {
     cwd: ROOT,

@@ -1,6 +1,6 @@
 import { element } from './element.js';
 
-/** Tool calls of the agent that wait for this person. */
+/** Tool calls of the agent that wait for this person's decision. */
 export class Approvals {
   constructor(person, agentId, report) {
     this.person = person;
@@ -11,7 +11,7 @@ export class Approvals {
     this.ready = this.load(agentId);
   }
 
-  /** Those that waited before the page was opened. */
+  /** Loads the calls that were waiting before the page was opened. */
   async load(agentId) {
     const { data } = await this.person.call('GET', `/v1/ai/agents/${agentId}/runs?limit=10`);
     for (const run of data.reverse()) await this.update(run);

@@ -1,6 +1,6 @@
 import { element } from './element.js';
 
-/** What this person was notified of, with a count of what was not looked at. */
+/** This person's notifications, with the number of those that were not looked at. */
 export class Bell {
   constructor({ client, call, key, name }, report) {
     this.unread = new Map();
@@ -49,7 +49,7 @@ export class Bell {
     this.list.replaceChildren(...(rows.length === 0 ? [element('li', {}, 'Nothing new.')] : rows));
   }
 
-  /** Marks everything read when the list is closed, having been seen. */
+  /** Closing the list marks its entries as read, because the person has seen them. */
   toggle(call, report) {
     const isOpening = this.list.hidden;
     this.list.hidden = !isOpening;

@@ -1,4 +1,4 @@
-/** An element with properties and children; text among the children is text. `on…` properties are listeners. */
+/** Makes an element with properties and children; strings among the children become text. `on…` properties are listeners. */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {

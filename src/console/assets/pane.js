@@ -3,7 +3,7 @@ import { Bell } from './bell.js';
 import { element } from './element.js';
 import { Timeline } from './timeline.js';
 
-/** One person with the conversations that they are in: `places` are {id, title, names, hints, toCustomer}. */
+/** One person with that person's conversations: `places` are {id, title, names, hints, toCustomer}. */
 export class Pane {
   constructor(person, { places, names, agentId }) {
     this.person = person;
@@ -193,7 +193,7 @@ export class Pane {
     }
   }
 
-  /** Said anew every few seconds while it goes on. */
+  /** Repeats `start` every few seconds while the person goes on typing. */
   type(opened, text) {
     const now = Date.now();
     const state = text === '' ? 'stop' : 'start';

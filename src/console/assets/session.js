@@ -25,7 +25,7 @@ async function tokenOf(key) {
 
 const SHARED_MS = 30_000;
 
-/** One person: a client of the SDK, and the few REST calls that it does not have. */
+/** One person: a client of the SDK, and the few REST calls that the SDK lacks. */
 export async function openPerson(key) {
   const { people, account_id: account, service_version: version } = await session();
   const getToken = () => tokenOf(key);

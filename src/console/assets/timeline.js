@@ -1,18 +1,18 @@
 import { element } from './element.js';
 
-/** Messages after one another, growing while the agent writes. */
+/** A list of messages, which grows while the agent writes. */
 export class Timeline {
-  /** `marksNotes`: says which messages the customer does not see. */
+  /** `marksNotes`: marks the messages that the customer does not see. */
   constructor(label, ownId, marksNotes) {
     this.ownId = ownId;
     this.marksNotes = marksNotes;
     this.items = new Map();
     this.list = element('div', { class: 'timeline', role: 'log', 'aria-label': label, tabindex: '0' });
-    // Smaller by a card or a keyboard, it still shows what was said last.
+    // When it becomes smaller by a card or a keyboard, it still shows the last message.
     new ResizeObserver(() => this.toEnd()).observe(this.list);
   }
 
-  /** A message that is new, or a newer state of one. */
+  /** Shows a new message, or a newer state of one. */
   show(message) {
     const known = this.items.get(message.id);
     const item = known ?? this.add(message);
