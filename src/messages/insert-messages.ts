@@ -1,6 +1,7 @@
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Statement } from '../db/statement.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
+import { REACHED_NOW } from './message-outcome.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import { SETTLE_WINDOW } from './timeline.ts';
 
@@ -166,8 +167,7 @@ export const ENTER_TIMELINE = {
   text: `
     WITH entered AS (
       UPDATE messages SET sequence = $3::bigint, status = 'sent', sender_id = $5,
-        outcome = jsonb_build_object('result', 'sent', 'reason', NULL, 'at',
-          to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+        outcome = '{"result": "sent", "reason": null}'::jsonb || ${REACHED_NOW},
         updated_at = later_than(updated_at), changed_in = pg_current_xact_id()
       WHERE id = $1 AND conversation_id = $2 AND status = $4
         AND $3::bigint > coalesce(

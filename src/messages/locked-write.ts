@@ -15,6 +15,7 @@ import {
   asCommitted,
   asUnavailable,
   type CommittedMessage,
+  MAX_NUMBERINGS,
   type Outgoing,
   unavailable,
   type WriteOptions,
@@ -44,9 +45,6 @@ export interface LockedWritesOptions extends WriteOptions {
 
 /** Half of the pool: the rest is for who reads. */
 const MAX_AT_ONCE = 5;
-
-/** As WritePath's: a counter that keeps colliding is not ours to fight. */
-const MAX_NUMBERINGS = 6;
 
 /**
  * The write path's slower lane, for messages that must see and change their conversation's state in one

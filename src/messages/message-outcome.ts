@@ -54,7 +54,13 @@ export function outcomeOf({ id, status, created_at, outcome }: MessageRow): Mess
   };
 }
 
+/**
+ * SQL of the `at` of an outcome that is reached now, as a JSON object: `||` adds it to `result` and `reason`. In the form
+ * in which columns with a time are read.
+ */
+export const REACHED_NOW = `jsonb_build_object('at',
+          to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+
 function ended(result: string, reason: string | null): RawBuilder<string> {
-  return sql<string>`jsonb_build_object('result', ${result}::text, 'reason', ${reason}::text, 'at',
-    to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+  return sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(REACHED_NOW)}`;
 }

@@ -54,6 +54,12 @@ export interface WriteOptions {
   readonly onCommitted: (committed: Committed) => void;
 }
 
+/**
+ * How many numbers a message gets before it is refused. One that meets the unique key is replaced; this often, the counter
+ * itself is wrong.
+ */
+export const MAX_NUMBERINGS = 6;
+
 /** What was written, as the insert's answer completes it. */
 export function asCommitted(
   { message, sender, audience, trace }: Outgoing,

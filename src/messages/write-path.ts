@@ -16,6 +16,7 @@ import {
   asCommitted,
   asUnavailable,
   type CommittedMessage,
+  MAX_NUMBERINGS,
   type Outgoing,
   unavailable,
   type WriteOptions,
@@ -29,9 +30,6 @@ export interface WritePathOptions extends WriteOptions {
 
 /** Past this a flush would hold the next one up for longer than it saves. */
 const MAX_BATCH = 512;
-
-/** A number that meets the unique key is replaced; a counter that keeps colliding is not ours to fight. */
-const MAX_NUMBERINGS = 6;
 
 /**
  * A second flush may start beside one in flight once this many wait: commits then share the disk's
