@@ -1,38 +1,38 @@
 /**
- * What a node says every second of the frames that it published: how far the counter of each channel is that moved
- * during the last `WINDOW` announcements. A receiver that is behind has lost frames, also where no later frame shows
- * the gap.
+ * The message that a node sends to all others every second: the last number of each channel whose counter moved
+ * during the last `WINDOW` announcements. A receiver that has fewer frames has lost some, even if no later frame
+ * shows the gap.
  */
 export interface Announcement {
-  /** From 1, each one more. */
+  /** Starts at 1 and grows by one. */
   readonly serial: number;
-  /** The last one: the node stops. */
+  /** The node stops: this is its last announcement. */
   readonly isLast: boolean;
   readonly channels: readonly AnnouncedChannel[];
 }
 
 export interface AnnouncedChannel {
   readonly channel: string;
-  /** Grows when a channel's counter begins anew. */
+  /** Grows when the channel's counter starts again. */
   readonly incarnation: number;
-  /** The number in front of the window's first frame; 0: the counter began within the window. */
+  /** The number before the window's first frame; 0: the counter started within the window. */
   readonly before: number;
-  /** When the broker took the window's first frame, in microseconds of its own clock. */
+  /** When the broker accepted the window's first frame, in microseconds of its own clock. */
   readonly beganAtUs: number;
   readonly last: number;
-  /** When the broker took frame `last`. */
+  /** When the broker accepted frame `last`. */
   readonly lastAtUs: number;
   /**
-   * The last frame that left in front of the announcement. The broker has not answered those behind `last`: when it took
-   * them, or whether it did, is not known.
+   * The last frame that was sent before the announcement. The broker has not answered the frames after `last`, so it
+   * is not known whether and when it accepted them.
    */
   readonly sent: number;
 }
 
 export const ANNOUNCE_EVERY_MS = 1_000;
-/** Up to two announcements in a row may be lost, and the next one still covers all frames since. */
+/** Two announcements in a row may be lost: the next one still covers all frames since. */
 export const WINDOW = 3;
-/** A counter that is not used for so long is dropped, and begins anew under another incarnation. */
+/** A counter that is unused for this long is dropped; the channel's next frame starts another incarnation. */
 export const COUNTER_MS = 60_000;
 
 type Row = [string, number, number, number, number, number, number];
@@ -51,7 +51,7 @@ export function decodeAnnouncement(bytes: Buffer): Announcement {
   return {
     serial,
     isLast,
-    // A node of an older version does not say what it has sent.
+    // A node of an older version does not send it.
     channels: rows.map(([channel, incarnation, before, beganAtUs, last, lastAtUs, sent = last]) => ({
       channel,
       incarnation,

@@ -9,27 +9,28 @@ import type { Missed } from './engine.ts';
 import { Recent } from './recent.ts';
 
 export interface ArrivalsOptions {
-  /** Called with each loss. */
+  /** Called for each loss. */
   readonly onMissed: (missed: Missed) => void;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
 /**
- * Compares the frames that arrive from other nodes with the counters that they carry and with what their publishers
- * announce, and reports what was lost on a link that stays up. Only frames that the broker took after the
- * subscription are compared: both moments are of its clock, so that joining and leaving raise no alarm.
+ * Compares the frames that arrive from other nodes with the counters that they carry and with the announcements of
+ * their publishers, and reports frames that were lost on a link that stays up. It compares only frames that the
+ * broker accepted after the subscription. Both moments are of the broker's clock, so joining and leaving a channel
+ * raises no alarm.
  */
 export class Arrivals {
   readonly #onMissed: (missed: Missed) => void;
   readonly #now: () => number;
-  /** Each subscribed channel, and since when. */
+  /** The subscribed channels, each with the moment of its subscription. */
   readonly #joins = new Map<string, Join>();
   readonly #publishers = new Map<string, Publisher>();
-  /** The numbers that have not arrived, each with the moment at which its absence was seen. */
+  /** The numbers that have not arrived, each with the moment at which the gap was seen. */
   readonly #missing = new Map<Track, Map<number, number>>();
   #timer: NodeJS.Timeout | undefined;
-  /** When this connection began; what was before is not reported here. */
+  /** When this connection began; earlier losses are not reported here. */
   #beganMs: number;
 
   constructor({ onMissed, now = () => performance.now() }: ArrivalsOptions) {
@@ -39,8 +40,8 @@ export class Arrivals {
   }
 
   /**
-   * The broker has confirmed these channels: what arrives from now on counts. What arrived earlier may be left over
-   * from a subscription before this one, with frames missing between the two.
+   * The broker has confirmed these channels: frames that arrive from now on count. Earlier ones may belong to a
+   * previous subscription, with frames missing in between.
    */
   joining(channels: readonly string[]): void {
     for (const channel of channels) {
@@ -48,7 +49,7 @@ export class Arrivals {
     }
   }
 
-  /** What the broker takes on these channels after `atUs`, in microseconds of its clock, is to arrive. */
+  /** Frames that the broker accepts on these channels after `atUs`, in microseconds of its clock, must arrive. */
   joined(channels: readonly string[], atUs: number): void {
     for (const channel of channels) {
       const join = this.#joins.get(channel);
@@ -60,7 +61,7 @@ export class Arrivals {
     for (const channel of channels) this.#joins.delete(channel);
   }
 
-  /** The connection is gone. What it lost is not reported here. */
+  /** The connection is gone. Its losses are not reported here. */
   forget(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -71,7 +72,7 @@ export class Arrivals {
   }
 
   /**
-   * Everything that other nodes published before this moment (`performance.now()`) has arrived, or was reported;
+   * Everything that other nodes published before this moment (`performance.now()`) has arrived or was reported;
    * Infinity while no other node is known.
    */
   get wholeMs(): number {
@@ -85,11 +86,11 @@ export class Arrivals {
   frame(publisherId: string, channel: string, incarnation: number, number: number): void {
     const publisher = this.#publisher(publisherId);
     const join = this.#joins.get(channel);
-    // It was on its way when the channel was left.
+    // The frame was on its way when the node left the channel.
     if (join === undefined) return;
     const track = publisher.tracks.get(channel);
     if (track?.join !== join) {
-      // What was taken before the subscription is unknown, so this may be the first one.
+      // Earlier frames may precede the subscription, so this one may be the first.
       publisher.tracks.set(channel, {
         publisher,
         channel,
@@ -117,15 +118,15 @@ export class Arrivals {
     publisher.serial = serial;
     publisher.silentRounds = 0;
     publisher.isGone = isLast;
-    // This one does not go back to the last one that arrived.
+    // This announcement does not reach back to the last one that arrived.
     if (serial - lastSerial > WINDOW) this.#missedAll(publisher);
     for (const announced of channels) this.#compare(publisher, announced);
     if (publisher.late === 0) publisher.wholeMs = Math.max(publisher.wholeMs, this.#now() - LATENCY_MS);
   }
 
   /**
-   * To be called every `ANNOUNCE_EVERY_MS` while the link is whole: a publisher that falls silent without a last
-   * announcement may have published what nothing speaks of any more.
+   * To be called every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that falls silent without a last
+   * announcement may have published frames that no announcement covers.
    */
   round(): void {
     for (const [id, publisher] of this.#publishers) {
@@ -136,7 +137,7 @@ export class Arrivals {
     }
   }
 
-  /** Reports what is missing for longer than others may have overtaken it. */
+  /** Reports the numbers that are missing for longer than other frames may have overtaken them. */
   check(): void {
     const beforeMs = this.#now() - OVERTAKEN_MS;
     const channels = new Set<string>();
@@ -144,7 +145,7 @@ export class Arrivals {
     let sinceMs = Number.POSITIVE_INFINITY;
     for (const [track, missing] of this.#missing) {
       const lost = [...missing].filter(([, seenAtMs]) => seenAtMs <= beforeMs);
-      // Where nobody listens any more there is nothing to repair.
+      // A channel without a listener needs no repair.
       if (lost.length > 0 && this.#joins.get(track.channel) === track.join) {
         frames += lost.length;
         channels.add(track.channel);
@@ -165,21 +166,21 @@ export class Arrivals {
     return publisher;
   }
 
-  /** The track of that incarnation; undefined where it is an earlier one. */
+  /** Returns the track of that incarnation; undefined for an earlier one. */
   #current(track: Track, incarnation: number): Track | undefined {
     if (incarnation <= track.incarnation) return incarnation === track.incarnation ? track : undefined;
-    // The counter began anew while this node was subscribed: all its frames are to arrive.
-    const anew = { ...track, incarnation, after: 0, last: 0 };
-    track.publisher.tracks.set(track.channel, anew);
-    return anew;
+    // The counter started again while this node was subscribed, so all its frames must arrive.
+    const restarted = { ...track, incarnation, after: 0, last: 0 };
+    track.publisher.tracks.set(track.channel, restarted);
+    return restarted;
   }
 
   #compare(publisher: Publisher, announced: AnnouncedChannel): void {
     const { channel, incarnation, before, beganAtUs, last, lastAtUs, sent } = announced;
     const join = this.#joins.get(channel);
     if (join === undefined) return;
-    // The frames behind this one were taken after the subscription: those behind `sent` because they follow the
-    // announcement, which arrived on it.
+    // The frames after this one were accepted after the subscription. Those after `sent` were too, because they
+    // follow the announcement, which arrived through it.
     const after = join.atUs < beganAtUs ? before : join.atUs < lastAtUs ? last - 1 : sent;
     const known = publisher.tracks.get(channel);
     let track: Track | undefined;
@@ -196,7 +197,7 @@ export class Arrivals {
     track.last = Math.max(track.last, last);
   }
 
-  /** The numbers behind `after` up to `upTo` have not arrived. */
+  /** Notes that the numbers after `after` up to `upTo` have not arrived. */
   #expect(track: Track, after: number, upTo: number): void {
     if (upTo <= after) return;
     let missing = this.#missing.get(track);
@@ -241,32 +242,35 @@ interface Join {
   atUs: number;
 }
 
-/** Another node, as far as it was received. */
+/** What is known of another node. */
 class Publisher {
   readonly tracks: Recent<Track>;
-  /** Everything that it published before this moment has arrived, or was reported. */
+  /** Everything that it published before this moment has arrived or was reported. */
   wholeMs: number;
-  /** Of its last announcement; undefined before the first. */
+  /** Number of its last announcement; undefined before the first. */
   serial: number | undefined;
   silentRounds = 0;
-  /** It said that it stops. */
+  /** It announced that it stops. */
   isGone = false;
-  /** How many of its tracks have numbers missing. */
+  /** How many of its tracks have missing numbers. */
   late = 0;
 
   constructor(nowMs: number, beganMs: number) {
     this.tracks = new Recent(COUNTER_MS, nowMs);
-    // Its first announcement goes back to before it was known.
+    // Its first announcement covers a time before it was known.
     this.wholeMs = Math.max(beganMs, nowMs - LATENCY_MS - WINDOW * ANNOUNCE_EVERY_MS);
   }
 
-  /** Of a publisher that is gone no announcement will prove anything; what it left was reported. */
+  /** A publisher that is gone sends no announcement that could prove anything; its losses were reported. */
   get isAwaited(): boolean {
     return this.late > 0 || (!this.isGone && this.silentRounds < SILENT_ROUNDS);
   }
 }
 
-/** The frames of one publisher on one channel: all behind `after` up to `last` arrived, are missing, or were reported. */
+/**
+ * The frames of one publisher on one channel: each number after `after` up to `last` arrived, is missing, or was
+ * reported.
+ */
 interface Track {
   readonly publisher: Publisher;
   readonly channel: string;
@@ -276,12 +280,15 @@ interface Track {
   last: number;
 }
 
-/** One Redis keeps the order of a publisher's frames; a cluster or a proxy may let some overtake others for a moment. */
+/**
+ * One Redis keeps the order of a publisher's frames; a cluster or a proxy may let frames overtake others for a
+ * moment.
+ */
 const OVERTAKEN_MS = 250;
-/** A link on which a frame takes longer is not whole (link.ts). */
+/** A link on which a frame takes longer is not whole (redis-link.ts). */
 const LATENCY_MS = 1_000;
-/** Counted in rounds, so that a pause of this very process is not taken for silence of the others. */
+/** Counted in rounds, so that a pause of this process does not look like silence of the others. */
 const SILENT_ROUNDS = 5;
 const FORGOTTEN_ROUNDS = 600;
-/** Of one channel; more are as lost as these. */
+/** Numbers kept for one channel; if more are missing, the report is the same. */
 const MAX_MISSING = 1_000;

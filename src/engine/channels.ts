@@ -2,15 +2,15 @@ import type { FrameListener, Subscription } from './engine.ts';
 import type { Frame } from './frame.ts';
 
 /**
- * Who listens to what in this process, and synchronous delivery to them: the half of an engine that
- * needs no network. A channel exists from its first listener to its last.
+ * The listeners of this process by channel, and synchronous delivery to them: the half of an engine that needs no
+ * network. A channel exists from its first listener to its last.
  */
 export class Channels {
   readonly #onEmpty: (channel: string) => void;
   readonly #channels = new Map<string, Channel>();
   #serial = 0;
 
-  /** `onEmpty` is called, synchronously, when the last listener of a channel has left. */
+  /** `onEmpty` is called synchronously when the last listener of a channel has left. */
   constructor(onEmpty: (channel: string) => void = () => {}) {
     this.#onEmpty = onEmpty;
   }
@@ -23,7 +23,7 @@ export class Channels {
     return this.#channels.keys();
   }
 
-  /** Every call is a subscription of its own, also for a listener that is there already. */
+  /** Every call is a subscription of its own, also for a listener that is subscribed already. */
   add(name: string, listener: FrameListener): Subscription {
     let channel = this.#channels.get(name);
     if (channel === undefined) {
@@ -43,9 +43,9 @@ export class Channels {
   }
 
   /**
-   * Calls the channel's listeners. Who leaves meanwhile is not called again, who joins meanwhile does
-   * not get this frame. A frame delivered from inside a listener of the same channel waits until the
-   * present one has reached everybody: otherwise later listeners would see the two in reverse.
+   * Calls the channel's listeners. A listener that leaves meanwhile is not called again; one that joins meanwhile
+   * does not get this frame. A frame delivered from inside a listener of the same channel waits until the present one
+   * has reached every listener: otherwise later listeners would get the two in reverse order.
    */
   deliver(name: string, frame: Frame): void {
     const channel = this.#channels.get(name);
@@ -69,7 +69,7 @@ export class Channels {
     }
   }
 
-  /** Nobody is called any more; `onEmpty` is not called. */
+  /** Removes all listeners without calling `onEmpty`. */
   clear(): void {
     for (const { listeners } of this.#channels.values()) listeners.clear();
     this.#channels.clear();

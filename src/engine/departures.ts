@@ -3,11 +3,14 @@ import { Sealer } from './envelope.ts';
 import { redisName } from './partitions.ts';
 import { Recent } from './recent.ts';
 
-/** Counts the frames that this node publishes, by channel, so that receivers can tell whether they have all of them. */
+/**
+ * Counts the frames that this node publishes on each channel, so that receivers can tell whether they have all of
+ * them.
+ */
 export class Departures {
   readonly #nodeId: string;
   readonly #counters: Recent<Counter>;
-  /** Those that moved during the last announcements. */
+  /** The counters that moved during the last announcements. */
   readonly #moving = new Set<Counter>();
   #incarnations = 0;
   #serial = 0;
@@ -27,8 +30,8 @@ export class Departures {
   }
 
   /**
-   * The broker took frame `number`, at that moment of its own clock in microseconds. What it refused or did not
-   * answer is not announced.
+   * The broker accepted frame `number` at that moment of its own clock, in microseconds. Frames that it refused or
+   * did not answer are not announced.
    */
   taken(counter: Counter, number: number, atUs: number): void {
     counter.taken(number, atUs);
@@ -47,9 +50,9 @@ export class Departures {
   }
 }
 
-/** Of one channel: from its first frame until it has not been used for `COUNTER_MS`. */
+/** The counter of one channel, from its first frame until it is unused for `COUNTER_MS`. */
 export class Counter {
-  /** Of the channel, in Redis. */
+  /** Name of the channel in Redis. */
   readonly name: string;
   readonly #channel: string;
   readonly #incarnation: number;
@@ -57,7 +60,7 @@ export class Counter {
   #given = 0;
   #taken = 0;
   #takenAtUs = 0;
-  /** Of each announcement of the window, newest first. */
+  /** One entry for each announcement of the window, newest first. */
   readonly #window = Array.from({ length: WINDOW }, (): Slot => ({ taken: 0, nextAtUs: undefined }));
 
   constructor(channel: string, nodeId: string, incarnation: number) {
@@ -79,7 +82,7 @@ export class Counter {
   }
 
   taken(number: number, atUs: number): void {
-    // Frames that were not answered may have been taken at any moment since the last one that was.
+    // Frames without an answer may have been accepted at any moment since the last one with an answer.
     this.#window[0]!.nextAtUs ??= number === this.#taken + 1 ? atUs : this.#takenAtUs;
     this.#taken = number;
     this.#takenAtUs = atUs;
@@ -97,7 +100,7 @@ export class Counter {
     };
   }
 
-  /** Moves the window on. Returns whether anything is left in it. */
+  /** Moves the window on. Returns whether it still has frames. */
   turn(): boolean {
     this.#window.pop();
     this.#window.unshift({ taken: this.#taken, nextAtUs: undefined });
@@ -105,10 +108,10 @@ export class Counter {
   }
 }
 
-/** From one announcement to the next. */
+/** The time from one announcement to the next. */
 interface Slot {
-  /** What had been taken when it began. */
+  /** The last number accepted before it began. */
   readonly taken: number;
-  /** In microseconds of the broker's clock: the frame behind `taken` was not taken earlier. */
+  /** In microseconds of the broker's clock: the frame after `taken` was not accepted earlier. */
   nextAtUs: number | undefined;
 }

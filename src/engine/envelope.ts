@@ -1,11 +1,11 @@
 /**
- * What stands in front of each message between nodes: 12 characters of the publisher's id, then, little-endian, its
- * channel's counter: the incarnation and the frame's number in it, u32 each.
+ * The bytes before each message between nodes: 12 characters of the publisher's id, then, little-endian, the
+ * channel's counter: its incarnation and the frame's number in it, u32 each.
  */
 export interface Envelope {
   readonly publisherId: string;
   readonly incarnation: number;
-  /** From 1, each frame of the channel one more; 0 for what is not counted. */
+  /** Starts at 1 and grows by one for each frame of the channel; 0: the message is not counted. */
   readonly number: number;
   readonly content: Buffer;
 }
@@ -14,7 +14,7 @@ export const NODE_ID_BYTES = 12;
 const NUMBER_AT = 16;
 const ENVELOPE_BYTES = 20;
 
-/** The envelopes of one counter; `seal` costs one copy of the content. */
+/** Makes the envelopes of one counter; `seal` costs one copy of the content. */
 export class Sealer {
   readonly #head = Buffer.alloc(ENVELOPE_BYTES);
 
@@ -29,7 +29,7 @@ export class Sealer {
   }
 }
 
-/** `content` is a view of `message`. Throws a RangeError on what is shorter than an envelope. */
+/** `content` is a view of `message`. Throws a RangeError on a message shorter than an envelope. */
 export function openEnvelope(message: Buffer): Envelope {
   return {
     publisherId: message.toString('latin1', 0, NODE_ID_BYTES),

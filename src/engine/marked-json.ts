@@ -4,13 +4,13 @@ import { ageOf } from '../protocol/since.ts';
 import type { Version } from '../protocol/versions.ts';
 
 /**
- * JSON in which the fields of later versions are marked, so that a node can leave them out for sockets of an older
- * version without parsing. A mark is white space that JSON.stringify never writes, and that never stands inside a
- * string: a tab and as many spaces as the version's position in VERSIONS before what is marked, a tab behind it.
+ * JSON in which the fields of later versions are marked, so that a node can cut them out for sockets of an older
+ * version without parsing. A mark is white space that JSON.stringify never writes and that never stands inside a
+ * string: before the marked part a tab and as many spaces as the position of its version in VERSIONS, after it a tab.
  *
  *     {"id":"msg_1","body":null\t  ,"sent_at":null\t}
  *
- * It is JSON all the same: sockets of the newest version get it as it is.
+ * It is still JSON: sockets of the newest version get it unchanged.
  */
 export function markedJson(schema: TSchema, value: unknown): string {
   return write(shapeOf(schema), value);
@@ -22,7 +22,10 @@ export function markWhole(since: Version, text: string): string {
   return age === 0 ? text : `${opening(age)}${text}${MARK}`;
 }
 
-/** The bytes without what is newer than `version`: the bytes themselves where nothing is, undefined where all of it is. */
+/**
+ * Returns the bytes without the parts newer than `version`: the bytes themselves where nothing is newer, undefined
+ * where everything is.
+ */
 export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
   let at = bytes.indexOf(TAB);
   if (at === -1) return bytes;
@@ -51,14 +54,14 @@ function opening(age: number): string {
   return MARK + ' '.repeat(age);
 }
 
-/** 0: the mark at `at` closes; else the position in VERSIONS of what it opens. */
+/** Returns 0 if the mark at `at` closes a part; otherwise the position in VERSIONS of the part that it opens. */
 function spacesBehind(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (bytes[end] === SPACE) end += 1;
   return end - at - 1;
 }
 
-/** Behind the mark that closes what was opened before `from`. */
+/** Returns the position after the mark that closes the part opened before `from`. */
 function endOf(bytes: Buffer, from: number): number {
   let open = 1;
   for (let at = bytes.indexOf(TAB, from); at !== -1; at = bytes.indexOf(TAB, at + 1)) {
@@ -77,7 +80,10 @@ function write(shape: Shape | undefined, value: unknown): string {
   return `[${value.map((one) => write(item, one)).join(',')}]`;
 }
 
-/** What every version has in one piece, then the parts that have newer fields inside, then the newer fields. */
+/**
+ * Writes the plain fields of every version as one text, then the parts with newer fields inside, then the newer
+ * fields.
+ */
 function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object): string {
   const common: Record<string, unknown> = { ...value };
   let tail = '';
@@ -93,11 +99,12 @@ function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object
     if (fields !== '') tail += `${opening(age)},${fields}${MARK}`;
   }
   const fields = writeFields(parts, common);
-  // What is marked begins with a comma. Resources have fields of their first version, at least `object`.
+  // A marked part begins with a comma, so a field must precede it: resources have at least `object` since their first
+  // version.
   return fields === '' ? JSON.stringify(value) : `{${fields}${tail}}`;
 }
 
-/** Without braces. Takes the parts out of `fields`. */
+/** Returns the fields without braces. Removes the parts from `fields`. */
 function writeFields(parts: readonly Part[], fields: Record<string, unknown>): string {
   let texts = '';
   for (const { name, schema } of parts) {

@@ -11,7 +11,7 @@ import {
 } from './engine.ts';
 import type { Frame } from './frame.ts';
 
-/** The engine of a single process: no broker, so nothing is ever away until it is closed. */
+/** The engine of a single process: it has no broker, so nothing is ever away until it is closed. */
 export class MemoryEngine implements Engine {
   readonly nodeId = nanoid(12);
   readonly #channels = new Channels();

@@ -1,14 +1,14 @@
 /**
- * The names of channels and counters in Redis: `parley:ch:{p017}:<channel>`. The tag in braces is the partition, one
- * of a fixed number and a stable hash of the channel or stream, so that a Redis Cluster keeps a partition in one
- * slot without a change of any name (docs/decisions.md#names-in-redis-carry-a-fixed-partition).
+ * The names of channels and counters in Redis: `parley:ch:{p017}:<channel>`. The tag in braces is the partition, a
+ * stable hash of the channel or stream onto a fixed number, so that a Redis Cluster keeps a partition in one slot
+ * without any name being changed (docs/decisions.md#names-in-redis-carry-a-fixed-partition).
  */
 export const PARTITIONS = 256;
 
 const TAGS = Array.from({ length: PARTITIONS }, (_, index) => `{p${String(index).padStart(3, '0')}}:`);
 const TAG_LENGTH = '{p000}:'.length;
 
-/** What a name is for. */
+/** The use of a name. */
 export type NameKind = 'ch' | 'seq' | 'tally';
 
 export function redisName(kind: NameKind, id: string): string {
@@ -22,12 +22,12 @@ export function channelOf(name: Buffer): string {
 
 const CHANNEL_START = 'parley:ch:'.length + TAG_LENGTH;
 
-/** FNV-1a over UTF-16 units. Changing it renames every counter. */
+/** FNV-1a over UTF-16 units. A change of it renames every counter. */
 export function partitionOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < id.length; index++) {
     hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
   }
-  // The low bits alone depend on the low bits of each character alone.
+  // The low bits of the hash depend only on the low bits of each character.
   return ((hash >>> 16) ^ hash) & (PARTITIONS - 1);
 }

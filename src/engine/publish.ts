@@ -14,7 +14,7 @@ import type { TextPosition } from './text-position.ts';
 
 interface EventContent {
   readonly event: EventName;
-  /** The conversation's or actor's id; its engine channel has the same name. */
+  /** Id of the conversation or actor; its engine channel has the same name. */
   readonly stream: string;
   /** Null for an actor's own feed. */
   readonly conversationId: string | null;
@@ -24,13 +24,13 @@ interface EventContent {
   readonly resource: string;
   /** ISO 8601 from Postgres: when it became true; for resources their `updated_at`. */
   readonly at: string;
-  /** The resource as the team sees it; undefined: not for the team. */
+  /** The resource as the team sees it; undefined: the team does not get the event. */
   readonly team: object | undefined;
-  /** The resource as customers see it; undefined: not for them. */
+  /** The resource as customers see it; undefined: customers do not get the event. */
   readonly customer: object | undefined;
 }
 
-/** Something that became true in Postgres. */
+/** A change that is committed in Postgres. */
 export interface DomainEvent<Name extends DurableEventName = DurableEventName> extends EventContent {
   readonly event: Name;
   /** Its text is still being written. */
@@ -56,7 +56,7 @@ export function publish(engine: Engine, event: DomainEvent | EphemeralEvent | Te
   return engine.publish(event.stream, isDurable(event) ? toFrame(event) : toEphemeralFrame(event));
 }
 
-/** Encodes the event once for each audience, whatever the number of its readers. */
+/** Encodes a durable event once for each audience, whatever the number of its readers. */
 export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>): Committed<Order<Name>> {
   return {
     kind: EVENTS[event.event].order,
@@ -72,7 +72,7 @@ export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>)
 
 type Order<Name extends EventName> = (typeof EVENTS)[Name]['order'];
 
-/** The same for an ephemeral event. */
+/** Encodes an ephemeral event. */
 export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFrame | PieceFrame {
   if ('position' in event) return textFrame('piece', event);
   return {
@@ -84,7 +84,7 @@ export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFr
   };
 }
 
-/** The answer to an AskFrame. */
+/** Encodes the answer to an AskFrame. */
 export function snapshotFrame(event: TextEvent): SnapshotFrame {
   return textFrame('snapshot', event);
 }
@@ -122,7 +122,7 @@ function encodeEvent(event: EventContent, data: object): Buffer {
 
 /** `2026-11-21T01:02:03.123456Z`, as db/ reads times, to microseconds since 1970, exact below 2^53 (the year 2255). */
 export function microseconds(timestamp: string): number {
-  // The rows of one statement share their time.
+  // Rows written by one statement have the same time.
   if (timestamp !== lastTimestamp) {
     lastTimestamp = timestamp;
     const wholeMs = Date.parse(`${timestamp.slice(0, 23)}Z`);

@@ -1,4 +1,4 @@
-/** A map that forgets what was not asked for during one to two `keepMs`, at no cost per entry. */
+/** A map that forgets entries which were not read for one to two `keepMs`, at no cost per entry. */
 export class Recent<Value> {
   readonly #keepMs: number;
   #young = new Map<string, Value>();

@@ -28,24 +28,24 @@ import { PUBLISH, RESERVE, TALLY } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface RedisEngineOptions {
-  /** `redis://` or `rediss://`, Redis 7 or newer (sharded pub/sub). */
+  /** `redis://` or `rediss://`, Redis 7 or newer (sharded publish/subscribe). */
   readonly url: string;
   readonly log: Logger;
   /** Where round trips are measured. */
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
-  /** How long `connect` tries again a Redis that is there and does not answer in time, in milliseconds. Default 10,000. */
+  /** How long `connect` tries again if Redis is there and does not answer in time, in milliseconds. Default: 10,000. */
   readonly patienceMs?: number;
 }
 
 /**
- * The engine of many nodes, over one Redis: a connection for commands, one for subscriptions.
+ * The engine of many nodes, over one Redis, with a connection for commands and one for subscriptions.
  *
- * Frames travel in envelopes (envelope.ts), on channels that partitions.ts names. Each is counted, and every second
- * the node announces its counters to all others: what was lost on the way is noticed there (arrivals.ts).
+ * Frames travel in envelopes (envelope.ts) on the channels that partitions.ts names. Each frame is counted, and every
+ * second the node announces its counters to all others, which then notice lost frames (arrivals.ts).
  */
 export class RedisEngine implements Engine {
   readonly nodeId = nanoid(NODE_ID_BYTES);
-  /** Of the Redis, such as `7.0.15`; null where INFO is not permitted. */
+  /** Version of the Redis, such as `7.0.15`; null where INFO is not permitted. */
   serverVersion: string | null = null;
   readonly #proofChannel = `node:${this.nodeId}`;
   readonly #log: Logger;
@@ -59,7 +59,7 @@ export class RedisEngine implements Engine {
   readonly #arrivals = new Arrivals({ onMissed: (missed) => this.#missed(missed) });
   readonly #announcing: Loop;
   readonly #missedListeners = new Set<(missed: Missed) => void>();
-  /** Up to when everything had arrived when a connection was lost; Infinity while none is. */
+  /** The moment up to which everything had arrived when a connection was lost; Infinity while none is. */
   #wholeBeforeMs = Number.POSITIVE_INFINITY;
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
   #sent = { proof: '', atMs: 0 };
@@ -70,8 +70,8 @@ export class RedisEngine implements Engine {
   #undecodableLoggedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Rejects with one line that says which Redis, why, and what to do: at once where it refuses, after `patienceMs`
-   * where it does not answer in time, as on a busy machine.
+   * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses, after `patienceMs`
+   * if it does not answer in time, as on a busy machine.
    */
   static async connect(options: RedisEngineOptions): Promise<RedisEngine> {
     const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
@@ -168,7 +168,7 @@ export class RedisEngine implements Engine {
 
   publish(channel: string, frame: Frame): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(new EngineUnavailableError('closed'));
-    // Into the outbox first: what a listener publishes in answer must not overtake it.
+    // Into the outbox first: a frame that a listener publishes in answer must not overtake it.
     const counter = this.#departures.counter(channel);
     const sent = this.#enqueue(counter.name, counter.seal(encodeFrame(frame)), counter);
     this.#channels.deliver(channel, frame);
@@ -220,8 +220,8 @@ export class RedisEngine implements Engine {
 
   async #close(): Promise<void> {
     await this.#announcing.close();
-    // What was published before is still sent. Only frames that Redis has answered are announced, and after the last
-    // announcement no receiver looks for others.
+    // Frames that were published before are still sent. Only frames that Redis has answered are announced, and after
+    // the last announcement no receiver looks for others.
     await this.#sentAll();
     if (this.healthy) {
       this.#announce({ isLast: true });
@@ -235,14 +235,16 @@ export class RedisEngine implements Engine {
     this.#channels.clear();
   }
 
-  /** Resolves when Redis has answered everything before; a Redis that hangs is waited for no longer than a command. */
+  /**
+   * Resolves when Redis has answered everything before; does not wait longer than one command for a Redis that hangs.
+   */
   async #sentAll(): Promise<void> {
     await this.#outbox?.sent.catch(() => {});
     if (this.#commands.status === 'ready') await this.#commands.ping().catch(() => {});
   }
 
   #watch(connection: Redis): void {
-    // ioredis tries again by itself and reports every attempt: the link's own two lines say enough.
+    // ioredis tries again without us and reports every attempt; the two lines of the link say enough.
     connection.on('error', (error) => {
       this.#lastError = withoutArguments(error);
       this.#log.debug({ err: this.#lastError }, 'redis connection');
@@ -256,7 +258,10 @@ export class RedisEngine implements Engine {
     });
   }
 
-  /** All frames of one tick leave in one write; the promise is shared by them. `counter`: has numbered the message. */
+  /**
+   * Adds the message to the frames of this tick, which leave in one write and share the promise. `counter`: has
+   * numbered the message.
+   */
   #enqueue(name: string, message: Buffer, counter?: Counter): Promise<void> {
     if (this.#outbox === undefined) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -294,11 +299,11 @@ export class RedisEngine implements Engine {
 
   #announce(options: { isLast?: boolean } = {}): void {
     const announcement = encodeAnnouncement(this.#departures.announce(options));
-    // The next one covers it.
+    // The next announcement covers a failed one.
     this.#enqueue(channelName(ANNOUNCEMENTS), this.#uncounted.seal(0, announcement)).catch(() => {});
   }
 
-  /** Resolves with a moment behind the subscription, in microseconds of Redis's clock. */
+  /** Resolves with a moment after the subscription, in microseconds of Redis's clock. */
   async #join(channels: readonly string[]): Promise<number> {
     try {
       await this.#subscriber.ssubscribe(...channels.map(channelName));
@@ -346,7 +351,7 @@ export class RedisEngine implements Engine {
 
   #sendProof(proof: string): void {
     this.#sent = { proof, atMs: performance.now() };
-    // A failure needs no handling: the proof stays out, which is what the link watches.
+    // A failure needs no handling: the proof does not come back, which the link watches.
     this.#commands
       .spublish(channelName(this.#proofChannel), this.#uncounted.seal(0, Buffer.from(proof)))
       .catch(() => {});
@@ -357,7 +362,7 @@ export class RedisEngine implements Engine {
     try {
       const { publisherId, incarnation, number, content } = openEnvelope(message);
       if (publisherId === this.nodeId) {
-        // An own frame was delivered when it was published.
+        // The node's own frames were delivered when they were published.
         if (channel === this.#proofChannel) this.#proofArrived(content.toString('latin1'));
       } else if (channel === ANNOUNCEMENTS) {
         this.#arrivals.announcement(publisherId, decodeAnnouncement(content));
@@ -377,7 +382,7 @@ export class RedisEngine implements Engine {
     this.#link.arrived(proof);
   }
 
-  /** Says so at most once in ten seconds: whoever publishes one such frame publishes many. */
+  /** Logs at most once in ten seconds: a node that publishes one such frame publishes many. */
   #dropped(channel: string, error: unknown): void {
     this.#undecodable++;
     const now = performance.now();
@@ -408,18 +413,18 @@ interface Departing {
   readonly number: number;
 }
 
-/** The channel that every node follows. */
+/** The channel that every node subscribes to. */
 const ANNOUNCEMENTS = 'nodes';
 const PATIENCE_MS = 10_000;
 
-/** 256 frames keep Redis busy for about half a millisecond; others wait that long. */
+/** 256 frames keep Redis busy for about half a millisecond; other commands wait that long. */
 const MAX_PER_SCRIPT = 256;
 
 function channelName(channel: string): string {
   return redisName('ch', channel);
 }
 
-/** Of what TIME returns: seconds, and microseconds of the present one. */
+/** Converts the answer of TIME: seconds, and microseconds within the second. */
 function microseconds([seconds, rest]: readonly (string | number)[]): number {
   return Number(seconds) * 1_000_000 + Number(rest);
 }

@@ -1,22 +1,22 @@
-/** What Redis and ioredis refuse, in words that may be logged. */
+/** Errors of Redis and ioredis in a form that may be logged. */
 
-/** An address as it may be shown. */
+/** Returns an address without its secrets. */
 export function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return 'an address that is no URL';
   const shown = new URL(url);
   shown.password = '';
-  // ioredis takes options from the query, a password among them.
+  // ioredis takes options from the query, among them a password.
   shown.search = '';
   return shown.href;
 }
 
-/** An error answer carries its command's arguments, the password or message bodies among them: not for logs. */
+/** Returns an error without the arguments of its command, which may be the password or message bodies. */
 export function withoutArguments(error: unknown): Error {
   if (error instanceof Error && !('command' in error)) return error;
   return new Error(describe(error));
 }
 
-/** Of what ioredis and the link say when an answer does not come in time; refusals have other words. */
+/** Whether ioredis or the link reported that an answer did not come in time; refusals have other texts. */
 export function isSlowness({ message }: Error): boolean {
   return /timed out|ETIMEDOUT|no proof|lost meanwhile/.test(message);
 }

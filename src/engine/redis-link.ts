@@ -5,25 +5,27 @@ import type { Logger } from '../log.ts';
 const INTERVAL_MS = 1000;
 /** A proof that is not back by then has failed. */
 const DEADLINE_MS = 1000;
-/** So many failures in a row, and the connections are made anew: TCP alone may take a quarter of an hour to give up a dead peer. */
+/**
+ * After this many failures in a row the connections are made again: TCP alone may take a quarter of an hour to give
+ * up a dead peer.
+ */
 const FAILURES_TO_RESTART = 2;
 
 export interface LinkOptions {
-  /** Whether everything a proof travels over is connected. */
+  /** Whether every connection that a proof travels over is open. */
   readonly connected: () => boolean;
-  /** Makes the receiving side whole: a proof sent after it resolved speaks for every channel. */
+  /** Restores all subscriptions: a proof that is sent after it resolved stands for every channel. */
   readonly prepare: () => Promise<void>;
-  /** Sends a proof on its way; it comes back through `arrived`. */
+  /** Sends a proof, which comes back through `arrived`. */
   readonly send: (proof: string) => void;
-  /** Drops all connections, which come back by themselves. */
+  /** Drops all connections, which are then made again. */
   readonly restart: () => void;
   readonly log: Logger;
 }
 
 /**
- * Knows whether the link is whole, by sending itself a proof through it every second. A connection
- * that is open proves nothing: a broker that hangs keeps it open, and what was lost between two
- * connections is only known to be lost.
+ * Knows whether the link is whole, by sending itself a proof through it every second. An open connection proves
+ * nothing: a broker that hangs keeps it open, and frames lost between two connections leave no other trace.
  */
 export class RedisLink {
   readonly #options: LinkOptions;
@@ -62,7 +64,7 @@ export class RedisLink {
     });
   }
 
-  /** Listeners get the `performance.now()` at which the last proof before the outage was sent. */
+  /** Calls listeners with the `performance.now()` at which the last proof before the outage was sent. */
   onRecovered(listener: (healthySinceMs: number) => void): () => void {
     const entry = (healthySinceMs: number) => listener(healthySinceMs);
     this.#listeners.add(entry);
@@ -71,11 +73,11 @@ export class RedisLink {
 
   arrived(proof: string): void {
     if (proof === this.#pending?.proof) this.#pending.resolve();
-    // Late, so the broker answers again: the next proof need not wait for its second.
+    // A late proof: the broker answers again, so the next proof need not wait for its second.
     else this.#loop?.wake();
   }
 
-  /** Something over the link failed or changed: prove it now. */
+  /** Proves the link now, because a command failed or a connection changed. */
   check(): void {
     this.#loop?.wake();
   }
@@ -95,7 +97,7 @@ export class RedisLink {
   }
 
   async #round(): Promise<void> {
-    // Whoever connects calls check().
+    // Every new connection calls check().
     if (!this.#options.connected()) return;
     let sentAt: number;
     try {
@@ -120,7 +122,7 @@ export class RedisLink {
     for (const listener of [...this.#listeners]) listener(healthySinceMs);
   }
 
-  /** One round trip; returns when it began (`performance.now()`). */
+  /** Makes one round trip; returns when it began (`performance.now()`). */
   async #prove(): Promise<number> {
     const breaks = this.#breaks;
     await this.#options.prepare();
@@ -128,8 +130,8 @@ export class RedisLink {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const proof = String(++this.#serial);
     const sentAt = performance.now();
-    // Timers run before sockets are read: after a pause of this very process the proof may be there
-    // already, so it gets one more look at the sockets.
+    // Timers run before sockets are read: after a pause of this process the proof may have arrived already, so
+    // sockets are read once more before it counts as overdue.
     const overdue = () => setImmediate(reject, new Error(`no proof of the link in ${DEADLINE_MS} ms`));
     const timer = setTimeout(overdue, DEADLINE_MS);
     this.#pending = { proof, resolve, reject };

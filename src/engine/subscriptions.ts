@@ -1,34 +1,37 @@
-/** How many channels one command names: 1,000 are confirmed in about 12 ms, far below the command timeout of 500. */
+/** Channels in one command: 1,000 are confirmed in about 12 ms, far below the command timeout of 500. */
 const MAX_PER_COMMAND = 1000;
 
 export interface SubscriptionsOptions {
-  /** Whether anybody here listens to the channel now. */
+  /** Whether the channel has a listener here now. */
   readonly wanted: (channel: string) => boolean;
-  /** Every channel somebody listens to now. */
+  /** Every channel with a listener here now. */
   readonly allWanted: () => Iterable<string>;
-  /** Resolves when the broker has confirmed all of them, with a moment of its clock from which on they are. */
+  /** Resolves when the broker has confirmed all of them, with a moment of its clock after which they are subscribed. */
   readonly join: (channels: readonly string[]) => Promise<number>;
-  /** They are confirmed, on a connection that still stands. */
+  /** Called when they are confirmed on a connection that still stands. */
   readonly joined: (channels: readonly string[], atUs: number) => void;
   readonly leave: (channels: readonly string[]) => Promise<unknown>;
 }
 
 /**
- * Keeps what one connection is subscribed to equal to what is wanted.
+ * Keeps the subscriptions of one connection equal to the wanted channels.
  *
- * Works in rounds, one at a time: a round looks at every channel that changed since the last one and
- * sends what is missing, so a channel that was left and joined again meanwhile costs nothing and can
- * never end wrong, whatever the order of calls. The broker executes one connection's commands in order:
- * the last command sent about a channel decides, even when its answer was late or never came.
+ * Works in rounds, one at a time. A round looks at every channel that changed since the last one and sends the
+ * commands that are missing, so a channel that was left and joined again meanwhile costs nothing, and no order of
+ * calls ends with a wrong state. The broker executes the commands of one connection in order: the last command about
+ * a channel decides, even if its answer was late or never came.
  */
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
-  /** What this connection was last told: absent is "not subscribed", `asked` waits for the broker's word. */
+  /**
+   * The last command about each channel on this connection: absent is "not subscribed", `asked` waits for the
+   * broker's answer.
+   */
   readonly #commanded = new Map<string, 'asked' | 'confirmed'>();
   readonly #changed = new Set<string>();
   #next: PromiseWithResolvers<void> | undefined;
   #running = false;
-  /** Counts connections, so that an answer of an earlier one is not taken for this one's. */
+  /** Counts connections, so that an answer on an earlier one is not taken for one on this. */
   #connection = 0;
   #restored = false;
 
@@ -36,13 +39,13 @@ export class Subscriptions {
     this.#options = options;
   }
 
-  /** Resolves when the broker holds the channel as it is wanted; rejects when it could not be told. */
+  /** Resolves when the broker holds the channel as it is wanted; rejects when the command failed. */
   settle(channel: string): Promise<void> {
     this.#changed.add(channel);
     return this.#round();
   }
 
-  /** Resolves when every wanted channel is confirmed on the present connection: at once when they are. */
+  /** Resolves when every wanted channel is confirmed on the present connection: at once if they are. */
   async restore(): Promise<void> {
     if (this.#restored && this.#changed.size === 0) return;
     const connection = this.#connection;
@@ -51,14 +54,14 @@ export class Subscriptions {
     this.#restored = connection === this.#connection;
   }
 
-  /** The connection is gone, and with it all it was told. */
+  /** The connection is gone, and with it all its subscriptions. */
   forget(): void {
     this.#connection++;
     this.#restored = false;
     this.#commanded.clear();
   }
 
-  /** The next round to start: calls made before it does share it. */
+  /** The next round to start; all calls made before it starts share it. */
   #round(): Promise<void> {
     if (this.#next === undefined) {
       this.#next = Promise.withResolvers();
@@ -69,7 +72,7 @@ export class Subscriptions {
 
   async #runAll(): Promise<void> {
     this.#running = true;
-    // The rest of this tick's calls join the first round.
+    // Later calls of this tick join the first round.
     await Promise.resolve();
     for (let round = this.#take(); round !== undefined; round = this.#take()) {
       try {
@@ -77,8 +80,8 @@ export class Subscriptions {
         round.resolve();
       } catch (error) {
         round.reject(error);
-        // Those who wait for the next round ask the same broker: after a second timeout of their own they
-        // would have waited for over a second.
+        // Callers that wait for the next round use the same broker: with a second timeout they would wait for over a
+        // second in all.
         this.#take()?.reject(error);
       }
     }
@@ -99,7 +102,7 @@ export class Subscriptions {
         await this.#send(changed.slice(start, start + MAX_PER_COMMAND));
       }
     } catch (error) {
-      // Some may not have been sent: a later round looks at them again.
+      // Some commands may not have been sent: a later round looks at these channels again.
       for (const channel of changed) {
         if (this.#options.wanted(channel) || this.#commanded.has(channel)) this.#changed.add(channel);
       }
@@ -112,16 +115,16 @@ export class Subscriptions {
     const join: string[] = [];
     const leave: string[] = [];
     for (const channel of channels) {
-      const told = this.#commanded.get(channel);
+      const state = this.#commanded.get(channel);
       if (this.#options.wanted(channel)) {
-        if (told !== 'confirmed') join.push(channel);
-      } else if (told !== undefined) {
+        if (state !== 'confirmed') join.push(channel);
+      } else if (state !== undefined) {
         leave.push(channel);
       }
     }
     for (const channel of join) this.#commanded.set(channel, 'asked');
     for (const channel of leave) this.#commanded.delete(channel);
-    // Nobody waits for it: it was sent, and will be done, or the connection is gone.
+    // Not awaited: the command was sent and will be executed, or the connection is gone.
     if (leave.length > 0) this.#options.leave(leave).catch(() => {});
     if (join.length === 0) return;
     const atUs = await this.#options.join(join);
