@@ -39,11 +39,11 @@ export interface GatewayOptions {
   readonly rateLimits: RateLimits;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
-  /** The very ones that REST hands out. */
+  /** The same instance that REST issues tickets from. */
   readonly tickets: Tickets;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
   readonly http: Pick<HttpServer, 'app' | 'receive'>;
-  /** How a request is answered that is not upgraded. */
+  /** Answers a request that is not upgraded. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
   readonly failures: ErrorMapper;
   readonly origins: Pick<AllowedOrigins, 'allows'>;
@@ -52,10 +52,10 @@ export interface GatewayOptions {
   readonly log: Logger;
 }
 
-/** The sockets of a node and what they get, put together. Serves as soon as the HttpServer listens. */
+/** Puts the parts of the gateway together. It serves as soon as the HttpServer listens. */
 export class Gateway {
   readonly streams: Streams;
-  /** To the sockets of this node alone. */
+  /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
   readonly #heartbeats: Heartbeats;
   readonly #presence: Presence;
@@ -111,12 +111,15 @@ export class Gateway {
     });
   }
 
-  /** Sends everybody to other nodes (realtime.md section 5); resolves when no socket is left, or time is up. */
+  /**
+   * Sends all sockets to other nodes (docs/realtime.md#guarantees, 5). Resolves when no socket is left, or time is
+   * up.
+   */
   drain(reason: string, drainMs: number): Promise<void> {
     return this.#server.drain(reason, drainMs);
   }
 
-  /** After `drain`. Sockets that are still open are the HttpServer's to cut. */
+  /** To be called after `drain`. The HttpServer cuts sockets that are still open. */
   async close(): Promise<void> {
     this.#unregister();
     await Promise.all([

@@ -5,7 +5,7 @@ import { RealtimeTicket } from '../protocol/resources/realtime-ticket.ts';
 import { Body } from '../protocol/schema.ts';
 import type { Tickets } from './socket/tickets.ts';
 
-/** What of sockets goes over REST (design.md section 8). */
+/** The endpoints that belong to sockets (docs/realtime.md#opening). */
 export function realtimeRoutes(tickets: Tickets): Route[] {
   return [
     defineRoute({
@@ -28,7 +28,7 @@ export function realtimeRoutes(tickets: Tickets): Route[] {
   ];
 }
 
-/** What a plain request finds where sockets are opened. */
+/** The answer to a plain request at the address of the socket. */
 export function upgradeRoutes(): PublicRoutes {
   return {
     '/v1/realtime': () => {

@@ -9,16 +9,16 @@ import type { Logger } from '../../log.ts';
 /** By how much a cursor is older than the moment up to which everything published has arrived at this node. */
 const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
-/** Resuming further back than this is loading afresh (realtime.md section 4). */
+/** A client that resumes from further back must load afresh (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
 
-/** What a cursor says. */
+/** The content of a cursor. */
 export interface ReadCursor {
   /** The transaction from which on changes may have been missed. */
   readonly xid: string;
   readonly ageMs: number;
-  /** Older than cursors last. */
+  /** Older than the lifetime of cursors. */
   readonly expired: boolean;
 }
 
@@ -31,9 +31,9 @@ export interface CursorTiming {
 }
 
 /**
- * Points in Postgres's own history: the oldest transaction that was still open at a moment, or whose events were still
- * to be published. Everything that a row with `changed_in` below it says has been delivered; whatever changed from it
- * on may not have been. Handed to clients as opaque cursors, and used by this node's own repair.
+ * Points in the history of Postgres: the oldest transaction that was still open at a moment, or whose events were not
+ * published yet. Every change in a row with a lower `changed_in` has been delivered; later changes may not have been.
+ * Clients get them as opaque cursors, and the node's own repair uses them.
  */
 export class Cursors {
   readonly #database: Database;
@@ -86,15 +86,18 @@ export class Cursors {
   }
 
   /**
-   * For `ready` and heartbeats: opaque, and safe to resume from on any node. At least ten seconds older than the
-   * moment up to which everything has arrived at this node.
+   * Returns the cursor for `ready` and heartbeats. It is opaque, and a client may resume from it on any node. It is
+   * at least ten seconds older than the moment up to which everything has arrived at this node.
    */
   current(): string {
     this.#current ??= this.#write(this.#samples[0]!);
     return this.#current;
   }
 
-  /** Undefined for what no node of this database has handed out. Signed: how far back is read is not for clients to choose. */
+  /**
+   * Returns undefined for a text that no node of this database issued. Cursors are signed, so that clients cannot
+   * choose how far back Postgres is read.
+   */
   read(cursor: string): ReadCursor | undefined {
     const [content = '', seal = '', ...rest] = cursor.split('.');
     const given = Buffer.from(seal, 'base64url');
@@ -110,15 +113,18 @@ export class Cursors {
     return { xid, ageMs, expired: ageMs >= LIFETIME_MS };
   }
 
-  /** The transaction id from which on changes may have been missed by who was last whole at `healthySinceMs` (`performance.now()`). */
+  /**
+   * Returns the transaction id from which on a node may have missed changes that was last whole at `healthySinceMs`
+   * (`performance.now()`).
+   */
   xidBefore(healthySinceMs: number): string {
     const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
     return (safe.at(-1) ?? this.#samples[0]!).point.xid;
   }
 
   /**
-   * What changed from that moment on (`performance.now()`) may not have been delivered here: the cursor stays in
-   * front of it until the returned function is called.
+   * Changes after that moment (`performance.now()`) may not have been delivered here: keeps the cursor before it
+   * until the returned function is called.
    */
   hold(atMs: number): () => void {
     const hold = { atMs };
@@ -141,7 +147,7 @@ export class Cursors {
   }
 
   async #sample(): Promise<void> {
-    // While the link is in doubt a sample is of no use before it is old.
+    // While the link is in doubt, a sample is too young to be used before the link is proven.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
     const [snapshot] = await this.#database.query<Snapshot & { database_id: string }>(READ_SNAPSHOT);
     const takenAtMs = this.#now();
@@ -187,8 +193,8 @@ interface Snapshot {
 
 const SEAL_BYTES = 16;
 
-// A restored database has the identity of its original, and other transactions behind the same ids:
-// the timeline tells them apart.
+// A restored database has the identity of its original and other transactions behind the same ids; the timeline tells
+// them apart.
 const READ_SNAPSHOT = {
   name: 'read-snapshot',
   text: `

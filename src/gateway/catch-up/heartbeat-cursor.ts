@@ -1,16 +1,17 @@
 import type { SocketSubscription } from '../socket/subscription.ts';
 import type { Cursors } from './cursors.ts';
 
-/** How far the subscriptions of a session are. */
+/** The progress of a session's subscriptions. */
 interface Progress {
   readonly conversationIds: Iterable<string>;
   subscription(conversationId: string): SocketSubscription | undefined;
 }
 
 /**
- * The resume cursors of sessions that do not have everything yet. The current one says that whatever is older was
- * delivered, which is so for who is live: while messages and changes of before are still on their way to a session,
- * its heartbeats carry the cursor from before, or who lost its connection then would never get the rest.
+ * The cursors of sessions that do not have everything yet. The current cursor means that everything older was
+ * delivered, which is true of live subscriptions only. While older messages and changes are still on their way to a
+ * session, its heartbeats carry an earlier cursor: otherwise a client that loses its connection then would never get
+ * the rest.
  */
 export class HeartbeatCursors {
   readonly #cursors: Pick<Cursors, 'current'>;
@@ -21,12 +22,14 @@ export class HeartbeatCursors {
     this.#cursors = cursors;
   }
 
-  /** A subscription begins: what is true of the session now stays its cursor until it is live. */
+  /**
+   * To be called when a subscription begins: keeps the present cursor of the session until the subscription is live.
+   */
   hold(session: Progress): void {
     if (!this.#held.has(session)) this.#held.set(session, this.#cursors.current());
   }
 
-  /** A resume begins from the client's cursor. */
+  /** To be called when a resume begins: keeps the client's cursor. */
   beginResume(session: Progress, cursor: string): void {
     this.#held.set(session, cursor);
     this.#resuming.add(session);
@@ -36,7 +39,7 @@ export class HeartbeatCursors {
     this.#resuming.delete(session);
   }
 
-  /** What its heartbeat carries now; undefined: the current one. */
+  /** Returns the cursor for the session's heartbeat; undefined: the current one. */
   of(session: Progress): string | undefined {
     const held = this.#held.get(session);
     if (held === undefined || this.#resuming.has(session) || !isLive(session)) return held;

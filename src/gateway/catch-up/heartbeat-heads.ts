@@ -2,7 +2,7 @@ import type { SocketSubscription } from '../socket/subscription.ts';
 import type { ReaderAudience } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 
-/** What is asked of a session. */
+/** The part of a session that is read here. */
 export interface Subscriber {
   readonly audience: ReaderAudience;
   readonly conversationIds: Iterable<string>;
@@ -10,8 +10,8 @@ export interface Subscriber {
 }
 
 /**
- * For a session's heartbeat: the conversations that it gets live and whose head moved for it at `sinceMs`
- * (`performance.now()`) or later; undefined where none did, which is what an idle socket costs.
+ * Returns the heads for a session's heartbeat: of the conversations that are live and whose head moved for it at
+ * `sinceMs` (`performance.now()`) or later. Returns undefined where none did, so that an idle socket costs nothing.
  */
 export function movedHeads(
   session: Subscriber,

@@ -8,14 +8,14 @@ import type { CreatedFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 
-/** Numbers read by one query; more are read one query after the other. */
+/** Numbers read by one query; larger ranges take several queries, one after the other. */
 const READ_NUMBERS = 5_000;
 
-/** How long what was read answers who comes next, in milliseconds, and how much of it is kept. */
+/** How long a range is kept for the next reader, in milliseconds, and how many bytes are kept in all. */
 const RECENT_MS = 2_000;
 const RECENT_BYTES = 32 * 1_024 * 1_024;
 
-/** A stretch that a stream has delivered: after `after`, up to and including `upTo`. */
+/** A range of numbers that a stream has delivered: after `after`, up to and including `upTo`. */
 export interface DeliveredRange {
   readonly stream: ConversationStream;
   readonly after: number;
@@ -23,15 +23,15 @@ export interface DeliveredRange {
 }
 
 /**
- * The `message.created` of stretches that streams have delivered, which are settled therefore, for whoever
- * catches up. When a node's sockets come back at once, what they miss overlaps: every message is read and
- * encoded once for all who ask in the same moment, and for those of the next as long as nothing in the
- * stream has changed: a change that is not delivered yet reaches who asks behind what it asked for.
+ * The `message.created` frames of ranges that streams have delivered, and that are settled therefore, for readers
+ * that catch up. When a node's sockets come back together, the ranges that they miss overlap: every message is read
+ * and encoded once for all readers of the same moment, and kept for the next ones as long as nothing in the stream
+ * changes. A change that is not delivered yet reaches a reader after the range that it reads.
  */
 export class RangeCache {
   readonly #options: { readonly database: Database; readonly files: Downloads };
   readonly #reads = new GatheredReads((asks: readonly DeliveredRange[]) => this.#readAll(asks));
-  /** The last stretch that was read of a stream. */
+  /** The last range that was read of a stream. */
   readonly #recent = new LRUCache<ConversationStream, Recent>({
     ttl: RECENT_MS,
     maxSize: RECENT_BYTES,
@@ -42,7 +42,7 @@ export class RangeCache {
     this.#options = options;
   }
 
-  /** In the order of their numbers. */
+  /** Returns the frames in the order of their numbers. */
   read(stretch: DeliveredRange): Promise<readonly CreatedFrame[]> {
     const { stream, after, upTo } = stretch;
     const recent = this.#recent.get(stream);
@@ -55,7 +55,7 @@ export class RangeCache {
     const frames = new Map(asks.map(({ stream }): [string, CreatedFrame[]] => [stream.id, []]));
     const audiences = new Map(asks.map(({ stream }) => [stream.id, stream.audience]));
     const stretches = merged(asks);
-    // Before the read: what changes meanwhile may not be in it.
+    // Taken before the read, which may not include later changes.
     const changes = stretches.map(({ stream }) => stream.changes);
     for (const some of inQueries(stretches)) {
       for (const message of await this.#readRanges(some)) {
@@ -85,7 +85,7 @@ export class RangeCache {
 interface Recent {
   readonly after: number;
   readonly upTo: number;
-  /** ConversationStream.changes when it was read. */
+  /** ConversationStream.changes before it was read. */
   readonly changes: number;
   readonly frames: readonly CreatedFrame[];
 }
@@ -97,12 +97,12 @@ function within(frames: readonly CreatedFrame[], { after, upTo }: DeliveredRange
   return frames.filter(({ sequence }) => sequence > after && sequence <= upTo);
 }
 
-/** Doubled: the form of an older version is kept beside the newest (forms.ts). */
+/** Doubled, because the form of an older version is kept beside the newest (forms.ts). */
 function bytesOf({ team, customer }: CreatedFrame): number {
   return 2 * ((team?.length ?? 0) + (customer?.length ?? 0));
 }
 
-/** The same numbers in stretches that do not overlap, in the order of ids and numbers. */
+/** Returns the same numbers in ranges that do not overlap, in the order of ids and numbers. */
 function merged(asks: readonly DeliveredRange[]): DeliveredRange[] {
   const sorted = [...asks].sort((a, b) => compare(a.stream.id, b.stream.id) || a.after - b.after);
   const stretches: DeliveredRange[] = [];
@@ -134,8 +134,8 @@ function* inQueries(stretches: readonly DeliveredRange[]): Iterable<DeliveredRan
   if (query.length > 0) yield query;
 }
 
-// The limit, which is never reached, keeps each stretch a look into the index of its own: over a young database a
-// plain join ran through all messages for each, 250 conversations took 1.8 s.
+// The limit, which is never reached, keeps each range a lookup of its own in the index: over a young database a plain
+// join ran through all messages for each range, and 250 conversations took 1.8 s.
 const READ_STRETCHES = {
   name: 'read-stretches',
   text: `

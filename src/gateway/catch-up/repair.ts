@@ -22,13 +22,13 @@ export interface RepairOptions {
   readonly log: Logger;
 }
 
-/** Streams asked about in one query. */
+/** Streams read by one query. */
 const CHUNK = 500;
 
 /**
- * What was lost between nodes, this node's readers get from Postgres, in place: for every stream concerned that is
- * open here, the messages by number and whatever else changed since the last moment at which nothing was missing.
- * Tried again until a round has gone through; no cursor passes the loss until then.
+ * Reads from Postgres what was lost between nodes, and delivers it to this node's readers in place: for every
+ * affected stream that is open here, the messages by number and all other changes since the last moment at which
+ * nothing was missing. A failed repair is tried again until it succeeds; no cursor passes the loss before.
  */
 export class Repair {
   readonly #options: RepairOptions;
@@ -60,7 +60,7 @@ export class Repair {
   }
 
   async #repair(): Promise<void> {
-    // Taken before the work: what is lost meanwhile asks for a round of its own.
+    // Taken before the work: frames that are lost meanwhile need another round.
     const losses = this.#due;
     if (losses.length === 0) return;
     this.#due = [];
@@ -109,14 +109,14 @@ export class Repair {
   }
 }
 
-/** On these channels, or on any, since that transaction. */
+/** A loss on these channels, or on any, since that transaction. */
 interface Loss {
   readonly channels: ReadonlySet<string> | undefined;
   readonly since: string;
   readonly release: () => void;
 }
 
-/** The lower of two xid8 in decimal. */
+/** Returns the lower of two xid8 in decimal. */
 function earlier(one: string, other: string): string {
   return BigInt(one) < BigInt(other) ? one : other;
 }

@@ -4,33 +4,33 @@ import { bytesFor } from '../stream/forms.ts';
 import type { Reader } from '../stream/reader.ts';
 import type { RangeCache } from './range-cache.ts';
 
-/** More numbers behind than this are not replayed: the client pages over REST (realtime.md section 4). */
+/** A reader that is further behind is not replayed: the client pages over REST (docs/realtime.md#catching-up). */
 export const MAX_REPLAY = 1_000;
 
-/** Messages read at once; and how much may be buffered for a reader before its replay waits for it. */
+/** Messages read at once, and the bytes buffered for a reader over which its replay waits for it. */
 const READ_ROWS = 200;
 const BUFFERED_BYTES = { pauseAbove: 256 * 1024, resumeBelow: 64 * 1024 } as const;
 
-/** Sent together: four of uWS's writes. */
+/** Bytes sent together: four of uWS's writes. */
 const BATCH_BYTES = 64 * 1024;
 
-/** Where a reader stands in a stream. */
+/** The position of a reader in a stream. */
 export interface Position {
   /** Every message up to this number was sent to the reader. */
   sequence: number;
-  /** The highest number that the reader may see, as far as it was sent or is known to have it. */
+  /** The highest number that the reader may see and was sent, or is known to have. */
   visible: number;
-  /** The journal position up to which the reader has what was delivered. */
+  /** The position in the journal up to which the reader has the frames. */
   journal: number;
 }
 
-/** What is sent first, read ahead. */
+/** The first range of a replay, read ahead. */
 export interface ReadAhead {
   readonly upTo: number;
   readonly frames: Promise<readonly CreatedFrame[]>;
 }
 
-/** Begins to read what `replay` from there sends first; undefined where nothing is missing. */
+/** Begins to read the range that a `replay` from there sends first; undefined where nothing is missing. */
 export function readAhead(
   stretches: RangeCache,
   stream: ConversationStream,
@@ -39,14 +39,14 @@ export function readAhead(
   const upTo = Math.min(stream.delivered, after + READ_ROWS);
   if (after >= upTo) return undefined;
   const frames = stretches.read({ stream, after, upTo });
-  // Whoever replays hears of it; it may be cancelled before.
+  // The replay that awaits it gets the rejection, but it may be cancelled before.
   frames.catch(() => {});
   return { upTo, frames };
 }
 
 /**
- * Sends what changed beside new messages, oldest first. Changes of messages that are still to be replayed
- * are left out: those are sent as they are by then.
+ * Sends changes other than new messages, oldest first. Leaves out changes of messages that are still to be replayed:
+ * the replay sends those messages as they are by then.
  */
 export async function sendChanges(
   frames: readonly CommittedFrame[],
@@ -65,11 +65,10 @@ export async function sendChanges(
 }
 
 /**
- * Sends everything between a reader's position and now, in order, each message once, and calls `join` with
- * the last of it, so that the live topic carries on exactly there: what is left for it to send comes first.
- * Only numbers that the stream has delivered are read, and those are settled. Without `join` it has `ended`
- * when `cancelled` says so, and is `lost` when changes came meanwhile that cannot be sent any more: the reader
- * has to load afresh.
+ * Sends everything between a reader's position and now, in order, each message once, and calls `join` with the last
+ * frames, so that the live topic continues exactly after them. Reads only numbers that the stream has delivered,
+ * which are settled. Returns `joined`; `ended` where `cancelled` returned true; or `lost` where changes came
+ * meanwhile that cannot be sent any more, so that the reader must load afresh.
  */
 export async function replay(
   stretches: RangeCache,
@@ -95,7 +94,7 @@ export async function replay(
     }
     const frames = stream.journal.since(position.journal);
     if (frames === undefined) {
-      // Delivered faster than read: messages are found again by their numbers, changes are not.
+      // The stream delivered faster than this reads: messages are found again by their numbers, changes are not.
       if (stream.journal.lostChange(position.journal)) return 'lost';
       position.journal = stream.journal.start;
       continue;
@@ -114,7 +113,10 @@ export async function replay(
   }
 }
 
-/** Puts a frame into the batch; true when that is to be sent. A message goes out once, by its number; other changes may come again. */
+/**
+ * Adds a frame to the batch; returns true when the batch must be sent. A message is sent once, by its number; changes
+ * may be sent again.
+ */
 function isDue(frame: CommittedFrame, reader: Reader, position: Position, batch: Batch): boolean {
   const bytes = bytesFor(frame, reader);
   if (frame.kind === 'created') {
@@ -129,7 +131,7 @@ function bytesOf(frames: readonly CommittedFrame[], reader: Reader): number {
   return frames.reduce((sum, frame) => sum + (bytesFor(frame, reader)?.length ?? 0), 0);
 }
 
-/** Frames on their way to a reader. A system call for each would be most of what catching up costs. */
+/** Frames on their way to a reader. A system call for each would be most of the cost of catching up. */
 class Batch {
   readonly #reader: Reader;
   #frames: Buffer[] = [];
@@ -139,14 +141,14 @@ class Batch {
     this.#reader = reader;
   }
 
-  /** True when there are enough to `send`. */
+  /** Returns true when there are enough bytes to `send`. */
   add(frame: Buffer): boolean {
     this.#frames.push(frame);
     this.#bytes += frame.length;
     return this.#bytes >= BATCH_BYTES;
   }
 
-  /** What was added and not sent; it is the caller's to send. */
+  /** Returns the frames that were added and not sent, and forgets them. */
   take(): readonly Buffer[] {
     const frames = this.#frames;
     this.#frames = [];
@@ -154,7 +156,7 @@ class Batch {
     return frames;
   }
 
-  /** Resolves when the reader takes more. */
+  /** Sends them; resolves when the reader takes more. */
   async send(): Promise<void> {
     const frames = this.take();
     if (frames.length > 0) this.#reader.sendAll(frames);

@@ -31,7 +31,7 @@ export interface ResumeOptions extends EventReads {
 
 /** A resume that was accepted and has sent nothing yet. */
 export interface Resumption {
-  /** As the client sent it. */
+  /** The cursor as the client sent it. */
   readonly cursor: string;
   readonly since: ReadCursor;
   readonly conversations: readonly Resumed[];
@@ -46,13 +46,13 @@ interface Resumed {
   readonly isKnown: boolean;
 }
 
-/** Conversations of one session whose reads go on at once; what they send goes one after the other. */
+/** Conversations of one session that are read at once; they are sent one after the other. */
 const AT_ONCE = 32;
 
 /**
- * What the op `resume` sends behind its reply (realtime.md section 4): each conversation's missed messages
- * and changes, the actor's own feed, `resumed`. When a node stops, thousands of sockets resume at once with
- * much in common: what they ask Postgres is gathered (db/gathered-reads.ts).
+ * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages and changes of each
+ * conversation, the actor's own feed, then `resumed`. When a node stops, thousands of sockets resume at once and have
+ * much in common, so their reads are gathered (db/gathered-reads.ts).
  */
 export class Resume {
   readonly #options: ResumeOptions;
@@ -65,9 +65,9 @@ export class Resume {
   }
 
   /**
-   * Accepts a resume: its subscriptions are registered when this returns, so that a right which ends
-   * meanwhile is heard of. Throws ApiError: `invalid_format` (param `cursor`: of no node of this database),
-   * `limit_exceeded`, `resource_conflict` (the socket has less of a conversation than is asked for).
+   * Accepts a resume. Its subscriptions are registered when this returns, so that a right which ends meanwhile ends
+   * them. Throws ApiError: `invalid_format` (param `cursor`: no node of this database issued it), `limit_exceeded`,
+   * `resource_conflict` (the socket has less of a conversation than the client asks for).
    */
   accept(session: Session, { cursor, conversations }: CommandFrame<'resume'>): Resumption {
     const { cursors, limits } = this.#options;
@@ -83,14 +83,14 @@ export class Resume {
     return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
   }
 
-  /** Until the resume of this session has sent everything; undefined: there is none. */
+  /** Resolves when the resume of this session has sent everything; undefined: there is none. */
   running(session: Session): Promise<void> | undefined {
     return this.#running.get(session);
   }
 
   /**
-   * Sends everything; behind it the subscriptions are live, or gone. Rejects when Postgres or the engine is
-   * away: what is missing then only another resume can tell. One at a time for a session.
+   * Sends everything; after that the subscriptions are live, or gone. Rejects when Postgres or the engine is away:
+   * the client then gets the rest by another resume. Only one may run for a session.
    */
   async run(session: Session, resumption: Resumption): Promise<void> {
     const { heartbeatCursors } = this.#options;
@@ -108,9 +108,9 @@ export class Resume {
   }
 
   async #run(session: Session, { since, conversations }: Resumption): Promise<void> {
-    // Taken before anything is read: what it does not cover, this resume does.
+    // Taken before anything is read: this resume covers all later changes.
     const cursor = this.#options.cursors.current();
-    // No conversation's `resync` could tell the client that its feed has a hole.
+    // Without a conversation there is no `resync` that could tell the client about the gap in its feed.
     if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
     if (since.expired) {
       await this.#refuse(session, conversations);
@@ -127,7 +127,7 @@ export class Resume {
   async #runSome(session: Session, { xid, ageMs }: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
     const joins = await Promise.all(resumed.map((one) => this.#join(session, one)));
     for (const joined of joins) joined?.readAhead();
-    // Behind the joins: what is published from now on comes through the streams.
+    // Read after the joins: later frames come through the streams.
     const conversationIds = resumed
       .map(({ id }) => id)
       .filter((id) => session.subscription(id) !== undefined);
@@ -141,7 +141,7 @@ export class Resume {
     }
   }
 
-  /** Undefined where there is nothing to join: the right is gone, or the session has it already. */
+  /** Returns undefined where there is nothing to join: the right is gone, or the session is subscribed already. */
   async #join(session: Session, one: Resumed): Promise<Joined | undefined> {
     const { streams } = this.#options;
     if (one.isKnown) {
@@ -168,7 +168,7 @@ export class Resume {
     subscription.state = 'replaying';
     await joined.run(changes);
     if (session.closed || session.subscription(id) !== subscription) return;
-    // A reader that got `resync` is not put on the topic.
+    // A reader that was sent `resync` is not on the topic.
     if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
     else session.removeSubscription(id);
   }
@@ -190,7 +190,10 @@ export class Resume {
     session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
   }
 
-  /** Its own events since; live ones come already. Of too many none is replayed: the client loads its lists again. */
+  /**
+   * Sends the missed events of the actor's feed; live ones arrive already. With too many it sends none, and the
+   * client loads its lists again.
+   */
   async #runFeed(session: Session, { xid, ageMs }: ReadCursor): Promise<void> {
     const actorId = session.principal?.actor.id;
     if (actorId === undefined || !session.hasFeed || session.closed) return;
@@ -208,7 +211,7 @@ export class Resume {
     await sendChanges(frames.get(actorId) ?? [], session, Number.POSITIVE_INFINITY, over);
   }
 
-  /** Of each conversation that it is too old, and where it stands. */
+  /** Tells the client for each conversation that the cursor is too old, with the head. */
   async #refuse(session: Session, resumed: readonly Resumed[]): Promise<void> {
     const allowed = await Promise.all(resumed.map(({ id }) => this.#isAllowed(session, id)));
     const heads = await this.#heads(
@@ -251,7 +254,10 @@ function register(session: Session, id: string, after: number): Resumed {
   return { id, after, subscription, isKnown: false };
 }
 
-/** Still subscribed: not unsubscribed, revoked or closed meanwhile, each of which the client has been told of. */
+/**
+ * Whether the session is still subscribed: not unsubscribed, revoked or closed meanwhile, all of which the client
+ * knows.
+ */
 function isHere(session: Session, { id, subscription }: Resumed): boolean {
   return !session.closed && session.subscription(id) === subscription;
 }
@@ -270,12 +276,13 @@ interface ChangesAsk extends Pick<ReadCursor, 'xid' | 'ageMs'> {
   readonly actorIds: readonly string[];
 }
 
-/** Streams asked about in one query. */
+/** Streams read by one query. */
 const READ_STREAMS = 1_000;
 
 /**
- * One read for cursors of about one age, from the oldest of them on: who is younger gets some changes
- * again. Not for all ages, so that who was away for a week does not make everybody read a week.
+ * Reads once for all cursors of about one age, from the oldest of them on, so that sessions with younger ones get
+ * some changes again. Different ages are read apart, so that a client that was away for a week does not make all
+ * others read a week.
  */
 async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();
@@ -293,7 +300,7 @@ async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise
   return asks.map((ask) => answers.get(ask)!);
 }
 
-/** Doubling from a minute on. */
+/** Ages double from one minute on. */
 function ageClass(ageMs: number): number {
   return Math.ceil(Math.log2(Math.max(1, ageMs / 60_000)));
 }

@@ -21,12 +21,12 @@ export interface ActivityOptions {
 }
 
 /**
- * What actors let others see of themselves over a socket: that they type, how far they have read, that they
- * are there. It goes to the team's subscribers, the actor's own sockets among them.
+ * The commands by which actors show what they do: that they type, how far they have read, that they are online. The
+ * events go to the team's subscribers, among them the actor's own sockets.
  */
 export class Activity {
   readonly #options: ActivityOptions;
-  /** Of the sockets that have typed, by conversation. */
+  /** The last state of each conversation in which a socket has typed. */
   readonly #typing = new WeakMap<Session, Map<string, Typed>>();
 
   constructor(options: ActivityOptions) {
@@ -34,8 +34,9 @@ export class Activity {
   }
 
   /**
-   * Tells the conversation, at most one `start` a second and a `stop` only behind one. Throws ApiError:
-   * `resource_not_found` where the socket is not subscribed, `insufficient_permissions` for who may not send.
+   * Publishes `typing`, at most one `start` a second, and a `stop` only after a `start`. Throws ApiError:
+   * `resource_not_found` where the socket is not subscribed, `insufficient_permissions` where the caller may not
+   * send.
    */
   async type(session: Session, frame: CommandFrame<'typing'>): Promise<CommandResult<'typing'>> {
     const { conversation_id: id, state } = frame;
@@ -51,7 +52,7 @@ export class Activity {
     return {};
   }
 
-  /** As the endpoint of that name; throws what markRead does (conversations/own-state.ts). */
+  /** Does what the endpoint of that name does; throws what markRead throws (conversations/own-state.ts). */
   async markRead(session: Session, frame: CommandFrame<'mark_read'>): Promise<CommandResult<'mark_read'>> {
     const { conversation_id: id, sequence } = frame;
     const { database, engine } = this.#options;
@@ -111,7 +112,7 @@ export class Activity {
       at: new Date().toISOString(),
       team: data,
       customer: undefined,
-      // The next one says it again.
+      // Not tried again: the next event repeats the state.
     }).catch(() => {});
   }
 }
@@ -122,7 +123,7 @@ interface Typed {
 }
 
 const START_EVERY_MS = 1_000;
-/** Conversations of one socket; forgetting them lets a `start` through too early, no more. */
+/** Conversations remembered for one socket. Forgetting them only lets a `start` through too early. */
 const MAX_REMEMBERED = 1_000;
 
 function requireFollower(session: Session, conversationId: string): Principal {

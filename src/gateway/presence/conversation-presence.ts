@@ -1,26 +1,26 @@
 import type { PresentActor } from '../../engine/frame.ts';
 import type { DeclaredStatus, PresenceStatus } from '../../protocol/socket/activity.ts';
 
-/** What a socket said of its actor. */
+/** The status that a socket declared for its actor. */
 export interface Declared {
   readonly actorId: string;
   status: DeclaredStatus;
 }
 
 /**
- * Who is there in one conversation: the sum of what sockets here said and what other nodes say of
- * theirs. Times are milliseconds of one clock that never goes back.
+ * The presence in one conversation: the sum of what sockets here declared and what other nodes report about theirs.
+ * Times are milliseconds of one clock that never goes back.
  */
 export class ConversationPresence {
   readonly #sockets = new Map<object, Declared>();
-  /** Actors whose last socket here ended, until they count as gone. */
+  /** Actors whose last socket here closed, until they count as gone. */
   readonly #left = new Map<string, { readonly status: DeclaredStatus; readonly untilMs: number }>();
-  /** The last word of other nodes, until it is too old to be believed. */
+  /** The last report of each other node, until it is too old to count. */
   readonly #nodes = new Map<
     string,
     { readonly present: readonly PresentActor[]; readonly untilMs: number }
   >();
-  /** What readers here were told; `offline` stays, for those that it was withheld from. */
+  /** The statuses that readers here were sent. `offline` stays, for readers from which events were withheld. */
   readonly #published = new Map<string, PresenceStatus>();
 
   get empty(): boolean {
@@ -37,7 +37,10 @@ export class ConversationPresence {
     this.#left.delete(declared.actorId);
   }
 
-  /** The actor counts as there until `untilMs`, unless another socket of its is. False where it was not there. */
+  /**
+   * Counts the actor as present until `untilMs`, unless it has another socket. Returns false where it was not
+   * present.
+   */
   leave(socket: object, untilMs: number): boolean {
     const declared = this.#sockets.get(socket);
     if (declared === undefined) return false;
@@ -48,13 +51,16 @@ export class ConversationPresence {
     return true;
   }
 
-  /** What a node says replaces what it said before. */
+  /** Replaces the report of a node. */
   update(nodeId: string, present: readonly PresentActor[], untilMs: number): void {
     if (present.length === 0) this.#nodes.delete(nodeId);
     else this.#nodes.set(nodeId, { present, untilMs });
   }
 
-  /** Nobody reads the conversation here any more: what others say does not arrive, and nobody was told. */
+  /**
+   * To be called when nobody reads the conversation here any more: reports of others do not arrive, and no reader was
+   * sent a status.
+   */
   forgetOthers(): void {
     this.#nodes.clear();
     this.forgetTold();
@@ -64,7 +70,7 @@ export class ConversationPresence {
     this.#published.clear();
   }
 
-  /** Whether anything has ended by `nowMs`. */
+  /** Returns whether anything expired by `nowMs`. */
   expire(nowMs: number): boolean {
     let ended = false;
     for (const timed of [this.#left, this.#nodes]) {
@@ -77,7 +83,7 @@ export class ConversationPresence {
     return ended;
   }
 
-  /** What this node says of its own sockets. */
+  /** Returns the report about the sockets of this node. */
   own(): PresentActor[] {
     const best = new Map<string, PresentActor>();
     for (const { actorId, status } of this.#sockets.values()) take(best, [actorId, status, true]);
@@ -85,7 +91,7 @@ export class ConversationPresence {
     return [...best.values()];
   }
 
-  /** What readers here have not been told yet; they count as told from here on. */
+  /** Returns the statuses that readers here were not sent yet, and counts them as sent. */
   news(): [actorId: string, status: PresenceStatus][] {
     const best = new Map(this.own().map((present) => [present[0], present]));
     for (const { present } of this.#nodes.values()) for (const one of present) take(best, one);
@@ -100,13 +106,13 @@ export class ConversationPresence {
     return news;
   }
 
-  /** What readers here know by now. */
+  /** The statuses that readers here were sent. */
   published(): Iterable<[actorId: string, status: PresenceStatus]> {
     return this.#published;
   }
 }
 
-/** An open socket says more than one that has ended, whatever it said; among those, online more than away. */
+/** An open socket counts more than a closed one, whatever its status; among those, online counts more than away. */
 function take(best: Map<string, PresentActor>, one: PresentActor): void {
   const known = best.get(one[0]);
   if (known === undefined || rank(one) > rank(known)) best.set(one[0], one);

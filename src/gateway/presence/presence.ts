@@ -19,22 +19,24 @@ import { ConversationPresence, type Declared } from './conversation-presence.ts'
 
 export interface PresenceOptions {
   readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
-  /** How long an actor counts as there behind its last socket, and a node's word without another. */
+  /**
+   * How long an actor counts as present after its last socket closed, and how long a node's report counts without
+   * another.
+   */
   readonly holdMs: number;
-  /** Gives an event to the team's readers on this node; false where nobody reads the conversation here. */
+  /** Sends an event to the team's readers on this node; returns false where nobody reads the conversation here. */
   readonly tell: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Who is online (realtime.md section 3), over the engine alone. Each node says on a conversation's channel
- * who of its own sockets is there: the whole of it, when it changes, when a node that begins to
- * listen asks, and again and again. So a word that is lost is made up for by the next, and those of a node
- * that was killed are offline when its last word is too old. Every node makes the events for its
- * own readers out of what it heard.
+ * Presence of actors (docs/realtime.md#events), over the engine alone. Each node reports on a conversation's channel
+ * which actors have sockets on it: the whole list, when it changes, when a node that begins to listen asks, and again
+ * at intervals. So the next report makes up for one that is lost, and actors of a node that was killed are offline
+ * when its last report is too old. Every node makes the events for its own readers from the reports.
  *
- * A socket that never says `presence` has none and costs nothing here. Presence in a conversation is that of
- * the sockets subscribed to it.
+ * A socket that never sends `presence` has none and costs nothing here. A socket is present in the conversations that
+ * it is subscribed to.
  */
 export class Presence {
   readonly #options: PresenceOptions;
@@ -61,7 +63,7 @@ export class Presence {
     return this.#loop.close();
   }
 
-  /** What a socket says of its actor, in the conversations that it follows now and will follow. */
+  /** Sets the status of a socket's actor in the conversations that the socket follows now and will follow. */
   declare(reader: Reader, actorId: string, status: DeclaredStatus, conversationIds: Iterable<string>): void {
     const known = this.#declared.get(reader);
     if (known?.status === status) return;
@@ -71,7 +73,7 @@ export class Presence {
     for (const id of conversationIds) this.#enter(id, reader, declared);
   }
 
-  /** This node listens to the conversation from here on: it asks who is there elsewhere. */
+  /** To be called when this node begins to listen to the conversation: it asks the other nodes for their reports. */
   opened(conversationId: string): void {
     this.#publish(conversationId, { asks: true, present: this.#of(conversationId)?.presence.own() ?? [] });
   }
@@ -82,14 +84,17 @@ export class Presence {
     if (known?.presence.empty === true) this.#conversations.delete(conversationId);
   }
 
-  /** The reader gets what comes from here on: first it learns who is there, and then counts itself. */
+  /**
+   * To be called when the reader begins to receive ephemeral events: it is sent the present statuses, then counts
+   * itself.
+   */
   entered(conversationId: string, reader: Reader): void {
     const known = this.#of(conversationId);
     if (known !== undefined) {
       for (const [actorId, status] of known.presence.published()) {
         if (status !== 'offline') send(reader, conversationId, actorId, status);
       }
-      // The first reader here has nobody's word before it.
+      // The first reader here has no report before it.
       this.#touch(conversationId);
     }
     const declared = this.#declared.get(reader);
@@ -101,14 +106,14 @@ export class Presence {
     if (this.#of(conversationId)?.presence.leave(reader, untilMs) === true) this.#touch(conversationId);
   }
 
-  /** For a reader that events were withheld from: everything it may have missed, who went offline among it. */
+  /** Repeats all statuses, `offline` among them, for a reader from which events were withheld. */
   repeat(conversationId: string, reader: Reader): void {
     for (const [actorId, status] of this.#of(conversationId)?.presence.published() ?? []) {
       send(reader, conversationId, actorId, status);
     }
   }
 
-  /** What another node says. Never throws. */
+  /** Takes the report of another node. Never throws. */
   onReport(conversationId: string, { nodeId, report }: PresenceFrame): void {
     if (nodeId === this.#options.engine.nodeId || report === undefined) return;
     if (report.present.length > 0 || this.#of(conversationId) !== undefined) {
@@ -140,7 +145,7 @@ export class Presence {
     this.#touch(conversationId);
   }
 
-  /** Gathered for a moment: a thousand sockets that come at once are one word, not a thousand. */
+  /** Gathers changes for a moment: a thousand sockets that come at once are one report, not a thousand. */
   #touch(conversationId: string): void {
     if (this.#closed) return;
     this.#changed.add(conversationId);
@@ -152,7 +157,7 @@ export class Presence {
     }, GATHER_MS);
   }
 
-  /** Tells the other nodes and the readers here what they do not know yet. */
+  /** Sends the other nodes and the readers here what they do not know yet. */
   #settle(conversationId: string): void {
     const known = this.#of(conversationId);
     if (known === undefined) return;
@@ -187,25 +192,25 @@ export class Presence {
     const { engine } = this.#options;
     engine
       .publish(conversationId, { kind: 'presence', stream: conversationId, nodeId: engine.nodeId, report })
-      // Said again soon.
+      // Not tried again here: the report is repeated soon.
       .catch(() => {});
   }
 }
 
 interface Known {
   readonly presence: ConversationPresence;
-  /** What the other nodes were told last, as it was encoded. */
+  /** The report that was published last, as JSON. */
   published: string;
   publishedAtMs: number;
 }
 
-/** Of a node that has nobody to tell of. */
+/** The report of a node without actors in the conversation. */
 const NOTHING = '[]';
-/** Somebody has not heard it: no state looks like this one. */
+/** Differs from every report, so that it is published again: a node asked for it. */
 const ASKED_FOR = '';
 const GATHER_MS = 50;
 const ROUNDS_A_HOLD = 12;
-/** Two words may be lost before a node is not believed any more. */
+/** Two reports may be lost before a node's actors count as gone. */
 const WORDS_A_HOLD = 3;
 
 function send(reader: Reader, conversationId: string, actorId: string, status: PresenceStatus): void {

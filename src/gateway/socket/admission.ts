@@ -15,7 +15,7 @@ export interface AdmissionOptions {
   readonly limits: Pick<SocketLimits, 'socketsPerActor'>;
 }
 
-/** From "the caller is known" to `ready`, whichever way it became known. */
+/** Leads a session from a known caller to `ready`, whichever way the caller became known. */
 export class Admission {
   readonly #options: AdmissionOptions;
 
@@ -41,7 +41,7 @@ export class Admission {
   }
 
   /**
-   * Sends `ready`; the actor's own feed comes from then on. Throws ApiError: `limit_exceeded`, or
+   * Sends `ready`; events of the actor's own feed follow it. Throws ApiError: `limit_exceeded`, or
    * `service_unavailable` while the engine is away. Does nothing more once the session has closed.
    */
   async admit(session: Session, principal: Principal, rightsRead: number): Promise<void> {
@@ -64,7 +64,7 @@ export class Admission {
   }
 }
 
-/** Null for keys (realtime.md section 1). */
+/** Null for keys (docs/realtime.md#opening). */
 export function expiryShown({ credential }: Principal): string | null {
   const { kind, expiresAtMs } = credential;
   return kind === 'api_key' || expiresAtMs === null ? null : new Date(expiresAtMs).toISOString();

@@ -1,15 +1,18 @@
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 
-/** How one socket behaves, made when it sends its first frame. Times in milliseconds of one clock. */
+/**
+ * The limits of one socket's client: its bucket of requests and its counts of faults and refusals. Made when it sends
+ * its first frame. Times are milliseconds of one clock.
+ */
 export class ClientLimits {
   /** When the bucket of requests will be full again. */
   #fullAtMs = 0;
-  /** When the last faults came, oldest first: as many as close the socket, at most. */
+  /** The times of the last faults, oldest first, at most as many as close the socket. */
   #faultsAtMs: number[] | undefined;
   #countingSinceMs = Number.NEGATIVE_INFINITY;
   #refusals = 0;
 
-  /** Takes one request out of the bucket; false when it is empty. */
+  /** Takes one request out of the bucket; returns false when it is empty. */
   takeRequest({ requestsPerSecond }: SocketLimits, nowMs: number): boolean {
     const fullAtMs = Math.max(this.#fullAtMs, nowMs) + SECOND_MS / requestsPerSecond;
     if (fullAtMs - nowMs > SECOND_MS + ROUNDING_MS) return false;
@@ -17,7 +20,7 @@ export class ClientLimits {
     return true;
   }
 
-  /** Counts a frame that was malformed or out of place; true when there were too many in a minute. */
+  /** Counts a frame that was malformed or out of place; returns true when there were too many in a minute. */
   addFault({ badFramesPerMinute }: SocketLimits, nowMs: number): boolean {
     this.#faultsAtMs ??= [];
     this.#faultsAtMs.push(nowMs);
@@ -26,9 +29,9 @@ export class ClientLimits {
   }
 
   /**
-   * Counts a request that was refused for its rate; answers how long the client is to stay away, or 0
-   * while it is tolerated: answering costs as much as serving, so nobody is refused more than five
-   * seconds' worth of requests in a minute.
+   * Counts a request that was refused for its rate. Returns how long the client must stay away, or 0 while it is
+   * tolerated: a refusal costs as much as an answer, so no socket is refused more than five seconds' worth of
+   * requests in a minute.
    */
   addRefusal({ requestsPerSecond }: SocketLimits, nowMs: number): number {
     if (nowMs - this.#countingSinceMs >= MINUTE_MS) {

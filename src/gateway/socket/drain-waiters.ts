@@ -1,4 +1,4 @@
-/** Who waits for a socket's queue to become shorter. */
+/** Callers that wait for a socket's queue to become shorter. */
 export class DrainWaiters {
   #waiters: { readonly bytes: number; readonly resolve: () => void }[] = [];
 

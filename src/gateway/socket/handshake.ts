@@ -4,13 +4,13 @@ import { requireVersion } from '../../http/request-run.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { SOCKETS_SINCE, type Version } from '../../protocol/versions.ts';
 
-/** What of an upgrade request counts. */
+/** The parts of an upgrade request that are read. */
 export type UpgradeRequest = Pick<
   RequestHead,
   'query' | 'host' | 'origin' | 'authorization' | 'version' | 'account'
 >;
 
-/** What the handshake said of its caller; undefined where it left that to an `authenticate` frame. */
+/** What the handshake says about the caller; undefined fields are left to an `authenticate` frame. */
 export interface Handshake {
   readonly version: Version | undefined;
   readonly account: string | undefined;
@@ -19,10 +19,9 @@ export interface Handshake {
 }
 
 /**
- * Checks all that can be checked without looking anything up (realtime.md section 1). Throws ApiError:
- * `insufficient_permissions` (the origin), `invalid_credentials` (a key or token in the URL),
- * `parameter_unknown`, `parameter_invalid`, `parameters_exclusive`, or what
- * requireVersion throws.
+ * Checks everything that needs no lookup (docs/realtime.md#opening). Throws ApiError: `insufficient_permissions` (the
+ * origin), `invalid_credentials` (a key or token in the URL), `parameter_unknown`, `parameter_invalid`,
+ * `parameters_exclusive`, or what requireVersion throws.
  */
 export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'allows'>): Handshake {
   requireOrigin(request, origins);
@@ -46,7 +45,9 @@ export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrig
 const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
 
-/** Behind a proxy that ends TLS we do not know our own scheme: with either one the host's own origin counts. */
+/**
+ * A node behind a proxy that ends TLS does not know its own scheme, so the host's own origin counts with either one.
+ */
 function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
   if (origin === undefined || allowed.allows(origin)) return;
   if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)
@@ -59,7 +60,7 @@ function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOr
 function readQuery(text: string): Query {
   const query: Query = {};
   for (const [name, value] of new URLSearchParams(text)) {
-    // URLs end up in logs and histories: a secret that lives longer than a ticket has no place there.
+    // URLs end up in logs and histories: a secret that lives longer than a ticket must not be in one.
     if (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value)) {
       throw new ApiError(
         'invalid_credentials',
@@ -81,7 +82,7 @@ function readQuery(text: string): Query {
 
 const CREDENTIAL_NAME =
   /^(authorization|bearer|(access_?|refresh_?|id_?|auth_?)?token|(api_?)?key|jwt|secret)$/i;
-/** An API key, or a JWT, whatever the parameter is called. */
+/** An API key or a JWT, whatever the parameter is called. */
 const CREDENTIAL_VALUE = /^(Bearer\s+)?(parley_|[\w-]+\.[\w-]+\.[\w-]{20,}$)/i;
 
 function either(

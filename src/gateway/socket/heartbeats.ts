@@ -2,28 +2,28 @@ import { Loop } from '../../lifecycle.ts';
 import type { ServerFrame } from '../../protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 
-/** Something with deadlines of its own: a session. */
+/** An object with deadlines: a session. */
 export interface Timed {
-  /** The tick that it waits for, 0 for none. Kept by Heartbeats. */
+  /** The tick of its next deadline, 0 for none. Heartbeats sets it. */
   tick: number;
   /**
-   * Does what is due at `nowMs` (of `Heartbeats.nowMs`) and answers when it is due next; Infinity:
-   * never. Asked too early at times, so it looks for itself. Must not throw.
+   * Does what is due at `nowMs` (of `Heartbeats.nowMs`) and returns when it is due next; Infinity: never. It may be
+   * called too early, so it must compare. Must not throw.
    */
   due(nowMs: number): number;
 }
 
 export interface HeartbeatsOptions {
   readonly limits: SocketLimits;
-  /** The resume cursor that pings carry. */
+  /** The resume cursor for pings. */
   readonly cursor: () => string;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Every deadline of every socket on one timer (performance.md P8: a timer a socket would cost more
- * than the socket). Sessions stand in the slot of the tick at which they are due next; each has one
- * entry that counts, and entries that were overtaken by an earlier one are skipped when met.
+ * All deadlines of all sockets on one timer: a timer for each socket would cost more than the socket
+ * (bench/README.md, P8). A session is in the slot of the tick at which it is due next. Only its latest entry counts;
+ * an entry that an earlier one replaced is skipped when its tick comes.
  */
 export class Heartbeats {
   /** How late a deadline may be noticed, in milliseconds. */
@@ -46,12 +46,12 @@ export class Heartbeats {
     });
   }
 
-  /** Whole milliseconds of a clock that never goes back: small integers, which objects hold unboxed. */
+  /** Returns whole milliseconds of a clock that never goes back: small integers, which objects hold unboxed. */
   nowMs(): number {
     return Math.floor(performance.now());
   }
 
-  /** Makes `timed` be asked at `atMs` or a tick later. An entry that is earlier stays. */
+  /** Calls `timed.due` at `atMs` or a tick later. An earlier entry stays. */
   schedule(timed: Timed, atMs: number): void {
     const tick = Math.max(this.#tickAt(atMs), this.#lastTick + 1);
     if (timed.tick > this.#lastTick && timed.tick <= tick) return;
@@ -62,8 +62,8 @@ export class Heartbeats {
   }
 
   /**
-   * The heartbeat of this moment, encoded once for everybody who is due in the same round and has neither `heads` of
-   * its own nor a cursor that is held back (held-cursors.ts).
+   * Returns the heartbeat of this moment. It is encoded once for all sessions of the same round that have neither
+   * `heads` of their own nor an earlier cursor (heartbeat-cursor.ts).
    */
   ping(nowMs: number, heads?: Readonly<Record<string, number>>, held?: string): Buffer {
     if (heads !== undefined || held !== undefined) return this.#encode({ ...heads }, held);

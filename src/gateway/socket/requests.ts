@@ -9,13 +9,13 @@ import {
 } from '../../protocol/socket/commands.ts';
 import { compile, parseObject, type Validator } from '../../protocol/validation.ts';
 
-/** A frame past its validator, or the error that it is answered with. */
+/** A frame that its validator accepted, or the error for the reply. */
 export type Request =
   | { readonly id: string; readonly op: Op; readonly frame: AnyFrame; readonly error?: undefined }
   | {
-      /** Null where there is none to echo. */
+      /** Null where the frame has none to echo. */
       readonly id: string | null;
-      /** Undefined where it is not known. */
+      /** Undefined where the frame does not say a known op. */
       readonly op: Op | undefined;
       readonly frame?: undefined;
       readonly error: ApiError;
@@ -24,8 +24,8 @@ export type Request =
 export type AnyFrame = { [O in Op]: CommandFrame<O> }[Op];
 
 /**
- * What a client's text frame says (realtime.md section 2): a request, or the answer to a heartbeat.
- * Looked at in this order: JSON, type, id, op, fields.
+ * Reads a client's text frame (docs/realtime.md#requests): a request, or the answer to a heartbeat. Checks in this
+ * order: JSON, type, id, op, fields.
  */
 export function readRequest(text: string): Request | 'pong' {
   let id: string | null = null;
@@ -81,7 +81,7 @@ function requireOp(type: unknown): Op {
   return type;
 }
 
-/** Of a frame that was refused as a whole, for a string in it: its client still waits for this id. */
+/** Returns the id of a frame that was refused as a whole for one string in it: its client still waits for this id. */
 function idIn(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);

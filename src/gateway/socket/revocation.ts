@@ -21,7 +21,7 @@ export interface RevocationOptions {
   readonly log: Logger;
 }
 
-/** Who may follow a conversation over a socket: who may read it over REST. */
+/** Whether the caller may follow a conversation over a socket: if it may read it over REST. */
 export function mayFollow(principal: Principal, facts: ConversationFacts): boolean {
   return mayRead(principal, facts) && readsMessages(principal);
 }
@@ -32,19 +32,18 @@ export function mayHaveFeed(principal: Principal): boolean {
 }
 
 /**
- * Keeps open sockets to the rights of their callers (design.md section 6, revocation): when a right
- * changes, on whichever node, the sessions that hang on it are checked again, and lose what is gone.
- * Sessions register under a subject before their right is read (session.ts), so that no change falls
- * in between.
+ * Keeps open sockets to the rights of their callers (docs/architecture.md#rights-that-end): when a right changes, on
+ * whichever node, the sessions that depend on it are checked again and lose what is gone. Sessions register under a
+ * subject before their right is read, so that no change falls in between.
  */
 export class Revocation {
   readonly #options: RevocationOptions;
   readonly #stopListening: () => void;
   readonly #loop: Loop;
-  /** What is to be checked of a session: one conversation, or all. Those named by a change go first. */
+  /** What must be checked of a session: one conversation, or everything. Sessions that a change named go first. */
   readonly #due = new Map<Session, string>();
   readonly #swept = new Map<Session, string>();
-  /** Could not be read. */
+  /** Sessions whose rights could not be read. */
   readonly #undecided = new Map<Session, string>();
   #running: Promise<void> | undefined;
   #changes = 0;
@@ -60,14 +59,14 @@ export class Revocation {
   }
 
   /**
-   * Grows with every change. Who read a right before its session was registered compares: a different
-   * number means that the session has to be checked.
+   * Grows with every change. A caller that read a right before its session was registered compares: if the number
+   * differs, the session must be checked.
    */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Reads everything that the session may do again, soon. */
+  /** Checks all rights of the session soon. */
   check(session: Session): void {
     this.#add(this.#due, session, EVERYTHING);
   }
@@ -94,7 +93,10 @@ export class Revocation {
     }
   }
 
-  /** While the link between nodes is in doubt, changes elsewhere do not arrive here: look for them. */
+  /**
+   * While the link between nodes is in doubt, changes on other nodes may not arrive here, so all sessions are checked
+   * again.
+   */
   #repeat(): void {
     for (const [session, what] of this.#undecided) this.#add(this.#due, session, what);
     this.#undecided.clear();
@@ -109,9 +111,9 @@ export class Revocation {
     this.#running ??= this.#run();
   }
 
-  /** Paced, so that a sweep over ten thousand sessions does not stop the loop for everybody. */
+  /** Paced, so that a sweep over ten thousand sessions does not block the event loop. */
   async #run(): Promise<void> {
-    // What is published in this turn goes out first: one change is often several subjects.
+    // Frames that are published in this turn go out first, and one change often names several subjects.
     await nextTurn();
     for (;;) {
       const batch = take(this.#due, BATCH);
@@ -132,7 +134,7 @@ export class Revocation {
         if (checked !== undefined) await checked;
       }
     } catch (error) {
-      // Postgres is away: whoever changed the right was told that it is so, hence again and again.
+      // Postgres is away. The change was acknowledged, so the check is repeated until it succeeds.
       this.#undecided.set(session, what);
       const actor_id = session.principal?.actor.id;
       session.log.warn({ err: error, actor_id }, 'could not read the rights of a socket');
@@ -143,7 +145,7 @@ export class Revocation {
     const { principal } = session;
     if (principal === undefined) return;
     const current = await this.#current(principal);
-    // Another token meanwhile: that one's rights are to be read.
+    // The token was replaced meanwhile, so the rights of the new one must be read.
     if (session.principal !== principal) this.check(session);
     else if (current === undefined) session.revoke('credentials_revoked');
     else if (!current.subscribed) session.revoke('forbidden');
@@ -153,7 +155,10 @@ export class Revocation {
     }
   }
 
-  /** The caller as it stands now; undefined: not any more. Expiry is the session's own business, for it has its grace. */
+  /**
+   * Returns the caller with its present rights; undefined: it has none any more. The session itself handles the
+   * expiry, which has a grace period.
+   */
   async #current({ accountId, actor, credential }: Principal): Promise<Principal | undefined> {
     try {
       return await this.#options.authenticator.principalOf({
@@ -185,7 +190,7 @@ export class Revocation {
     }
   }
 
-  /** Undefined where the facts are at hand, which they nearly always are. */
+  /** Returns undefined where the facts are cached, which they nearly always are. */
   #checkConversation(session: Session, conversationId: string): Promise<void> | undefined {
     const facts = this.#options.directory.facts(conversationId);
     if (facts instanceof Promise) {
@@ -202,7 +207,7 @@ export class Revocation {
     if (facts !== undefined && mayFollow(principal, facts)) return;
     session.removeSubscription(conversationId);
     this.#options.streams.leave(conversationId, session);
-    // What is queued may be of this conversation: it must not leave any more, and the client resumes.
+    // Queued bytes may belong to this conversation: they must not leave any more, and the client resumes.
     if (session.holdsBytes) session.cut();
     // A subscribe that is still being decided is answered by its reply.
     else if (subscription.state !== 'joining') {
@@ -214,7 +219,7 @@ export class Revocation {
 const UNHEALTHY_SWEEP_MS = 1_000;
 const BATCH = 64;
 
-/** Customers have no role, and read what they take part in. */
+/** Customers have no role, and may read the conversations that they take part in. */
 function readsMessages(principal: Principal): boolean {
   return principal.customer || hasPermission(principal, 'messaging:read');
 }

@@ -41,9 +41,9 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
 }
 
 /**
- * `GET /v1/realtime`: from an upgrade request to a session, and from uWebSockets.js's callbacks to that
- * session's methods (realtime.md section 1). What is sent is queued by uWS in one line a socket:
- * published and sent frames, small and large, leave in the order of the calls.
+ * `GET /v1/realtime`: turns an upgrade request into a session, and the callbacks of uWebSockets.js into calls of its
+ * methods (docs/realtime.md#opening). uWS has one queue for each socket: published and sent frames, small and large,
+ * leave in the order of the calls.
  */
 export class SocketServer {
   readonly #options: SocketServerOptions;
@@ -52,10 +52,10 @@ export class SocketServer {
   #draining = false;
   #emptied: (() => void) | undefined;
 
-  /** Routes are taken from here on. */
+  /** Serves from now on. */
   constructor(options: SocketServerOptions) {
     this.#options = options;
-    // Told at the first handshake, which is refused.
+    // A rejection is reported by the first handshake, which is refused.
     this.#cork.catch(() => {});
     const { heartbeats, heartbeatCursors, sessions, streams, fanout, limits, metrics, log } = options;
     this.#host = {
@@ -75,15 +75,15 @@ export class SocketServer {
     };
     options.http.app.ws<SocketData>('/v1/realtime', {
       maxPayloadLength: limits.frameBytes,
-      // The limit at which uWS skips a socket. It looks before it writes, so the last frame goes over it.
+      // The limit above which uWS skips a socket. It is compared before a write, so the last frame exceeds it.
       maxBackpressure: limits.durableBytes,
-      // It would end in 1006, without what is queued and without a close frame.
+      // It would close with 1006, without the queued bytes and without a close frame.
       closeOnBackpressureLimit: false,
-      // Heartbeats are ours: browsers do not show pings. This is for connections whose client does not
-      // answer our FIN (uWS gives them up to 16 s), and a second net under the heartbeat.
+      // Heartbeats are frames of our own, since browsers do not show pings. This timeout is for connections whose
+      // client does not answer our FIN (uWS gives them up to 16 s), and a second net under the heartbeat.
       idleTimeout: idleTimeoutS(limits),
       sendPingsAutomatically: false,
-      // A context a socket costs more than an idle socket may (performance.md P7).
+      // A compression context for each socket costs more than an idle socket may (bench/README.md, P7).
       compression: 0,
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => this.#open(ws),
@@ -98,9 +98,9 @@ export class SocketServer {
   }
 
   /**
-   * Says goodbye (realtime.md section 5): every socket gets its own share of a spread in which to come
-   * back elsewhere, new ones are refused, what is left after `drainMs` is closed with 4000. Resolves when
-   * no socket is left, or a second after that: the process is not held up by who does not read.
+   * Sends `goaway` (docs/realtime.md#guarantees, 5): every socket gets its own share of a period in which to
+   * reconnect elsewhere, new ones are refused, and those left after `drainMs` are closed with 4000. Resolves when no
+   * socket is left, or a second after that, so that clients that do not read do not delay the end of the process.
    */
   async drain(reason: string, drainMs: number): Promise<void> {
     const { sessions } = this.#options;
@@ -110,7 +110,7 @@ export class SocketServer {
     for (const [index, session] of open.entries()) {
       session.sendFrame({
         type: 'goaway',
-        // A stretch for each rather than chance alone, whose heaps are twice as high as the mean.
+        // An interval for each socket: chance alone makes heaps twice as high as the mean.
         reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
         deadline_ms: drainMs,
         reason,
@@ -137,7 +137,7 @@ export class SocketServer {
     });
   }
 
-  /** Everything of the request is copied before this returns: the library takes it back then. */
+  /** Copies everything of the request before it returns, since the library takes the request back then. */
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const exchange = this.#options.http.receive(res, req);
     if (exchange === undefined) return;
@@ -145,12 +145,13 @@ export class SocketServer {
     const extensions = req.getHeader('sec-websocket-extensions');
     const protocolVersion = req.getHeader('sec-websocket-version');
     const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
-    // Not within the library's call: it would take the connection from the request before the two are brought together.
+    // Not inside the library's call, which would take the connection from the request before both promises have
+    // resolved.
     const returned = new Promise((resolve) => setImmediate(resolve));
     Promise.all([admitted, this.#cork, returned]).then(
       ([opening, cork]) => {
         if (exchange.ended) return;
-        // No subprotocol is ours to accept.
+        // No subprotocol is accepted.
         cork.run(() => res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context));
         exchange.handOver();
       },
@@ -161,7 +162,7 @@ export class SocketServer {
     );
   }
 
-  /** The checks in the order of design.md section 7. Rejects with what the answer says. */
+  /** Makes the checks in the order of docs/contract.md#order-of-checks. Rejects with the error for the answer. */
   async #admit(head: RequestHead, protocolVersion: string, address: string): Promise<Opening> {
     const { rateLimits, admission, origins } = this.#options;
     await rateLimits.addresses.consume(address);
@@ -179,7 +180,7 @@ export class SocketServer {
     const { rightsRead } = admission;
     const principal = await this.#authenticate(handshake);
     if (principal !== undefined) {
-      // A ticket is bound to its account: it need not be named again.
+      // A ticket is bound to its account, which need not be named again.
       requireAccount(principal, handshake.account ?? (handshake.ticket && principal.accountId));
       requireSubscription(principal);
       await rateLimits.credentials.consume(principal.credential.id);
@@ -188,7 +189,7 @@ export class SocketServer {
     return { handshake, principal, rightsRead };
   }
 
-  /** Undefined where it is left to an `authenticate` frame. */
+  /** Returns undefined where the credential is left to an `authenticate` frame. */
   async #authenticate({ authorization, ticket }: Handshake): Promise<Principal | undefined> {
     const { authenticator, tickets } = this.#options;
     if (ticket !== undefined) return authenticator.principalOf(await tickets.redeem(ticket));
@@ -217,8 +218,8 @@ export class SocketServer {
   }
 
   /**
-   * uWS has put fragments together; a text that is no UTF-8, a frame that is too long or breaks
-   * RFC 6455 it has cut itself, without a close frame.
+   * uWS has joined fragments. A text that is not UTF-8, and a frame that is too long or breaks RFC 6455, was cut by
+   * uWS itself, without a close frame.
    */
   #receive(session: Session | undefined, bytes: ArrayBuffer, isBinary: boolean): void {
     if (session === undefined) return;
@@ -228,12 +229,12 @@ export class SocketServer {
 }
 
 /**
- * Holds uWS's one cork while a socket is made behind an `await`. Corked by its own request, as the manual has
- * it, uWS takes the cork back through what has become the socket meanwhile, reads the request's flags out of
- * its memory and closes the socket for what it finds there: some right behind their `hello`, depending on
- * the heap (v20.49, HttpResponse::cork; up to 3 of 25 runs of one test on a busy machine). Uncorked, it
- * complains on standard error at each. So the cork is held by another request: one of our own on a
- * listener that is closed behind it, never answered.
+ * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is corked, as the manual
+ * has it, uWS takes the cork back through what has become the socket meanwhile, reads the request's flags out of its
+ * memory and closes the socket for what it finds there: some sockets closed right after their `hello`, depending on
+ * the heap (v20.49, HttpResponse::cork; up to 3 of 25 runs of one test on a busy machine). Without a cork it
+ * complains on standard error each time. So another request holds the cork: one of our own, on a listener that is
+ * closed afterwards, and never answered.
  */
 class CorkHolder {
   readonly #held: HttpResponse;
@@ -280,7 +281,7 @@ class CorkHolder {
   }
 }
 
-/** What uWS keeps for us at its own object, which it copies key by key: under one name that is not its own. */
+/** The user data at uWS's own object, which uWS copies key by key: under one name that is not its own. */
 interface SocketData {
   socket: Session | Opening;
 }
@@ -296,12 +297,12 @@ function sessionOf(ws: WebSocket<SocketData>): Session | undefined {
   return socket instanceof Session ? socket : undefined;
 }
 
-/** The condition that the answer has; whatever is no ApiError is answered as one of 5xx. */
+/** The condition of the answer; anything but an ApiError is answered with a 5xx. */
 function refusalOf(error: unknown): string {
   return error instanceof ApiError ? error.condition : 'unavailable';
 }
 
-/** How far reconnects are spread (realtime.md section 5). */
+/** The period over which reconnects are spread (docs/realtime.md#guarantees, 5). */
 const SPREAD_MS = 5_000;
 /** For the close frames of sockets that still read. */
 const LAST_WORDS_MS = 1_000;

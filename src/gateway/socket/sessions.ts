@@ -1,11 +1,11 @@
 import type { Principal } from '../../access/principal.ts';
 
 /**
- * The open sessions of a node by what their rights hang on: credential, actor, role, account,
+ * The open sessions of a node, indexed by what their rights depend on: credential, actor, role, account,
  * conversation. Ids of different kinds never coincide, so one index serves them all.
  */
 export class Sessions<Session extends object> {
-  /** Most subjects have one session: it stands there without a set around it. */
+  /** Most subjects have one session, which is stored without a set. */
   readonly #bySubject = new Map<string, Session | Set<Session>>();
   readonly #all = new Set<Session>();
 
@@ -13,7 +13,7 @@ export class Sessions<Session extends object> {
     return this.#all.size;
   }
 
-  /** All of them, those whose caller is not known yet too. */
+  /** All sessions, also those whose caller is not known yet. */
   all(): Iterable<Session> {
     return this.#all;
   }
@@ -26,7 +26,7 @@ export class Sessions<Session extends object> {
     this.#all.delete(session);
   }
 
-  /** A copy: what is done with the sessions may close them. */
+  /** Returns a copy, because callers may close the sessions. */
   of(subject: string): Session[] {
     const found = this.#bySubject.get(subject);
     if (found === undefined) return [];
@@ -58,7 +58,7 @@ export class Sessions<Session extends object> {
   }
 }
 
-/** The rights that what a session may do hangs on. */
+/** The ids that a caller's rights depend on. */
 export function subjectsOf({ accountId, actor, roleId, credential }: Principal): string[] {
   const subjects = [credential.id, actor.id, accountId];
   if (roleId !== null) subjects.push(roleId);

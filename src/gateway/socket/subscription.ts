@@ -1,18 +1,21 @@
 import { ApiError } from '../../protocol/errors.ts';
 
-/** A conversation that the session gets, or is about to get. */
+/** A conversation that the session follows, or is about to follow. */
 export interface SocketSubscription {
-  /** What the reply said; of a resume: what it would have said, once that is known. */
+  /** The number in the reply; for a resume, the number that a reply would have, once it is known. */
   headSequence: number;
-  /** Everything after it was sent, or is being sent. */
+  /** All later messages were sent, or are being sent. */
   fromSequence: number;
-  /** Its right is being read · a resume has taken it up · its replay is under way · it gets what comes. */
+  /**
+   * `joining`: its right is being read. `resuming`: a resume has accepted it. `replaying`: its replay is under way.
+   * `live`: it receives live events.
+   */
   state: 'joining' | 'resuming' | 'replaying' | 'live';
-  /** While it is resumed or replayed; resolves whatever comes of it. */
+  /** Set during a resume or replay; resolves also when it fails. */
   replay?: Promise<void>;
 }
 
-/** Of the limit of realtime.md: `used` subscriptions there are, or would be. */
+/** `used`: the subscriptions that there are, or would be. */
 export function tooManySubscriptions(limit: number, used: number): ApiError {
   return new ApiError('limit_exceeded', `A socket may have ${limit} subscriptions.`, {
     quota: { limit, used, reset_at: null },

@@ -7,8 +7,8 @@ import { isUnavailable } from '../../db/unavailable.ts';
 import { ApiError } from '../../protocol/errors.ts';
 
 /**
- * Tickets for sockets (realtime.md section 1): single use on whichever node, gone after 30 s by
- * Postgres's clock, bound to actor and account; the socket ends with the credential that asked for it.
+ * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by Postgres's clock, bound to
+ * actor and account. The socket ends with the credential that the ticket was issued for.
  */
 export class Tickets {
   readonly #database: Database;
@@ -38,7 +38,10 @@ export class Tickets {
     return { ticket, expiresAt: rows[0]!.expires_at };
   }
 
-  /** Whose it was. Throws ApiError `invalid_credentials` (unknown, used, expired) or `service_unavailable`. */
+  /**
+   * Returns the identity that the ticket was issued for. Throws ApiError `invalid_credentials` (unknown, used,
+   * expired) or `service_unavailable`.
+   */
   async redeem(ticket: string): Promise<Identity> {
     const rows = FORM.test(ticket) ? await reached(this.#database.query<Row>(TAKE, [hashOf(ticket)])) : [];
     const row = rows[0];
@@ -50,7 +53,7 @@ export class Tickets {
     return { accountId: row.account_id, actorId: row.actor_id, credential: row.credential };
   }
 
-  /** Those that nobody came with; the table is small, and nothing waits for it. */
+  /** Deletes expired tickets at intervals; the table is small. */
   async #purge(): Promise<void> {
     if (performance.now() - this.#purgedAtMs < PURGE_EVERY_MS) return;
     this.#purgedAtMs = performance.now();

@@ -18,7 +18,7 @@ export interface StreamContext {
   readonly log: Logger;
 }
 
-/** Held frames past this are dropped and read from Postgres when their turn comes: bounds the memory of a hole. */
+/** Held frames past this are dropped, and read from Postgres when their turn comes: bounds the memory of a gap. */
 const MAX_HELD = 2_000;
 
 /** Messages read from Postgres at once while filling. */
@@ -32,12 +32,12 @@ export interface Moved {
 const NOT_MOVED: Moved = { head: 0, atMs: Number.NEGATIVE_INFINITY };
 
 /**
- * One conversation on this node: puts what arrives from the engine, in whatever order, on the node's
- * topics in the order of the numbers (design.md section 6).
+ * One conversation on this node: takes frames from the engine in any order and publishes them to the node's topics in
+ * the order of their numbers (docs/architecture.md#delivery).
  *
- * Invariants: every number up to `delivered` is a message that was put on the topics or a void, and
- * stays so; a frame is put on the topics in the step in which `delivered` reaches its number; frames
- * above wait in `held`. What is missing is read through Timeline, which settles it.
+ * Invariants: every number up to `delivered` is a void or a message that was published to the topics, and remains so.
+ * A frame is published in the step in which `delivered` reaches its number. Frames with higher numbers wait in
+ * `held`. Missing numbers are read through Timeline, which settles them.
  */
 export class ConversationStream {
   readonly id: string;
@@ -51,7 +51,7 @@ export class ConversationStream {
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
-  /** Of what came since the stream was opened, the highest number that an audience may see, and when it came. */
+  /** The highest number since the stream was opened that each audience may see, and when it was delivered. */
   readonly #moved = { team: NOT_MOVED, customer: NOT_MOVED };
   #changes = 0;
   #known: number;
@@ -60,8 +60,8 @@ export class ConversationStream {
   #closed = false;
 
   /**
-   * `settled`: a number up to which everything is settled. What lies between it and the head is filled in.
-   * `onDelivered` is called behind each frame that was put on the topics.
+   * `settled`: a number up to which everything is settled; numbers between it and the head are filled in.
+   * `onDelivered` is called after each frame that was published to the topics.
    */
   constructor(
     id: string,
@@ -83,17 +83,20 @@ export class ConversationStream {
     return this.#delivered;
   }
 
-  /** How many events beside new messages were delivered: while it stays, what was read of delivered numbers is still so. */
+  /**
+   * How many events other than new messages were delivered: while it does not grow, reads of delivered numbers stay
+   * valid.
+   */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The head that moved last on the topics of an audience, and when (`performance.now()`). */
+  /** The head that an audience saw last, and when (`performance.now()`). */
   moved(audience: Reader['audience']): Moved {
     return this.#moved[audience];
   }
 
-  /** What the engine brings of durable events: never throws, never waits. */
+  /** Takes a durable event or a void from the engine. Never throws, never waits. */
   receive(frame: CommittedFrame | VoidFrame): void {
     if (this.#closed) return;
     switch (frame.kind) {
@@ -110,14 +113,14 @@ export class ConversationStream {
   }
 
   /**
-   * Reads from Postgres what lies between `delivered` and `upTo`, and delivers it in order. Joins a
-   * fill under way. Rejects when Postgres is away.
+   * Reads the numbers between `delivered` and `upTo` from Postgres and delivers them in order. Joins a fill under
+   * way. Rejects when Postgres is away.
    */
   fill(upTo: number, seenAtMs: number = performance.now()): Promise<void> {
     this.#known = Math.max(this.#known, upTo);
     this.#filling ??= this.#fill(seenAtMs).finally(() => {
       this.#filling = undefined;
-      // What arrived behind a new hole while this one was filled.
+      // Frames may have arrived after a new gap meanwhile.
       this.#watchHole();
     });
     return this.#filling;
@@ -143,7 +146,7 @@ export class ConversationStream {
     this.#watchHole();
   }
 
-  /** A change of message n waits for n; an older one than was delivered is no news. */
+  /** A change of message n waits for n; a change that is older than a delivered one is ignored. */
   #receiveUpdate(frame: UpdatedFrame): void {
     if (frame.sequence <= this.#delivered) {
       if (this.#isNews(frame)) this.#deliver(frame);
@@ -162,7 +165,7 @@ export class ConversationStream {
     this.#held.delete(frame.sequence);
     const updates = this.#heldUpdates.get(frame.sequence);
     if (updates !== undefined) this.#heldUpdates.delete(frame.sequence);
-    // No message, so nothing changes it.
+    // There is no message that could change.
     if (frame.kind === 'void') return;
     // The head of customers passes no number that they may not see.
     if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
@@ -192,12 +195,12 @@ export class ConversationStream {
     if (last !== undefined && frame.updatedAtUs < last) return false;
     this.#versions.delete(frame.resource);
     this.#versions.set(frame.resource, frame.updatedAtUs);
-    // Late changes come within seconds; the oldest entries have had their chance.
+    // Late changes arrive within seconds, so the oldest entries are not needed any more.
     if (this.#versions.size > MAX_HELD) this.#versions.delete(this.#versions.keys().next().value!);
     return true;
   }
 
-  /** A hole gets a little time to close by itself, then Postgres is asked. */
+  /** Gives a gap a moment to close without help, then reads from Postgres. */
   #watchHole(): void {
     if (this.#closed || this.#known === this.#delivered) {
       clearTimeout(this.#holeTimer);
@@ -230,7 +233,7 @@ export class ConversationStream {
         const read = toFrame(messageEvent('message.created', message, this.audience));
         this.#advance(this.#held.get(sequence) ?? read);
       }
-      // What the stretch has no message for is settled as nothing.
+      // Numbers in the range without a message are settled as voids.
       this.#skipTo(upTo);
       this.#advanceHeld();
     }

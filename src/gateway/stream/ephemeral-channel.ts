@@ -3,20 +3,20 @@ import { type Broadcast, type Reader, topics } from './reader.ts';
 
 export interface EphemeralChannelOptions {
   readonly conversationId: string;
-  /** Those that follow the conversation here, each with what stands for its subscription. */
+  /** The readers of the conversation on this node, each with a value that identifies its subscription. */
   readonly readers: ReadonlyMap<Reader, unknown>;
   readonly broadcast: Broadcast;
   /** Called for each reader that is taken off the ephemeral events. */
   readonly onWithheld: () => void;
   /** Bytes queued for a reader over which it gets no ephemeral events. */
   readonly ephemeralBytes: number;
-  /** The reader may have them again: it is to be put on their topic, with what it needs of those that it missed. */
+  /** Puts the reader back on the topic, with what it needs of the events that it missed. */
   readonly restore: (reader: Reader) => void;
 }
 
 /**
- * The ephemeral events of one conversation on this node, shed first (realtime.md section 5, guarantee 4):
- * a reader with too much queued is off their topic until it has drained. Made with the first such event.
+ * The ephemeral events of one conversation on this node, which slow readers lose first (docs/realtime.md#guarantees,
+ * 4): a reader with too many bytes queued is off their topic until it has drained. Made for the first such event.
  */
 export class EphemeralChannel {
   readonly #options: EphemeralChannelOptions;
@@ -32,7 +32,7 @@ export class EphemeralChannel {
     this.#options.broadcast('ephemeral', frame);
   }
 
-  /** Not before every event: a thousand readers are asked in the time in which some hundred are sent to. */
+  /** Not before every event: looking at a thousand readers takes as long as sending to some hundred. */
   #look(bytes: number): void {
     const nowMs = performance.now();
     this.#bytesSince += bytes;
@@ -48,7 +48,7 @@ export class EphemeralChannel {
   #withhold(reader: Reader, subscription: unknown): void {
     const { conversationId, readers, ephemeralBytes, restore } = this.#options;
     const topic = topics.ephemeral(conversationId, reader);
-    // Off it already, or still behind its replay.
+    // It is off the topic already, or its replay is not over.
     if (!reader.isOn(topic)) return;
     reader.leave(topic);
     this.#options.onWithheld();
@@ -60,5 +60,5 @@ export class EphemeralChannel {
 
 const LOOK_EVERY_MS = 20;
 const LOOK_EVERY_BYTES = 16 * 1_024;
-/** It must have taken most of what was queued, or it would be put on and off with every event. */
+/** A reader comes back when it has taken most of its queue; otherwise it would leave and join with every event. */
 const RESUME_AT = 4;

@@ -4,25 +4,24 @@ import { covers, SOCKETS_SINCE, VERSIONS } from '../../protocol/versions.ts';
 import { bytesIn } from './forms.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
-/** uWebSockets.js's app, as far as topics go. */
+/** The part of uWebSockets.js's app that publishes. */
 export interface Publisher {
   numSubscribers(topic: string): number;
   publish(topic: string, bytes: Buffer, isBinary: boolean): boolean;
 }
 
-/** A session that lost something published. */
+/** A session that lost a published frame. */
 export interface Gapped {
   silence(): void;
   closeDropped(): void;
 }
 
 /**
- * The one way onto topics. uWS skips a socket over maxBackpressure and goes on with the next frame, which
- * would leave a hole that its client cannot see: a socket that lost a frame gets nothing published after
- * it. `dropped` is where we hear of it, in the middle of uWS's own list of subscribers, where touching
- * a socket's topics or closing it is a use after free: it is done before the next publish, or in the next
- * turn of the loop at the latest. (What uWS still holds of the same batch is skipped for that socket by
- * uWS itself.)
+ * The only way onto topics. uWS skips a socket over maxBackpressure and goes on with the next frame, which would
+ * leave a gap that its client cannot see: so a socket that lost a frame gets nothing that is published after it. uWS
+ * reports the loss by `dropped`, in the middle of its own list of subscribers, where changing a socket's topics or
+ * closing it is a use after free. Both are done before the next publish, or in the next turn of the loop at the
+ * latest. (uWS itself skips the rest of the same batch for that socket.)
  */
 export class Fanout {
   readonly #publisher: Publisher;
@@ -44,8 +43,8 @@ export class Fanout {
   };
 
   /**
-   * Every sixteenth message, by its time of writing in Postgres: a clock of its own, which is why nodes and Postgres
-   * must agree on the time for this figure to mean anything.
+   * Observes every sixteenth message, against its time of writing in Postgres. That is another clock: nodes and
+   * Postgres must agree on the time for this figure to mean anything.
    */
   #sampleDelay({ updatedAtUs }: CreatedFrame): void {
     this.#created += 1;
@@ -55,7 +54,7 @@ export class Fanout {
     this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
   }
 
-  /** The form of a version is derived only if a socket here speaks it. */
+  /** Derives the form of a version only if a socket here speaks it. */
   #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
     this.#metrics.framesDelivered.inc();
     for (const version of SOCKET_VERSIONS) {
@@ -67,7 +66,7 @@ export class Fanout {
     }
   }
 
-  /** Callable from uWS's `dropped`. */
+  /** May be called inside uWS's `dropped`. */
   gapped(session: Gapped): void {
     if (this.#gapped.length === 0) setImmediate(this.#finish);
     this.#gapped.push(session);

@@ -2,7 +2,7 @@ import type { Engine, Subscription } from '../../engine/engine.ts';
 import { isCommitted } from '../../engine/frame.ts';
 import type { Broadcast, Reader } from './reader.ts';
 
-/** An actor's own events: no numbers, put on the topic as they come. */
+/** An actor's own events on this node: they have no numbers and are published to the topic as they arrive. */
 export class Feed {
   readonly readers = new Set<Reader>();
   readonly ready: Promise<Subscription>;

@@ -4,7 +4,7 @@ import { NEWEST_VERSION, type Version } from '../../protocol/versions.ts';
 import type { Form } from './reader.ts';
 
 /**
- * A frame's bytes as readers of this audience and version get them; undefined where they get none. The form of an
+ * Returns a frame's bytes for readers of this audience and version; undefined where they get none. The form of an
  * older version is derived once, however many sockets, replays and caches share the frame.
  */
 export function bytesFor(frame: BroadcastFrame, { audience, version }: Form): Buffer | undefined {
@@ -12,12 +12,12 @@ export function bytesFor(frame: BroadcastFrame, { audience, version }: Form): Bu
   return bytes && bytesIn(version, bytes);
 }
 
-/** The same for bytes of one audience. */
+/** The same for the bytes of one audience. */
 export function bytesIn(version: Version, newest: Buffer): Buffer | undefined {
   return version === NEWEST_VERSION ? newest : derived(newest, version);
 }
 
-/** By the bytes of the newest form, and for as long as those are kept. */
+/** Keyed by the bytes of the newest form, and kept as long as those. */
 const DERIVED = new Map<Version, WeakMap<Buffer, Buffer | null>>();
 
 function derived(bytes: Buffer, version: Version): Buffer | undefined {

@@ -1,17 +1,17 @@
 import type { CommittedFrame } from '../../engine/frame.ts';
 
-/** How many frames a stream remembers: what arrives in the milliseconds of a replay's read, with room. */
+/** How many frames a stream remembers: those that arrive in the milliseconds of a replay's read, with room to spare. */
 const CAPACITY = 256;
 
 /**
- * The durable frames that a stream delivered last, each under a position that only grows. A reader that
- * catches up notes the position before it reads Postgres and afterwards gets what was delivered
- * meanwhile from here, in one step with joining the live topic: nothing falls between.
+ * The durable frames that a stream delivered last, each under a position that only grows. A reader that catches up
+ * notes the position before it reads Postgres. Afterwards it takes the frames that were delivered meanwhile from
+ * here, in one step with joining the live topic, so that none is missed.
  */
 export class Journal {
   readonly #frames: CommittedFrame[] = [];
   #start = 0;
-  /** The position of the last change that was forgotten: no number leads back to it. */
+  /** The position of the last change that was forgotten: it has no number by which it could be found again. */
   #forgottenChange = -1;
 
   /** The first position that is remembered. */
@@ -31,7 +31,7 @@ export class Journal {
 
   append(frame: CommittedFrame): void {
     this.#frames.push(frame);
-    // Dropped by halves: a shift for each frame would move the whole array each time.
+    // Drops half at a time: a shift for each frame would move the whole array each time.
     if (this.#frames.length > 2 * CAPACITY) {
       const forgotten = this.#frames.splice(0, CAPACITY);
       const change = forgotten.findLastIndex(({ kind }) => kind !== 'created');
@@ -40,7 +40,7 @@ export class Journal {
     }
   }
 
-  /** What was delivered from `position` on; undefined when that is no longer remembered. */
+  /** Returns the frames from `position` on; undefined where they are not remembered any more. */
   since(position: number): readonly CommittedFrame[] | undefined {
     return position < this.#start ? undefined : this.#frames.slice(position - this.#start);
   }

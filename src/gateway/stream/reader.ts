@@ -2,24 +2,24 @@ import type { BroadcastFrame } from '../../engine/frame.ts';
 import { NEWEST_VERSION, type Version } from '../../protocol/versions.ts';
 
 /**
- * What streams know of a socket: enough to replay to it and to put it on a topic. Session implements
- * it; nothing behind it knows uWebSockets.js.
+ * What streams know of a socket: enough to replay to it and to put it on a topic. Session implements it; only the
+ * socket folder knows uWebSockets.js.
  */
 export interface Reader {
-  /** Which serialization it gets, in the form of which version. */
+  /** The audience and version whose form it is sent. */
   readonly audience: ReaderAudience;
   readonly version: Version;
   /** True once the socket is gone; every other method then does nothing. */
   readonly closed: boolean;
-  /** Queues one text frame behind everything sent or published to this socket before. */
+  /** Queues one text frame after everything sent or published to this socket before. */
   send(bytes: Buffer): void;
-  /** The same for several, in as few system calls as they fit into. */
+  /** Queues several, in as few system calls as they fit into. */
   sendAll(frames: readonly Buffer[]): void;
   /** Bytes that the socket has not taken yet. */
   readonly bufferedBytes: number;
   /** Resolves when less than `bytes` are buffered, or the socket has closed. */
   drained(bytes: number): Promise<void>;
-  /** From the next published frame on, what is published to the topic. */
+  /** Receives every frame that is published to the topic from now on. */
   join(topic: string): void;
   leave(topic: string): void;
   isOn(topic: string): boolean;
@@ -27,13 +27,16 @@ export interface Reader {
 
 export type ReaderAudience = 'team' | 'customer';
 
-/** Puts a frame on the topics of its stream, for each reader in its form: uWS's publish, as the streams see it. */
+/** Publishes a frame to the topics of its stream, in the form of each. */
 export type Broadcast = (kind: keyof typeof topics, frame: BroadcastFrame) => void;
 
-/** Which of a stream's topics: readers of one audience and version share one. */
+/** Selects one of a stream's topics: readers of one audience and version share one. */
 export type Form = Pick<Reader, 'audience' | 'version'>;
 
-/** uWS topics: durable and ephemeral events of a stream apart, so that the latter can be withheld. */
+/**
+ * The names of uWS topics. Durable and ephemeral events of a stream have topics of their own, so that the latter can
+ * be withheld.
+ */
 export const topics = {
   durable: (stream: string, form: Form) => `${prefixOf(form)}:${stream}`,
   ephemeral: (stream: string, form: Form) => `${prefixOf(form)}~${stream}`,

@@ -4,24 +4,24 @@ import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 
 export interface StreamingMessagesOptions {
-  /** Asks whoever writes this message how far it is; the answer comes as a frame. */
+  /** Asks the writer of this message for a snapshot, which arrives as a frame. */
   readonly ask: (messageId: string) => void;
-  /** Puts a frame on the topic of ephemeral events. */
+  /** Publishes a frame to the topic of ephemeral events. */
   readonly broadcast: (frame: PieceFrame | SnapshotFrame) => void;
 }
 
 /**
- * The messages and drafts of one conversation that are being written, as this node's readers follow them
- * (realtime.md section 3). The node does not know the texts, only whether what it passes on has no gap: a reader that
- * comes in the middle, and all of them behind a gap, get the writer's own snapshot.
+ * The messages and drafts of one conversation that are being streamed, as this node's readers follow them
+ * (docs/realtime.md#streamed-replies). The node does not know the texts, only whether the pieces that it passes on
+ * have gaps. A reader that joins in the middle, and all readers after a gap, get a snapshot from the writer.
  *
- * Invariant: whoever is on the topic of ephemeral events has of each text everything up to its `place`, unless its
- * writer did not answer. What a writer publishes arrives in order, so all that came before its answer is in it.
+ * Invariant: a reader on the topic of ephemeral events has each text up to its `position`, unless its writer did not
+ * answer. A writer's frames arrive in order, so everything that came before its answer is in the answer.
  */
 export class StreamingMessages {
   readonly #options: StreamingMessagesOptions;
   readonly #texts = new Map<string, StreamingText>();
-  /** Messages that wait for the one before them, and of which pieces came already. */
+  /** Messages of which pieces arrived and that wait for the message before them. */
   readonly #early = new Set<string>();
   readonly #admissions = new Set<PendingReader>();
 
@@ -29,25 +29,28 @@ export class StreamingMessages {
     this.#options = options;
   }
 
-  /** A message that readers have, and that was being written when this node began to listen. */
+  /** Adds a message that readers have, and that was being streamed when this node began to listen. */
   addUnfinished(messageId: string): void {
     if (!this.#texts.has(messageId)) this.#texts.set(messageId, { position: undefined, askedAtMs: NEVER });
   }
 
-  /** What readers were given of a durable event: it may begin a text, or end one. */
+  /** Takes a durable event that readers were sent: it may begin a text, or end one. */
   onDurable({ resource, streaming }: CommittedFrame): void {
     const isKnown = this.#texts.has(resource);
     if (!streaming) {
       if (isKnown) this.#end(resource);
     } else if (!isKnown) {
-      // Where it was read from Postgres, the next piece shows the gap.
+      // If the message was read from Postgres, the next piece shows the gap.
       const text: StreamingText = { position: BEGINNING, askedAtMs: NEVER };
       this.#texts.set(resource, text);
       if (this.#early.delete(resource)) this.#miss(resource, text);
     }
   }
 
-  /** A piece, from the engine. Of a message that readers do not have (yet, or any more) it is nothing to anybody. */
+  /**
+   * Takes a piece from the engine. Readers have no use for one of a message that they do not have yet, or whose text
+   * has ended.
+   */
   onPiece(frame: PieceFrame): void {
     const { messageId, position } = frame;
     const text = this.#texts.get(messageId);
@@ -59,7 +62,7 @@ export class StreamingMessages {
     } else if (isAhead(position, text.position)) this.#miss(messageId, text);
   }
 
-  /** What the writer of a message answered, to whichever node had asked. */
+  /** Takes a writer's snapshot, whichever node asked for it. */
   onSnapshot(frame: SnapshotFrame): void {
     const { messageId, position } = frame;
     const text = this.#texts.get(messageId);
@@ -67,7 +70,8 @@ export class StreamingMessages {
     text.askedAtMs = NEVER;
     const { position: before } = text;
     if (before !== undefined && isAhead(before, position)) {
-      // A broken link has let pieces overtake it: nobody is taken back, and who waits still lacks those.
+      // Pieces have overtaken it on a link that was broken. Readers that are further stay there; those that wait
+      // still lack the pieces.
       if (this.#isAwaited(messageId)) this.#ask(messageId, text);
       return;
     }
@@ -81,8 +85,8 @@ export class StreamingMessages {
   }
 
   /**
-   * Calls `enter`, in which the reader joins the topic, once it has what the others have: at once where nothing is
-   * being written. A writer that does not answer holds it up for a second.
+   * Calls `enter`, in which the reader joins the topic, once the reader has what the others have: at once where no
+   * text is being streamed. A writer that does not answer delays it by one second.
    */
   admit(reader: Reader, isWanted: () => boolean, enter: () => void): void {
     if (this.#texts.size === 0 || reader.audience !== 'team') {
@@ -101,7 +105,9 @@ export class StreamingMessages {
     admission.askedAtMs = performance.now();
   }
 
-  /** The way to the writers was broken and is whole again: what is missing, no later piece may show for long. */
+  /**
+   * To be called when the link to the writers is whole again: a gap might not show in a later piece for a long time.
+   */
   askAll(): void {
     for (const [messageId, text] of this.#texts) {
       text.askedAtMs = NEVER;
@@ -122,7 +128,7 @@ export class StreamingMessages {
     }
   }
 
-  /** Readers lack something of it: nothing of it is passed on until its writer has answered. */
+  /** Readers lack a part of the text: nothing of it is passed on until its writer has answered. */
   #miss(messageId: string, text: StreamingText): void {
     text.position = undefined;
     this.#ask(messageId, text);
@@ -137,7 +143,7 @@ export class StreamingMessages {
     return [...this.#admissions].some(({ missing }) => missing.has(messageId));
   }
 
-  /** One question serves all who wait for its answer: whatever is published before it comes before it. */
+  /** One question serves all that wait for the answer: everything published before the answer is in it. */
   #ask(messageId: string, text: StreamingText): void {
     const nowMs = performance.now();
     if (nowMs - text.askedAtMs < PATIENCE_MS) return;
@@ -153,12 +159,14 @@ export class StreamingMessages {
     }
   }
 
-  /** It goes in with less than the others have. Its question is asked once more, and they all get the answer. */
+  /**
+   * Lets a reader join with less than the others have. The writer is asked once more, and all readers get the answer.
+   */
   #giveUp(admission: PendingReader): void {
     for (const messageId of admission.missing) {
       const text = this.#texts.get(messageId);
       if (text === undefined) continue;
-      // Not by the clock alone: timers may be early. Of those that wait together the first one asks.
+      // Compared, because timers may be early. The first of the readers that wait together asks.
       if (text.askedAtMs <= admission.askedAtMs) text.askedAtMs = NEVER;
       this.#miss(messageId, text);
     }
@@ -183,13 +191,13 @@ export class StreamingMessages {
 }
 
 interface StreamingText {
-  /** What readers have; undefined: it is not known, and what comes is of no use to them. */
+  /** The position up to which readers have it; undefined: it is not known, and pieces are of no use to them. */
   position: TextPosition | undefined;
-  /** When its writer was asked last and has not answered. */
+  /** When its writer was asked last, if it has not answered. */
   askedAtMs: number;
 }
 
-/** A reader on its way onto the topic. */
+/** A reader that is about to join the topic. */
 interface PendingReader {
   readonly reader: Reader;
   readonly isWanted: () => boolean;
@@ -197,19 +205,19 @@ interface PendingReader {
   readonly timer: NodeJS.Timeout;
   /** The texts whose snapshot it waits for. */
   readonly missing: Set<string>;
-  /** What it gets ahead of the topic: snapshots, and the pieces that came behind them. */
+  /** The frames that it is sent before it joins: snapshots, and the pieces that came after them. */
   readonly frames: (PieceFrame | SnapshotFrame)[];
-  /** By when everything that it lacks had been asked for. */
+  /** When the writers of all missing texts had been asked. */
   askedAtMs: number;
 }
 
 const PATIENCE_MS = 1_000;
-/** Late pieces of texts that have ended are noted too: the oldest are forgotten. */
+/** Late pieces of texts that have ended are noted too, so the oldest are forgotten. */
 const MAX_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
 const BEGINNING: TextPosition = { attempt: 1, from: 0, to: 0 };
 
-/** A delta at the end of what there is, or the reset that begins the next attempt within it. */
+/** Whether the piece is a delta at the end of the text, or a reset that begins the next attempt within it. */
 function follows(piece: TextPosition, { attempt, to }: TextPosition): boolean {
   if (piece.attempt === attempt) return piece.from === to;
   const isReset = piece.from === piece.to;

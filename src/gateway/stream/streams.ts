@@ -225,7 +225,10 @@ export class Streams {
     );
   }
 
-  /** Returns the highest number up to `upTo` that the audience may see: customers learn of no others (design.md section 7). */
+  /**
+   * Returns the highest number up to `upTo` that the audience may see: customers learn of no others
+   * (docs/contract.md#customers).
+   */
   async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
     if (audience === 'team') return upTo;
     return this.#visibleHeads.ask({ conversationId: stream.id, upTo });
