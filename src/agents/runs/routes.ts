@@ -26,7 +26,7 @@ export interface RunRoutesOptions extends RunSources {
   readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
 }
 
-/** Runs of agents: started by hand, looked at, decided about and ended (docs/contract.md#runs). */
+/** Routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database, directory, catalogue } = options;
   const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
@@ -126,7 +126,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       query: Includes,
       status: 200,
       response: AgentRun,
-      // Not in one transaction: what is waited for is another one's.
+      // Not in one transaction: the request waits for the transaction of another node.
       async handle({ principal, params, query }) {
         const row = await cancelRun(options, principal, params.id!);
         return show(database, row, query['include[]']);
