@@ -47,7 +47,7 @@ const streams = new Streams({
   presence: new Presence({
     engine,
     holdMs: config.socket.presenceMs,
-    tell: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
+    deliver: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
     onError: (error) => log.error({ err: error }, 'presence failed'),
   }),
   log,

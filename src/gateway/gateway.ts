@@ -70,7 +70,7 @@ export class Gateway {
     const presence = new Presence({
       engine: options.engine,
       holdMs: limits.presenceMs,
-      tell: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
+      deliver: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
       onError: (error) => log.error({ err: error }, 'presence failed'),
     });
     const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });

@@ -121,7 +121,7 @@ async function openNode(t: Teardown, engine: MemoryEngine, nodeId: string) {
   const presence = new Presence({
     engine: { nodeId, publish: (channel, frame) => engine.publish(channel, frame) },
     holdMs: HOLD_MS,
-    tell: (_, { team }) => {
+    deliver: (_, { team }) => {
       told.push(shown(team!));
       return true;
     },

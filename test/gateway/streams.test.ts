@@ -298,7 +298,7 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
   const presence = new Presence({
     engine,
     holdMs: SOCKET_LIMITS.presenceMs,
-    tell: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
+    deliver: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
     onError: () => undefined,
   });
   t.teardown(() => presence.close());

@@ -43,40 +43,40 @@ export class RangeCache {
   }
 
   /** Returns the frames in the order of their numbers. */
-  read(stretch: DeliveredRange): Promise<readonly CreatedFrame[]> {
-    const { stream, after, upTo } = stretch;
+  read(range: DeliveredRange): Promise<readonly CreatedFrame[]> {
+    const { stream, after, upTo } = range;
     const recent = this.#recent.get(stream);
     const isCurrent = recent?.changes === stream.changes && recent.after <= after && recent.upTo >= upTo;
-    return isCurrent ? Promise.resolve(within(recent.frames, stretch)) : this.#reads.ask(stretch);
+    return isCurrent ? Promise.resolve(within(recent.frames, range)) : this.#reads.ask(range);
   }
 
   async #readAll(asks: readonly DeliveredRange[]): Promise<(readonly CreatedFrame[])[]> {
     // By id: a stream that was closed and opened again reads the same rows.
     const frames = new Map(asks.map(({ stream }): [string, CreatedFrame[]] => [stream.id, []]));
     const audiences = new Map(asks.map(({ stream }) => [stream.id, stream.audience]));
-    const stretches = merged(asks);
+    const ranges = merged(asks);
     // Taken before the read, which may not include later changes.
-    const changes = stretches.map(({ stream }) => stream.changes);
-    for (const some of inQueries(stretches)) {
+    const changes = ranges.map(({ stream }) => stream.changes);
+    for (const some of inQueries(ranges)) {
       for (const message of await this.#readRanges(some)) {
         const id = message.row.conversation_id;
         frames.get(id)!.push(toFrame(messageEvent('message.created', message, audiences.get(id)!)));
       }
     }
-    for (const [index, stretch] of stretches.entries()) {
-      const { stream, after, upTo } = stretch;
-      const read = { after, upTo, changes: changes[index]!, frames: within(frames.get(stream.id)!, stretch) };
+    for (const [index, range] of ranges.entries()) {
+      const { stream, after, upTo } = range;
+      const read = { after, upTo, changes: changes[index]!, frames: within(frames.get(stream.id)!, range) };
       this.#recent.set(stream, read);
     }
     return asks.map((ask) => within(frames.get(ask.stream.id)!, ask));
   }
 
-  async #readRanges(stretches: readonly DeliveredRange[]) {
+  async #readRanges(ranges: readonly DeliveredRange[]) {
     const { database, files } = this.#options;
-    const rows = await database.query<MessageRow>(READ_STRETCHES, [
-      stretches.map(({ stream }) => stream.id),
-      stretches.map(({ after }) => after),
-      stretches.map(({ upTo }) => upTo),
+    const rows = await database.query<MessageRow>(READ_RANGES, [
+      ranges.map(({ stream }) => stream.id),
+      ranges.map(({ after }) => after),
+      ranges.map(({ upTo }) => upTo),
     ]);
     return withParts(database, files, rows);
   }
@@ -105,30 +105,30 @@ function bytesOf({ team, customer }: CreatedFrame): number {
 /** Returns the same numbers in ranges that do not overlap, in the order of ids and numbers. */
 function merged(asks: readonly DeliveredRange[]): DeliveredRange[] {
   const sorted = [...asks].sort((a, b) => compare(a.stream.id, b.stream.id) || a.after - b.after);
-  const stretches: DeliveredRange[] = [];
+  const ranges: DeliveredRange[] = [];
   for (const ask of sorted) {
-    const last = stretches.at(-1);
-    if (last?.stream.id !== ask.stream.id || ask.after > last.upTo) stretches.push(ask);
-    else stretches[stretches.length - 1] = { ...last, upTo: Math.max(last.upTo, ask.upTo) };
+    const last = ranges.at(-1);
+    if (last?.stream.id !== ask.stream.id || ask.after > last.upTo) ranges.push(ask);
+    else ranges[ranges.length - 1] = { ...last, upTo: Math.max(last.upTo, ask.upTo) };
   }
-  return stretches;
+  return ranges;
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function* inQueries(stretches: readonly DeliveredRange[]): Iterable<DeliveredRange[]> {
+function* inQueries(ranges: readonly DeliveredRange[]): Iterable<DeliveredRange[]> {
   let query: DeliveredRange[] = [];
   let numbers = 0;
-  for (const stretch of stretches) {
-    const length = stretch.upTo - stretch.after;
+  for (const range of ranges) {
+    const length = range.upTo - range.after;
     if (query.length > 0 && numbers + length > READ_NUMBERS) {
       yield query;
       query = [];
       numbers = 0;
     }
-    query.push(stretch);
+    query.push(range);
     numbers += length;
   }
   if (query.length > 0) yield query;
@@ -136,7 +136,7 @@ function* inQueries(stretches: readonly DeliveredRange[]): Iterable<DeliveredRan
 
 // The limit, which is never reached, keeps each range a lookup of its own in the index: over a young database a plain
 // join ran through all messages for each range, and 250 conversations took 1.8 s.
-const READ_STRETCHES = {
+const READ_RANGES = {
   name: 'read-stretches',
   text: `
     SELECT ${messageColumns('m')}

@@ -32,13 +32,13 @@ export interface ReadAhead {
 
 /** Begins to read the range that a `replay` from there sends first; undefined where nothing is missing. */
 export function readAhead(
-  stretches: RangeCache,
+  ranges: RangeCache,
   stream: ConversationStream,
   after: number,
 ): ReadAhead | undefined {
   const upTo = Math.min(stream.delivered, after + READ_ROWS);
   if (after >= upTo) return undefined;
-  const frames = stretches.read({ stream, after, upTo });
+  const frames = ranges.read({ stream, after, upTo });
   // The replay that awaits it gets the rejection, but it may be cancelled before.
   frames.catch(() => {});
   return { upTo, frames };
@@ -71,7 +71,7 @@ export async function sendChanges(
  * meanwhile that cannot be sent any more, so that the reader must load afresh.
  */
 export async function replay(
-  stretches: RangeCache,
+  ranges: RangeCache,
   stream: ConversationStream,
   reader: Reader,
   position: Position,
@@ -82,8 +82,8 @@ export async function replay(
   const batch = new Batch(reader);
   let next = ahead;
   for (;;) {
-    next ??= readAhead(stretches, stream, position.sequence);
-    for (; next !== undefined; next = readAhead(stretches, stream, position.sequence)) {
+    next ??= readAhead(ranges, stream, position.sequence);
+    for (; next !== undefined; next = readAhead(ranges, stream, position.sequence)) {
       const frames = await next.frames;
       if (cancelled()) return 'ended';
       for (const frame of frames) {

@@ -63,10 +63,10 @@ export class ConversationPresence {
    */
   forgetOthers(): void {
     this.#nodes.clear();
-    this.forgetTold();
+    this.forgetPublished();
   }
 
-  forgetTold(): void {
+  forgetPublished(): void {
     this.#published.clear();
   }
 

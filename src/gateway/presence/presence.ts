@@ -25,7 +25,7 @@ export interface PresenceOptions {
    */
   readonly holdMs: number;
   /** Sends an event to the team's readers on this node; returns false where nobody reads the conversation here. */
-  readonly tell: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
+  readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
@@ -164,8 +164,8 @@ export class Presence {
     const own = known.presence.own();
     if (JSON.stringify(own) !== known.published) this.#announce(conversationId, known, own);
     for (const [actorId, status] of known.presence.news()) {
-      if (this.#options.tell(conversationId, eventOf(conversationId, actorId, status))) continue;
-      known.presence.forgetTold();
+      if (this.#options.deliver(conversationId, eventOf(conversationId, actorId, status))) continue;
+      known.presence.forgetPublished();
       break;
     }
     if (known.presence.empty) this.#conversations.delete(conversationId);
@@ -173,7 +173,7 @@ export class Presence {
 
   #round(): void {
     const nowMs = performance.now();
-    const againMs = this.#options.holdMs / WORDS_A_HOLD;
+    const againMs = this.#options.holdMs / REPORTS_A_HOLD;
     for (const [conversationId, known] of this.#conversations) {
       if (known.presence.expire(nowMs)) this.#touch(conversationId);
       else if (known.published !== NOTHING && nowMs - known.publishedAtMs >= againMs) {
@@ -211,7 +211,7 @@ const ASKED_FOR = '';
 const GATHER_MS = 50;
 const ROUNDS_A_HOLD = 12;
 /** Two reports may be lost before a node's actors count as gone. */
-const WORDS_A_HOLD = 3;
+const REPORTS_A_HOLD = 3;
 
 function send(reader: Reader, conversationId: string, actorId: string, status: PresenceStatus): void {
   const bytes = bytesFor(eventOf(conversationId, actorId, status), reader);

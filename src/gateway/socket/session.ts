@@ -66,7 +66,7 @@ export class Session implements Reader, Timed {
   #deadlineMs: number;
   #pingAtMs = 0;
   #pongByMs = 0;
-  #conduct: ClientLimits | undefined;
+  #clientLimits: ClientLimits | undefined;
 
   constructor(wire: Wire, handshake: Pick<Handshake, 'version' | 'account'>, host: SessionHost) {
     this.#wire = wire;
@@ -223,18 +223,18 @@ export class Session implements Reader, Timed {
 
   /** Returns false when it sends requests too fast. */
   takeRequest(): boolean {
-    this.#conduct ??= new ClientLimits();
-    return this.#conduct.takeRequest(this.#host.limits, this.#now);
+    this.#clientLimits ??= new ClientLimits();
+    return this.#clientLimits.takeRequest(this.#host.limits, this.#now);
   }
 
   /** Counts a frame that was malformed or out of place; too many of them close the socket (docs/realtime.md#requests). */
   countFault(): void {
-    if (this.#conduct?.addFault(this.#host.limits, this.#now) === true) this.close('protocol_error');
+    if (this.#clientLimits?.addFault(this.#host.limits, this.#now) === true) this.close('protocol_error');
   }
 
   /** Counts a request that was refused for its rate; a client that goes on nevertheless is closed with 4100. */
   countRefusal(): void {
-    const retryAfterMs = this.#conduct?.addRefusal(this.#host.limits, this.#now) ?? 0;
+    const retryAfterMs = this.#clientLimits?.addRefusal(this.#host.limits, this.#now) ?? 0;
     if (retryAfterMs > 0) this.close('rate_limited', { retryAfterMs });
   }
 

@@ -22,7 +22,7 @@ export interface StreamContext {
 const MAX_HELD = 2_000;
 
 /** Messages read from Postgres at once while filling. */
-const FILL_STRETCH = 500;
+const FILL_NUMBERS = 500;
 
 export interface Moved {
   readonly head: number;
@@ -223,7 +223,7 @@ export class ConversationStream {
   async #fill(seenAtMs: number): Promise<void> {
     while (!this.#closed && this.#delivered < this.#known) {
       const after = this.#delivered;
-      const upTo = Math.min(this.#known, after + FILL_STRETCH);
+      const upTo = Math.min(this.#known, after + FILL_NUMBERS);
       const rows = await this.#context.timeline.read({ conversationId: this.id, after, upTo }, seenAtMs);
       const messages = await withParts(this.#context.database, this.#context.files, rows);
       if (this.#closed) return;
