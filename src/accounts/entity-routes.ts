@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { Entity } from '../protocol/resources/actor.ts';
 import { CreateEntityBody } from '../protocol/resources/entity.ts';
@@ -20,10 +20,9 @@ export function entityRoutes(database: Database): Route[] {
       body: CreateEntityBody,
       status: 201,
       response: Entity,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) =>
-          presentEntity(await createEntity(tx, { accountId: call.principal.accountId, ...call.body })),
-        ),
+      async change(tx, call) {
+        return presentEntity(await createEntity(tx, { accountId: call.principal.accountId, ...call.body }));
+      },
     }),
     defineRoute({
       name: 'list_entities',

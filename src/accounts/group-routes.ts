@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { MessagingGroup } from '../protocol/resources/actor.ts';
 import { CreateGroupBody, GROUP_INCLUDES } from '../protocol/resources/group.ts';
@@ -23,13 +23,11 @@ export function groupRoutes(database: Database): Route[] {
       body: CreateGroupBody,
       status: 201,
       response: MessagingGroup,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, body, query } = call;
-          const { name, members = [] } = body;
-          const group = await createGroup(tx, { accountId: principal.accountId, name, members });
-          return (await present(tx, [group], query['include[]'])).get(group)!;
-        }),
+      async change(tx, { principal, body, query }) {
+        const { name, members = [] } = body;
+        const group = await createGroup(tx, { accountId: principal.accountId, name, members });
+        return (await present(tx, [group], query['include[]'])).get(group)!;
+      },
     }),
     defineRoute({
       name: 'list_groups',

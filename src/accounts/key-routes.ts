@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { API_KEY_INCLUDES, ApiKey, CreateApiKeyBody, NewApiKey } from '../protocol/resources/api-key.ts';
 import { Body, Include } from '../protocol/schema.ts';
@@ -35,22 +35,20 @@ export function apiKeyRoutes(database: Database): Route[] {
       body: CreateApiKeyBody,
       status: 201,
       response: NewApiKey,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, body, query } = call;
-          const { accountId } = principal;
-          const { name, expires_at: expiresAt } = body;
-          const role = await findRoleById(tx, accountId, body.role_id);
-          requireGrant(principal, role);
-          if (expiresAt !== undefined) await requireFutureExpiry(tx, expiresAt);
-          const { key, apiKey } = await createApiKey(tx, {
-            accountId,
-            name,
-            roleId: role.id,
-            ...(expiresAt !== undefined && { expiresAt }),
-          });
-          return { ...(await show(tx, accountId, apiKey.id, query['include[]'])), key };
-        }),
+      async change(tx, { principal, body, query }) {
+        const { accountId } = principal;
+        const { name, expires_at: expiresAt } = body;
+        const role = await findRoleById(tx, accountId, body.role_id);
+        requireGrant(principal, role);
+        if (expiresAt !== undefined) await requireFutureExpiry(tx, expiresAt);
+        const { key, apiKey } = await createApiKey(tx, {
+          accountId,
+          name,
+          roleId: role.id,
+          ...(expiresAt !== undefined && { expiresAt }),
+        });
+        return { ...(await show(tx, accountId, apiKey.id, query['include[]'])), key };
+      },
     }),
     defineRoute({
       name: 'list_api_keys',
@@ -81,12 +79,10 @@ export function apiKeyRoutes(database: Database): Route[] {
       query: IncludeQuery,
       status: 200,
       response: ApiKey,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, params, query } = call;
-          const { id } = await revokeApiKey(tx, params.id!, principal.accountId);
-          return show(tx, principal.accountId, id, query['include[]']);
-        }),
+      async change(tx, { principal, params, query }) {
+        const { id } = await revokeApiKey(tx, params.id!, principal.accountId);
+        return show(tx, principal.accountId, id, query['include[]']);
+      },
     }),
     defineRoute({
       name: 'rotate_api_key',
@@ -101,12 +97,10 @@ export function apiKeyRoutes(database: Database): Route[] {
       query: IncludeQuery,
       status: 201,
       response: NewApiKey,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, params, query } = call;
-          const { key, apiKey } = await rotateApiKey(tx, principal.accountId, params.id!);
-          return { ...(await show(tx, principal.accountId, apiKey.id, query['include[]'])), key };
-        }),
+      async change(tx, { principal, params, query }) {
+        const { key, apiKey } = await rotateApiKey(tx, principal.accountId, params.id!);
+        return { ...(await show(tx, principal.accountId, apiKey.id, query['include[]'])), key };
+      },
     }),
   ];
 }

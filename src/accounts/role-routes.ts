@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { CreateRoleBody, ROLE_INCLUDES, Role } from '../protocol/resources/role.ts';
 import { Body, Include } from '../protocol/schema.ts';
@@ -23,13 +23,12 @@ export function roleRoutes(database: Database): Route[] {
       body: CreateRoleBody,
       status: 201,
       response: Role,
-      handle(call) {
-        const { principal, body } = call;
+      prepare({ principal, body }) {
         requireGrant(principal, { type: 'user', permissions: body.permissions });
-        return inTransaction(database, call, async (tx) => {
-          const role = await createRole(tx, { accountId: principal.accountId, ...body });
-          return presentRole(role, shown(call.query['include[]']));
-        });
+      },
+      async change(tx, { principal, body, query }) {
+        const role = await createRole(tx, { accountId: principal.accountId, ...body });
+        return presentRole(role, shown(query['include[]']));
       },
     }),
     defineRoute({

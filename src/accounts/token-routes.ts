@@ -1,6 +1,6 @@
 import type { Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { notFound } from '../protocol/errors.ts';
 import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/resources/token.ts';
 import { requireGrant } from './grants.ts';
@@ -23,17 +23,15 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
       body: CreateTokenBody,
       status: 201,
       response: Token,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, body } = call;
-          const { accountId } = principal;
-          const user = await findUser(tx, accountId, body.user_id);
-          if (user.deactivated || user.role_id === null) {
-            throw notFound('user', 'user_id');
-          }
-          requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
-          return issueTokenPair(tx, tokens, { accountId, actorId: user.id });
-        }),
+      async change(tx, { principal, body }) {
+        const { accountId } = principal;
+        const user = await findUser(tx, accountId, body.user_id);
+        if (user.deactivated || user.role_id === null) {
+          throw notFound('user', 'user_id');
+        }
+        requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
+        return issueTokenPair(tx, tokens, { accountId, actorId: user.id });
+      },
     }),
     defineRoute({
       name: 'refresh_token',
@@ -49,10 +47,10 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
       body: RefreshTokenBody,
       status: 201,
       response: Token,
-      handle: ({ body, remember }) =>
-        refreshTokenPair(database, tokens, body.refresh_token, async (tx, pair) =>
-          remember === undefined ? pair : remember(tx, pair),
-        ),
+      commits:
+        'The refusal of a token that was used before is committed too: it ends the family of the token.',
+      handle: ({ body, answer }) =>
+        refreshTokenPair(database, tokens, body.refresh_token, async (tx, pair) => answer(pair, tx)),
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import type { Role } from '../protocol/resources/role.ts';
 import { CreateUserBody, USER_INCLUDES, User } from '../protocol/resources/user.ts';
@@ -28,18 +28,16 @@ export function userRoutes(database: Database): Route[] {
       body: CreateUserBody,
       status: 201,
       response: User,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, body, query } = call;
-          const { accountId } = principal;
-          const role = await findRoleById(tx, accountId, body.role_id);
-          requireGrant(principal, role);
-          const { name, email } = body;
-          const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
-          const row = await findUser(tx, accountId, user.id);
-          const roles = await rolesOf(tx, [row], query['include[]']);
-          return presentUser(row, roles.get(role.id) ?? null);
-        }),
+      async change(tx, { principal, body, query }) {
+        const { accountId } = principal;
+        const role = await findRoleById(tx, accountId, body.role_id);
+        requireGrant(principal, role);
+        const { name, email } = body;
+        const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
+        const row = await findUser(tx, accountId, user.id);
+        const roles = await rolesOf(tx, [row], query['include[]']);
+        return presentUser(row, roles.get(role.id) ?? null);
+      },
     }),
     defineRoute({
       name: 'list_users',
@@ -76,13 +74,11 @@ export function userRoutes(database: Database): Route[] {
         query: Body({ 'include[]': Include(USER_INCLUDES) }),
         status: 200,
         response: User,
-        handle: (call) =>
-          inTransaction(database, call, async (tx) => {
-            const { principal, params, query } = call;
-            const row = await changeActivation(tx, principal, params.id!, move === 'activate');
-            const roles = await rolesOf(tx, [row], query['include[]']);
-            return presentUser(row, roles.get(row.role_id ?? '') ?? null);
-          }),
+        async change(tx, { principal, params, query }) {
+          const row = await changeActivation(tx, principal, params.id!, move === 'activate');
+          const roles = await rolesOf(tx, [row], query['include[]']);
+          return presentUser(row, roles.get(row.role_id ?? '') ?? null);
+        },
       }),
     ),
   ];

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import {
   AGENT_INCLUDES,
@@ -26,7 +26,7 @@ export interface AgentRoutesOptions {
   readonly catalogue: ToolCatalogue;
 }
 
-/** Routes of agent definitions (docs/contract.md#agents). */
+/** Agents as they are defined (docs/contract.md#agents). */
 export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[] {
   const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;
@@ -42,13 +42,10 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       body: CreateAgentBody,
       status: 201,
       response: AgentDefinition,
-      async handle(call) {
-        const agent = readNewAgent(catalogue, call.principal.accountId, call.body);
-        const include = call.query['include[]'] ?? [];
-        return inTransaction(database, call, async (tx) => {
-          const row = await createAgent(tx, call.principal, agent);
-          return (await expandAgents(tx, [row], include, null)).get(row)!;
-        });
+      prepare: ({ principal, body }) => readNewAgent(catalogue, principal.accountId, body),
+      async change(tx, { principal, query }, agent) {
+        const row = await createAgent(tx, principal, agent);
+        return (await expandAgents(tx, [row], query['include[]'] ?? [], null)).get(row)!;
       },
     }),
     defineRoute({
@@ -109,11 +106,10 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       body: UpdateAgentBody,
       status: 200,
       response: AgentDefinition,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const row = await changeAgent(tx, catalogue, call.principal, call.params.id!, call.body);
-          return show(tx, row, call.query['include[]']);
-        }),
+      async change(tx, call) {
+        const row = await changeAgent(tx, catalogue, call.principal, call.params.id!, call.body);
+        return show(tx, row, call.query['include[]']);
+      },
     }),
     defineRoute({
       name: 'delete_agent',
@@ -125,11 +121,10 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       query: Includes,
       status: 200,
       response: AgentDefinition,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const row = await removeAgent(tx, call.principal, call.params.id!);
-          return show(tx, row, call.query['include[]']);
-        }),
+      async change(tx, call) {
+        const row = await removeAgent(tx, call.principal, call.params.id!);
+        return show(tx, row, call.query['include[]']);
+      },
     }),
   ];
 }

@@ -29,7 +29,7 @@ export function apiRoutes(
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...messageRoutes({ sender, lockedWrites, database, files: store, directory, timeline }),
-    ...attachmentRoutes(database, store),
+    ...attachmentRoutes(store),
     ...notificationRoutes(database),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),

@@ -1,12 +1,11 @@
-import type { Database } from '../db/database.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { newId } from '../protocol/ids.ts';
 import { UploadRequest, UploadUrl } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 
 /** Attachments over REST (docs/contract.md#attachments). */
-export function attachmentRoutes(database: Database, store: ObjectStore): readonly Route[] {
+export function attachmentRoutes(store: ObjectStore): readonly Route[] {
   return [
     defineRoute({
       name: 'create_upload_url',
@@ -20,35 +19,33 @@ export function attachmentRoutes(database: Database, store: ObjectStore): readon
       response: UploadUrl,
       // The URL is a credential: its holder may use it.
       secret: true,
-      async handle(call) {
-        const { principal, body } = call;
+      async prepare({ body }): Promise<UploadUrl> {
         const key = newId('upload');
-        const { filename, content_type, size_bytes } = body;
-        const upload = await store.presignUpload({
+        const { url, headers, expiresAtMs } = await store.presignUpload({
           key,
-          contentType: content_type,
-          sizeBytes: size_bytes,
+          contentType: body.content_type,
+          sizeBytes: body.size_bytes,
         });
-        const answer: UploadUrl = {
+        return {
           object: 'upload_url',
           s3_key: key,
           method: 'PUT',
-          url: upload.url,
-          headers: upload.headers,
-          expires_at: new Date(upload.expiresAtMs).toISOString(),
+          url,
+          headers,
+          expires_at: new Date(expiresAtMs).toISOString(),
         };
-        return inTransaction(database, call, async (tx) => {
-          const { accountId, actor } = principal;
-          await insertUpload(tx, {
-            s3_key: key,
-            account_id: accountId,
-            actor_id: actor.id,
-            filename,
-            content_type,
-            size_bytes,
-          });
-          return answer;
+      },
+      async change(tx, { principal, body }, upload) {
+        const { filename, content_type, size_bytes } = body;
+        await insertUpload(tx, {
+          s3_key: upload.s3_key,
+          account_id: principal.accountId,
+          actor_id: principal.actor.id,
+          filename,
+          content_type,
+          size_bytes,
         });
+        return upload;
       },
     }),
   ];

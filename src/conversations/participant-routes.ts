@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { Conversation, CustomerTokenBody, MarkReadBody } from '../protocol/resources/conversation.ts';
 import { Participant, ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
@@ -14,7 +14,7 @@ import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
 import type { ParticipantRow } from './insert-conversation.ts';
-import { type MarkedRead, markRead, publishRead, setHidden } from './own-state.ts';
+import { markRead, publishRead, setHidden } from './own-state.ts';
 import { readParticipants } from './participant-list.ts';
 import { presentParticipants } from './participant-present.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
@@ -66,11 +66,9 @@ export function participantRoutes({
       body: ParticipantInput,
       status: 201,
       response: Participant,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, params, body } = call;
-          return showParticipant(tx, await joinConversation(tx, principal, params.id!, body));
-        }),
+      async change(tx, { principal, params, body }) {
+        return showParticipant(tx, await joinConversation(tx, principal, params.id!, body));
+      },
     }),
     defineRoute({
       name: 'update_participant',
@@ -83,12 +81,10 @@ export function participantRoutes({
       body: UpdateParticipantBody,
       status: 200,
       response: Participant,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, body } = call;
-          const { id, participant_id } = call.params;
-          return showParticipant(tx, await changeParticipant(tx, principal, id!, participant_id!, body));
-        }),
+      async change(tx, { principal, params, body }) {
+        const { id, participant_id } = params;
+        return showParticipant(tx, await changeParticipant(tx, principal, id!, participant_id!, body));
+      },
     }),
     defineRoute({
       name: 'remove_participant',
@@ -100,11 +96,10 @@ export function participantRoutes({
       own: { permission: 'messaging:read', of: 'your own participant' },
       status: 200,
       response: Participant,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { id, participant_id } = call.params;
-          return showParticipant(tx, await leaveConversation(tx, call.principal, id!, participant_id!));
-        }),
+      async change(tx, { principal, params }) {
+        const { id, participant_id } = params;
+        return showParticipant(tx, await leaveConversation(tx, principal, id!, participant_id!));
+      },
     }),
     defineRoute({
       name: 'mark_conversation_read',
@@ -118,17 +113,13 @@ export function participantRoutes({
       body: MarkReadBody,
       status: 200,
       response: Conversation,
-      async handle(call) {
-        const { principal, params, query, body } = call;
-        let marked: MarkedRead | undefined;
-        const reply = await inTransaction(database, call, async (tx) => {
-          marked = await markRead(tx, principal, params.id!, body.sequence);
-          return show(tx, principal, marked.conversation, query['include[]']);
-        });
-        if (marked?.movedAt !== undefined) {
-          publishRead(engine, params.id!, { actor_id: principal.actor.id, ...body }, marked.movedAt);
+      async change(tx, { principal, params, query, body, afterCommit }) {
+        const id = params.id!;
+        const { conversation, movedAt } = await markRead(tx, principal, id, body.sequence);
+        if (movedAt !== undefined) {
+          afterCommit(() => publishRead(engine, id, { actor_id: principal.actor.id, ...body }, movedAt));
         }
-        return reply;
+        return show(tx, principal, conversation, query['include[]']);
       },
     }),
     ...(['hide', 'unhide'] as const).map((move) =>
@@ -145,15 +136,11 @@ export function participantRoutes({
         query: ConversationQuery,
         status: 200,
         response: Conversation,
-        async handle(call) {
-          const id = call.params.id!;
-          const reply = await inTransaction(database, call, async (tx) => {
-            const row = await setHidden(tx, call.principal, id, move);
-            return show(tx, call.principal, row, call.query['include[]']);
-          });
+        async change(tx, { principal, params, query, afterCommit }) {
+          const row = await setHidden(tx, principal, params.id!, move);
           // Before the caller gets its answer, so that a message sent after that shows the conversation again.
-          await rights.announce(id);
-          return reply;
+          afterCommit(() => rights.announce(row.id));
+          return show(tx, principal, row, query['include[]']);
         },
       }),
     ),
@@ -169,12 +156,10 @@ export function participantRoutes({
       status: 201,
       response: Token,
       secret: true,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, params, body } = call;
-          const subject = await requireCustomer(tx, principal, params.id!, body.participant_id);
-          return issueTokenPair(tx, tokens, subject);
-        }),
+      async change(tx, { principal, params, body }) {
+        const subject = await requireCustomer(tx, principal, params.id!, body.participant_id);
+        return issueTokenPair(tx, tokens, subject);
+      },
     }),
   ];
 }

@@ -10,7 +10,7 @@ import {
   SearchQuery,
   toList,
 } from '../http/pagination.ts';
-import { Answer, defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { Answer, defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { AuditEvent } from '../protocol/resources/audit-event.ts';
 import {
@@ -55,13 +55,11 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       status: 201,
       mayExist: true,
       response: Conversation,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, query } = call;
-          const { conversation, isNew } = await startConversation(tx, principal, call.body);
-          const shown = await show(tx, principal, conversation, query['include[]']);
-          return new Answer(isNew ? 201 : 200, shown);
-        }),
+      async change(tx, { principal, query, body }) {
+        const { conversation, isNew } = await startConversation(tx, principal, body);
+        const shown = await show(tx, principal, conversation, query['include[]']);
+        return new Answer(isNew ? 201 : 200, shown);
+      },
     }),
     defineRoute({
       name: 'list_conversations',
@@ -130,12 +128,10 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       body: UpdateConversationBody,
       status: 200,
       response: Conversation,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, params, query, body } = call;
-          const row = await updateConversation(tx, principal, params.id!, body);
-          return show(tx, principal, row, query['include[]']);
-        }),
+      async change(tx, { principal, params, query, body }) {
+        const row = await updateConversation(tx, principal, params.id!, body);
+        return show(tx, principal, row, query['include[]']);
+      },
     }),
     defineRoute({
       name: 'list_conversation_audit',
@@ -165,15 +161,13 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       body: SetLegalHoldBody,
       status: 200,
       response: Conversation,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const { principal, params, query, body } = call;
-          const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
-          // The topic is there whenever there is one, and participants' actors never are (docs/contract.md#expansion).
-          const include = ['topic', ...(query['include[]'] ?? [])] as const;
-          const shown = await expandConversations(tx, principal, [row], include);
-          return shown.get(row.id)!;
-        }),
+      async change(tx, { principal, params, query, body }) {
+        const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
+        // The topic is there whenever there is one, and participants' actors never are (docs/contract.md#expansion).
+        const include = ['topic', ...(query['include[]'] ?? [])] as const;
+        const shown = await expandConversations(tx, principal, [row], include);
+        return shown.get(row.id)!;
+      },
     }),
   ];
 }

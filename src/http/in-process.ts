@@ -86,6 +86,7 @@ export class InProcess {
       limiter: http.limiter,
       addressLimiter: undefined,
       idempotency: http.idempotency,
+      database: http.database,
       origins: http.origins,
       failures: http.failures,
       cursors: http.cursors,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Authenticator } from '../access/authenticate.ts';
 import type { Idempotency } from '../access/idempotency.ts';
+import type { Database } from '../db/database.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ApiError } from '../protocol/errors.ts';
@@ -25,6 +26,8 @@ export interface HttpOptions {
   /** By address, before authentication. Omit it if nothing is limited, because reading an address costs time. */
   readonly addressLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
+  /** Opens the transactions of routes that change something. */
+  readonly database: Pick<Database, 'transaction'>;
   /** Signs the cursors of lists, the same on every node. Without it cursors are valid in this process only. */
   readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
@@ -46,6 +49,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly limiter: Limiter | undefined;
   readonly addressLimiter: Limiter | undefined;
   readonly idempotency: HttpOptions['idempotency'];
+  readonly database: HttpOptions['database'];
   readonly cursors: CursorSeal;
   readonly log: Logger;
 
@@ -61,6 +65,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.limiter = options.limiter;
     this.addressLimiter = options.addressLimiter;
     this.idempotency = options.idempotency;
+    this.database = options.database;
     this.cursors = new CursorSeal(options.cursorSecret ?? randomBytes(32).toString('base64url'));
     this.log = options.log;
     this.#publicTable = new PublicTable(options.publicRoutes ?? {});

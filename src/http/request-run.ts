@@ -3,6 +3,8 @@ import { requireAccount, requirePermission, requireSubscription } from '../acces
 import { type Begun, fingerprintOf, type Idempotency, type IdempotencyClaim } from '../access/idempotency.ts';
 import { NOBODY, type Principal } from '../access/principal.ts';
 import type { RateState } from '../access/rate-window.ts';
+import type { Database } from '../db/database.ts';
+import type { Tx } from '../db/handle.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
@@ -15,7 +17,15 @@ import type { ErrorMapper } from './failure.ts';
 import type { AllowedOrigins } from './origins.ts';
 import { openCursor, Page } from './pagination.ts';
 import type { AnsweredRequest } from './request-log.ts';
-import { Answer, type Call, type HandlerResult, type Remember, type Route } from './route.ts';
+import {
+  Answer,
+  type Answered,
+  type Call,
+  type ChangeRoute,
+  type CommittingCall,
+  type HandlerResult,
+  type Route,
+} from './route.ts';
 import type { Match } from './router.ts';
 
 /** What a run needs of the rest; undefined where it is switched off. */
@@ -26,6 +36,8 @@ export interface RunHost {
   /** By address, before authentication. */
   readonly addressLimiter: Limiter | undefined;
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
+  /** Where changes are made. */
+  readonly database: Pick<Database, 'transaction'>;
   readonly origins: AllowedOrigins;
   readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;
@@ -59,8 +71,6 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #query: unknown;
   #body: unknown;
   #claim: IdempotencyClaim | undefined;
-  /** The handler has had the answer stored with the effect. */
-  #remembered = false;
 
   constructor(http: RunHost, exchange: Exchange) {
     this.#http = http;
@@ -223,9 +233,32 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #handle(): void {
-    const reply = this.#endpoint!.route.handle(this.#call());
+    const { route } = this.#endpoint!;
+    let reply: Promise<HandlerResult> | HandlerResult;
+    if (route.change !== undefined) reply = this.#change(route);
+    else if (route.commits !== undefined) reply = route.handle(this.#committingCall());
+    else reply = route.handle(this.#call());
     if (reply instanceof Promise) this.#await(reply, this.#reply);
     else this.#reply(reply);
+  }
+
+  async #change({ prepare, change }: ChangeRoute): Promise<HandlerResult> {
+    const afterCommit: (() => void | Promise<void>)[] = [];
+    const call = Object.assign(this.#call(), {
+      afterCommit: (run: () => void | Promise<void>) => void afterCommit.push(run),
+    });
+    const prepared = await prepare?.(call);
+    const reply = await this.#http.database.transaction(async (tx) =>
+      this.#storeIn(tx, await change(tx, call, prepared)),
+    );
+    for (const run of afterCommit) await run();
+    return reply;
+  }
+
+  #committingCall(): CommittingCall {
+    const answer = (reply: HandlerResult, tx: Tx | undefined) =>
+      (tx === undefined ? reply : this.#storeIn(tx, reply)) as Answered | Promise<Answered>;
+    return Object.assign(this.#call(), { answer });
   }
 
   #call(): Call {
@@ -238,23 +271,22 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       body: this.#body,
       trace: head.trace,
       url: head.query === '' ? head.path : `${head.path}?${head.query}`,
-      remember: this.#claim === undefined ? undefined : this.#remember,
     };
   }
 
-  readonly #remember: Remember = async (tx, reply) => {
+  #reply(reply: HandlerResult): void {
+    const { status, body } = this.#serialize(reply);
+    if (this.#claim === undefined || reply instanceof StoredAnswer) this.#answer(status, body);
+    else this.#await(this.#keep(this.#claim, status, body), () => this.#answer(status, body));
+  }
+
+  async #storeIn(tx: Tx, reply: HandlerResult): Promise<HandlerResult> {
+    if (this.#claim === undefined) return reply;
     const { status, body } = this.#serialize(reply);
     const bytes = Buffer.from(body);
     const { secret = false } = this.#endpoint!.route;
-    await this.#claim!.complete(status, bytes, { tx, secret });
-    this.#remembered = true;
-    return new Answer(status, bytes);
-  };
-
-  #reply(reply: HandlerResult): void {
-    const { status, body } = this.#serialize(reply);
-    if (this.#claim === undefined || this.#remembered) this.#answer(status, body);
-    else this.#await(this.#keep(this.#claim, status, body), () => this.#answer(status, body));
+    await this.#claim.complete(status, bytes, { tx, secret });
+    return new StoredAnswer(status, bytes);
   }
 
   #serialize(reply: HandlerResult): { readonly status: number; readonly body: string | Buffer } {
@@ -313,6 +345,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     promise.then((value) => step.call(this, value)).catch((thrown: unknown) => this.#fail(thrown));
   }
 }
+
+/** It is stored with the effect, if that is committed. */
+class StoredAnswer extends Answer {}
 
 /** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (docs/contract.md#versions). */
 export function requireVersion(

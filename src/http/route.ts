@@ -1,6 +1,5 @@
 import type { Static, TSchema } from 'typebox';
 import type { Principal } from '../access/principal.ts';
-import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import type { AdminPermission, Permission } from '../protocol/permissions.ts';
 import type { TraceContext } from '../protocol/traceparent.ts';
@@ -8,12 +7,70 @@ import type { Version } from '../protocol/versions.ts';
 
 /**
  * One endpoint as data: the pipeline checks it, OpenAPI prints it, and agents' endpoint tools are made from it.
- * `defineRoute` keeps the types of query and body for the handler.
+ * `defineRoute` keeps the types of query and body for the handler. A route that changes something has one of two forms, and the
+ * compiler accepts no third: either the pipeline opens its transaction, or it says why it commits by itself.
  */
-export interface Route<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema> {
+export type Route<
+  Query extends TSchema = TSchema,
+  RequestBody extends TSchema = TSchema,
+  Prepared = unknown,
+> =
+  | ReadRoute<Query, RequestBody>
+  | ChangeRoute<Query, RequestBody, Prepared>
+  | CommittingRoute<Query, RequestBody>;
+
+/** Changes nothing: the pipeline opens no transaction for it. */
+export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
+  extends RouteFacts<Query, RequestBody> {
+  readonly method: 'GET';
+  /** Returns the resource in its newest form. Throws ApiError. */
+  readonly handle: Handler<Call<Static<Query>, Static<RequestBody>>, HandlerResult>;
+  readonly prepare?: undefined;
+  readonly change?: undefined;
+  readonly commits?: undefined;
+}
+
+/**
+ * Changes something in one transaction, which the pipeline opens once its checks have passed. The pipeline stores the answer
+ * for an Idempotency-Key in the same transaction, so that after a crash either both are there or neither.
+ */
+export interface ChangeRoute<
+  Query extends TSchema = TSchema,
+  RequestBody extends TSchema = TSchema,
+  Prepared = unknown,
+> extends RouteFacts<Query, RequestBody> {
+  readonly method: ChangingMethod;
+  /** Runs before the transaction is opened: checks and reads that need none. Write it before `change`, which gets its result. */
+  readonly prepare?: Handler<Call<Static<Query>, Static<RequestBody>>, Prepared>;
+  /** Returns the resource in its newest form, from what it reads through `tx`. Throws ApiError, which rolls back. */
+  readonly change: (
+    tx: Tx,
+    call: ChangeCall<Static<Query>, Static<RequestBody>>,
+    prepared: Prepared,
+  ) => Promise<HandlerResult>;
+  readonly handle?: undefined;
+  readonly commits?: undefined;
+}
+
+/** Changes something that no transaction of the pipeline can contain. */
+export interface CommittingRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
+  extends RouteFacts<Query, RequestBody> {
+  readonly method: ChangingMethod;
+  /** A sentence that says where it commits, and why there. */
+  readonly commits: string;
+  /** Returns what `call.answer` made of the resource in its newest form. Throws ApiError. */
+  readonly handle: Handler<CommittingCall<Static<Query>, Static<RequestBody>>, Answered>;
+  readonly prepare?: undefined;
+  readonly change?: undefined;
+}
+
+type ChangingMethod = 'POST' | 'PATCH' | 'DELETE';
+
+type Handler<C, Result> = (call: C) => Promise<Result> | Result;
+
+interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   /** Such as `send_message`; unique. It is the operationId of OpenAPI and, with dashes, the slug of the endpoint tool. */
   readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for parameters: `/v1/messaging/conversations/:id/messages`. */
   readonly path: string;
   /** One line for the documentation. */
@@ -54,8 +111,6 @@ export interface Route<Query extends TSchema = TSchema, RequestBody extends TSch
   readonly response: TSchema;
   /** The answer shows a secret: it is encrypted if it is stored for an Idempotency-Key. */
   readonly secret?: boolean;
-  /** Returns the resource in its newest form as a JSON-serializable value, or bytes that are JSON already. Throws ApiError. */
-  readonly handle: (call: Call<Static<Query>, Static<RequestBody>>) => Promise<HandlerResult> | HandlerResult;
 }
 
 /** One request that has passed every check of the pipeline. */
@@ -69,18 +124,35 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly trace: TraceContext | undefined;
   /** Path and query as sent, for page URLs. */
   readonly url: string;
-  /**
-   * Present with an Idempotency-Key: stores the answer in the transaction of the effect, so that after a crash either both are
-   * there or neither. Return the value that it resolves with. Rejects with ApiError `idempotency_in_progress` if another request
-   * took the key over: let it roll the transaction back. If a handler does not use it, its answer is stored after it.
-   */
-  readonly remember: Remember | undefined;
 }
 
-export type Remember = (tx: Tx, reply: HandlerResult) => Promise<Answer>;
+export interface ChangeCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
+  /**
+   * Has `run` called once the transaction is committed, and waited for before the request is answered. If it rejects, the
+   * request fails, but the change stands.
+   */
+  afterCommit(run: () => void | Promise<void>): void;
+}
+
+export interface CommittingCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
+  /**
+   * Makes the answer, and stores it for an Idempotency-Key: with `tx`, in this transaction of the effect, so that after a crash
+   * either both are there or neither. Rejects then with ApiError `idempotency_in_progress` if another request took the key over:
+   * let it roll the transaction back. With undefined, after the handler: where nothing was changed, or where the effect is
+   * in no transaction.
+   */
+  answer(reply: HandlerResult, tx: Tx | undefined): Promise<Answered> | Answered;
+}
+
+/** An answer whose place in the store for Idempotency-Keys was decided: only `CommittingCall.answer` makes one. */
+export interface Answered {
+  readonly [ANSWERED]: true;
+}
+
+declare const ANSWERED: unique symbol;
 
 /**
- * A value gets the route's status and the form of the caller's version; a Buffer is JSON already, in the form of
+ * A JSON-serializable value gets the route's status and the form of the caller's version; a Buffer is JSON already, in the form of
  * `Call.version`; an Answer has a status of its own.
  */
 export type HandlerResult = object | Answer;
@@ -97,23 +169,8 @@ export class Answer {
   }
 }
 
-/**
- * Runs a handler's change in one transaction, together with the stored answer of an Idempotency-Key. `run` makes the reply
- * from what it reads through `tx`.
- */
-export function inTransaction(
-  database: Database,
-  call: Pick<Call, 'remember'>,
-  run: (tx: Tx) => Promise<HandlerResult>,
-): Promise<HandlerResult> {
-  return database.transaction(async (tx) => {
-    const reply = await run(tx);
-    return call.remember === undefined ? reply : call.remember(tx, reply);
-  });
-}
-
-export function defineRoute<const Query extends TSchema, const RequestBody extends TSchema>(
-  route: Route<Query, RequestBody>,
+export function defineRoute<const Query extends TSchema, const RequestBody extends TSchema, Prepared>(
+  route: Route<Query, RequestBody, Prepared>,
 ): Route {
   return route as unknown as Route;
 }

@@ -12,9 +12,9 @@ import {
   SEND_MESSAGE_INCLUDES,
 } from '../protocol/resources/chat-message.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
-import { answering } from './answering.ts';
 import { approveDraft, rejectDraft } from './drafts.ts';
 import { cancelMessage } from './edit-message.ts';
+import { showMessage } from './expand.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { readableMessage } from './readable-message.ts';
 
@@ -43,11 +43,10 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       query: Body({ 'include[]': Type.Optional(Type.Array(OneOf(SEND_MESSAGE_INCLUDES))) }),
       status: 200,
       response: ChatMessage,
-      async handle(call) {
-        const { principal, params, query } = call;
-        const { row } = await writable(principal, params.id!);
-        const answer = answering(database, files, call, query['include[]']);
-        return database.transaction(async (tx) => answer(await rejectDraft(tx, principal, row), tx));
+      prepare: ({ principal, params }) => writable(principal, params.id!),
+      async change(tx, { principal, query }, { row }) {
+        const rejected = await rejectDraft(tx, principal, row);
+        return showMessage(tx, files, principal, rejected, query['include[]']);
       },
     }),
     defineRoute({
@@ -62,15 +61,12 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       body: ApproveDraftBody,
       status: 200,
       response: ChatMessage,
-      async handle(call) {
-        const { principal, params, query, body } = call;
+      commits:
+        'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
+      async handle({ principal, params, query, body, answer }) {
         const { row } = await writable(principal, params.id!);
-        return approveDraft(
-          lockedWrites,
-          principal,
-          row,
-          body,
-          answering(database, files, call, query['include[]']),
+        return approveDraft(lockedWrites, principal, row, body, async (tx, sent) =>
+          answer(await showMessage(tx, files, principal, sent, query['include[]']), tx),
         );
       },
     }),
@@ -86,13 +82,10 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       query: IncludeQuery,
       status: 200,
       response: ChatMessage,
-      async handle(call) {
-        const { principal, params, query } = call;
-        const { row, facts } = await writable(principal, params.id!);
-        const answer = answering(database, files, call, query['include[]']);
-        return database.transaction(async (tx) =>
-          answer(await cancelMessage(tx, { principal, facts, row }), tx),
-        );
+      prepare: ({ principal, params }) => writable(principal, params.id!),
+      async change(tx, { principal, query }, { row, facts }) {
+        const canceled = await cancelMessage(tx, { principal, facts, row });
+        return showMessage(tx, files, principal, canceled, query['include[]']);
       },
     }),
   ];

@@ -8,7 +8,6 @@ import { ApiError } from '../protocol/errors.ts';
 import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
-import type { Answering } from './answering.ts';
 import { requireFinished } from './edit-rules.ts';
 import { followExternal, lockConversation, requireActive } from './external-message.ts';
 import type { NewMessage } from './insert-messages.ts';
@@ -56,48 +55,48 @@ export async function rejectDraft(tx: Tx, { actor }: Principal, draft: MessageRo
 }
 
 /**
- * Sends an open draft, once whoever approves it at the same moment, and answers the sent message. What the
- * approver says to have seen (`if_version`, `if_last_sequence`) must still be so (docs/contract.md#drafts).
- * Throws ApiError `resource_conflict`.
+ * Sends an open draft, only once however many approve it at the same moment. Returns what `follow` made of the sent message
+ * in the same transaction. What the approver says to have seen (`if_version`, `if_last_sequence`) must still be so
+ * (docs/contract.md#drafts). Throws ApiError `resource_conflict`.
  */
-export async function approveDraft(
+export function approveDraft<Followed>(
   lockedWrites: LockedWrites,
   { actor }: Principal,
   draft: MessageRow,
   seen: ApproveDraftBody,
-  answer: Answering,
-): Promise<object> {
-  let reply: object | undefined;
-  const row = await sendDraft(lockedWrites, draft, {
+  follow: DraftSending<Followed>['follow'],
+): Promise<Followed> {
+  return sendDraft(lockedWrites, draft, {
     move: 'approve',
     by: actor.id,
     audited: 'draft.approved',
     require: (tx, current) => requireSeen(tx, current, seen),
-    also: async (tx, sent) => {
-      reply = await answer(sent, tx);
-    },
+    follow,
   });
-  return reply ?? answer(row);
 }
 
 /** How an open draft leaves, and whose act that is. */
-export interface DraftSending {
+export interface DraftSending<Followed> {
   readonly move: 'approve' | 'reply';
   /** Actor id. */
   readonly by: string;
   readonly audited: 'draft.approved' | 'draft.sent_by_agent';
   /** Looks at the draft as it stands, under the conversation's lock; throws what refuses. May be called again. */
   readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
-  readonly also?: (tx: Tx, sent: MessageRow) => Promise<void>;
+  /** Runs in the transaction in which the draft is sent, after everything else. */
+  readonly follow: (tx: Tx, sent: MessageRow) => Promise<Followed>;
 }
 
-/** Throws ApiError `resource_conflict` where it is no open draft, or is still being written; or what `require` throws. */
-export async function sendDraft(
+/**
+ * Returns what `follow` returned. Throws ApiError `resource_conflict` where it is no open draft, or is still being written; or
+ * what `require` throws.
+ */
+export async function sendDraft<Followed>(
   lockedWrites: LockedWrites,
   draft: Pick<MessageRow, 'id' | 'conversation_id'>,
-  { move, by, audited, require, also }: DraftSending,
-): Promise<MessageRow> {
-  const { row } = await lockedWrites.enter(
+  { move, by, audited, require, follow }: DraftSending<Followed>,
+): Promise<Followed> {
+  const { followed } = await lockedWrites.enter(
     draft.conversation_id,
     async (tx, conversation) => {
       const current = await lockMessage(tx, draft);
@@ -113,10 +112,10 @@ export async function sendDraft(
       await followExternal(tx, written, 'reply_sent', by);
       await moveWorkflow(tx, caseOf(written.row), 'drafts_decided', by);
       await auditDraft(tx, by, written.row, audited);
-      await also?.(tx, written.row);
+      return follow(tx, written.row);
     },
   );
-  return row;
+  return followed;
 }
 
 /**
@@ -164,7 +163,7 @@ function auditDraft(
   tx: Tx,
   actorId: string,
   { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
-  action: DraftSending['audited'] | 'draft.rejected',
+  action: DraftSending<unknown>['audited'] | 'draft.rejected',
 ): Promise<void> {
   return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id } });
 }

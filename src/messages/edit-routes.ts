@@ -6,7 +6,6 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/resources/chat-message.ts';
 import { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
-import { answering } from './answering.ts';
 import { deleteMessage, editMessage } from './edit-message.ts';
 import { showMessage } from './expand.ts';
 import { outcomeOf } from './message-outcome.ts';
@@ -34,7 +33,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       response: ChatMessage,
       async handle({ principal, params, query }) {
         const { row } = await readableMessage(sources, principal, params.id!);
-        return showMessage(database, files, principal, row, query['include[]'] ?? []);
+        return showMessage(database, files, principal, row, query['include[]']);
       },
     }),
     defineRoute({
@@ -49,13 +48,10 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       body: EditMessageBody,
       status: 200,
       response: ChatMessage,
-      async handle(call) {
-        const { principal, params, query, body } = call;
-        const { row, facts } = await readableMessage(sources, principal, params.id!);
-        const answer = answering(database, files, call, query['include[]']);
-        return database.transaction(async (tx) =>
-          answer(await editMessage(tx, { principal, facts, row }, body), tx),
-        );
+      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
+      async change(tx, { principal, query, body }, { row, facts }) {
+        const edited = await editMessage(tx, { principal, facts, row }, body);
+        return showMessage(tx, files, principal, edited, query['include[]']);
       },
     }),
     defineRoute({
@@ -69,13 +65,10 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       query: IncludeQuery,
       status: 200,
       response: ChatMessage,
-      async handle(call) {
-        const { principal, params, query } = call;
-        const { row, facts } = await readableMessage(sources, principal, params.id!);
-        const answer = answering(database, files, call, query['include[]']);
-        return database.transaction(async (tx) =>
-          answer(await deleteMessage(tx, { principal, facts, row }), tx),
-        );
+      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
+      async change(tx, { principal, query }, { row, facts }) {
+        const tombstone = await deleteMessage(tx, { principal, facts, row });
+        return showMessage(tx, files, principal, tombstone, query['include[]']);
       },
     }),
     defineRoute({

@@ -47,7 +47,7 @@ export async function showMessage(
   files: Downloads,
   principal: Principal,
   row: MessageRow,
-  include: readonly MessageInclude[],
+  include: readonly MessageInclude[] = [],
 ): Promise<ChatMessage> {
   const shown = await showMessages(db, files, principal, [row], include);
   return shown.get(row)!;

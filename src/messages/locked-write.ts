@@ -22,22 +22,43 @@ import {
 } from './outgoing.ts';
 
 /** What is to enter the timeline, as it was decided under the lock. */
-export type Entry =
-  | { readonly kind: 'new'; readonly outgoing: Outgoing }
-  | {
-      /** A row that is there already, outside the timeline. */
-      readonly kind: 'waiting';
-      readonly id: string;
-      readonly status: 'draft' | 'scheduled';
-      /** As whom it is shown from now on. */
-      readonly senderId: string | null;
-    };
+export type Entry = NewEntry | WaitingEntry;
+
+interface NewEntry {
+  readonly kind: 'new';
+  readonly outgoing: Outgoing;
+}
+
+/** A row that is there already, outside the timeline. */
+interface WaitingEntry {
+  readonly kind: 'waiting';
+  readonly id: string;
+  readonly status: 'draft' | 'scheduled';
+  /** As whom it is shown from now on. */
+  readonly senderId: string | null;
+}
 
 /** The conversation as it stands under the lock. */
-export type Decide = (tx: Tx, conversation: ConversationRow) => Promise<Entry>;
+export type Decide<E extends Entry> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
 
 /** What else becomes true with the message: lanes, audits, the stored answer of an Idempotency-Key. */
-export type Follow = (tx: Tx, written: CommittedMessage) => Promise<void>;
+export type Follow<E extends Entry, Followed> = (
+  tx: Tx,
+  written: CommittedMessage,
+  decided: E,
+) => Promise<Followed>;
+
+/** `followed` is what `follow` returned; of a row that waited there is no resend. */
+export type Entered<E extends Entry, Followed> =
+  | { readonly row: MessageRow; readonly resent: false; readonly followed: Followed }
+  | (E extends NewEntry ? Resent : never);
+
+/** The original, of the same client_message_id. */
+interface Resent {
+  readonly row: MessageRow;
+  readonly resent: true;
+  readonly followed?: undefined;
+}
 
 export interface LockedWritesOptions extends WriteOptions {
   readonly files: Downloads;
@@ -63,22 +84,23 @@ export class LockedWrites {
   /**
    * Resolves once the message is committed: `resent` is true where its client_message_id was known, and
    * `row` then the original. `decide` throws what refuses, and may be called again; `follow` is called only
-   * for what was written. Rejects with ApiError `service_unavailable` when Postgres or the counters are away.
+   * for what was written, with what `decide` returned. Rejects with ApiError `service_unavailable` when Postgres or the
+   * counters are away.
    */
-  async enter(
+  async enter<E extends Entry, Followed>(
     conversationId: string,
-    decide: Decide,
-    follow: Follow = async () => {},
-  ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
+    decide: Decide<E>,
+    follow?: Follow<E, Followed>,
+  ): Promise<Entered<E, Followed>> {
     if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
     return this.#turns.run(conversationId, () => this.#enter(conversationId, decide, follow));
   }
 
-  async #enter(
+  async #enter<E extends Entry, Followed>(
     conversationId: string,
-    decide: Decide,
-    follow: Follow,
-  ): Promise<{ readonly row: MessageRow; readonly resent: boolean }> {
+    decide: Decide<E>,
+    follow: Follow<E, Followed> | undefined,
+  ): Promise<Entered<E, Followed>> {
     for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
       const attempt = new WriteAttempt(this.#options, conversationId, numbering > 1);
       const result = await attempt.run(decide, follow);
@@ -102,30 +124,38 @@ class WriteAttempt {
     this.#collided = collided;
   }
 
-  /** Undefined: the number was somebody else's. */
-  async run(decide: Decide, follow: Follow): Promise<{ row: MessageRow; resent: boolean } | undefined> {
-    const { database, onCommitted, metrics } = this.#options;
-    let written: Written | undefined;
-    try {
-      written = await database.transaction(async (tx) => {
-        const conversation = await this.#lock(tx);
-        const entry = await decide(tx, conversation);
-        const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
-        if (known !== undefined) return { row: known };
-        const committed = await this.#write(tx, entry, conversation);
-        await follow(tx, committed.message);
-        return { row: committed.message.row, committed };
-      });
-    } catch (error) {
+  /** Returns undefined if the number was taken by another message. */
+  async run<E extends Entry, Followed>(
+    decide: Decide<E>,
+    follow: Follow<E, Followed> | undefined,
+  ): Promise<Entered<E, Followed> | undefined> {
+    const { onCommitted, metrics } = this.#options;
+    const written = await this.#commit(decide, follow).catch((error: unknown) => {
       this.#voidUnused();
       if (error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence')) return undefined;
       throw asUnavailable(error);
+    });
+    if (written?.committed !== undefined) {
+      const { outboxId, message } = written.committed;
+      metrics.sends.inc();
+      onCommitted({ outboxId, messages: [message] });
     }
-    const { row, committed } = written;
-    if (committed === undefined) return { row, resent: true };
-    metrics.sends.inc();
-    onCommitted({ outboxId: committed.outboxId, messages: [committed.message] });
-    return { row, resent: false };
+    return written?.entered;
+  }
+
+  #commit<E extends Entry, Followed>(
+    decide: Decide<E>,
+    follow: Follow<E, Followed> | undefined,
+  ): Promise<{ entered: Entered<E, Followed>; committed?: { message: CommittedMessage; outboxId: number } }> {
+    return this.#options.database.transaction(async (tx) => {
+      const conversation = await this.#lock(tx);
+      const entry: E = await decide(tx, conversation);
+      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
+      if (known !== undefined) return { entered: { row: known, resent: true } as Entered<E, Followed> };
+      const committed = await this.#write(tx, entry, conversation);
+      const followed = (await follow?.(tx, committed.message, entry)) as Followed;
+      return { entered: { row: committed.message.row, resent: false, followed }, committed };
+    });
   }
 
   #lock(tx: Tx): Promise<ConversationRow> {
@@ -187,12 +217,6 @@ class WriteAttempt {
     if (this.#sequence === undefined) return;
     this.#options.timeline.void(this.#conversationId, [this.#sequence]).catch(() => {});
   }
-}
-
-interface Written {
-  readonly row: MessageRow;
-  /** Undefined: it was there already. */
-  readonly committed?: { readonly message: CommittedMessage; readonly outboxId: number };
 }
 
 /** Rolls the transaction back for another number. */

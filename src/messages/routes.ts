@@ -2,16 +2,16 @@ import { Type } from 'typebox';
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
-import { defineRoute, type Route } from '../http/route.ts';
+import { type Answered, defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
 import { actionRoutes } from './action-routes.ts';
-import { answering } from './answering.ts';
 import { editRoutes } from './edit-routes.ts';
+import { showMessage } from './expand.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { revisionRoutes } from './revision-routes.ts';
-import type { Sender } from './send.ts';
+import type { AnswerOf, Sender } from './send.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface MessageRoutesOptions {
@@ -46,13 +46,12 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
     body: SendMessageBody,
     status: 201,
     response: ChatMessage,
-    handle: (call) =>
-      sender.send(
-        call.principal,
-        call.params.id!,
-        call.body,
-        answering(database, files, call, call.query['include[]']),
-        call.trace,
-      ),
+    commits:
+      'WritePath commits many messages together, and LockedWrites those that change their conversation.',
+    handle({ principal, params, query, body, trace, answer }) {
+      const answerOf: AnswerOf<Answered> = async (row, tx) =>
+        answer(await showMessage(tx ?? database, files, principal, row, query['include[]']), tx);
+      return sender.send(principal, params.id!, body, answerOf, trace);
+    },
   });
 }

@@ -4,10 +4,10 @@ import { readableConversation, requireSender } from '../conversations/access.ts'
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
+import type { Tx } from '../db/handle.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { TraceContext } from '../protocol/traceparent.ts';
-import type { Answering } from './answering.ts';
 import { compose } from './compose.ts';
 import { openDraft } from './drafts.ts';
 import { followExternal, lockConversation, requireActive } from './external-message.ts';
@@ -26,6 +26,9 @@ export interface SenderOptions {
   readonly lockedWrites: LockedWrites;
 }
 
+/** Makes the caller's answer of a message: with `tx`, inside the transaction that the message came with. */
+export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
+
 /** Send Message (docs/contract.md#sending-a-message): from a validated body to the committed message's answer. */
 export class Sender {
   readonly #options: SenderOptions;
@@ -38,13 +41,13 @@ export class Sender {
    * Resolves when the message is committed; a resend with the same client_message_id resolves with the
    * original, whatever else it contains. Runs of agents that the message starts belong to `trace`. Throws ApiError.
    */
-  async send(
+  async send<Answer extends object>(
     principal: Principal,
     conversationId: string,
     body: SendMessageBody,
-    answer: Answering,
+    answer: AnswerOf<Answer>,
     trace: TraceContext | undefined,
-  ): Promise<object> {
+  ): Promise<Answer> {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
     requireSender(principal, facts);
     const asked = principal.customer ? ({ ...body, audience: 'customer' } as const) : body;
@@ -61,12 +64,12 @@ export class Sender {
     }
   }
 
-  async #enter(
+  async #enter<Answer extends object>(
     principal: Principal,
     body: SendMessageBody,
     outgoing: Outgoing,
-    answer: Answering,
-  ): Promise<object> {
+    answer: AnswerOf<Answer>,
+  ): Promise<Answer> {
     if (body.mode === 'draft') return this.#propose(principal, body, outgoing, answer);
     if (body.scheduled_at !== undefined) return this.#schedule(body.scheduled_at, outgoing, answer);
     if (goesToCustomer(body)) return this.#converse(principal, outgoing, answer);
@@ -75,12 +78,15 @@ export class Sender {
   }
 
   /** Between the team and a customer: the case moves with the message. */
-  async #converse(principal: Principal, outgoing: Outgoing, answer: Answering): Promise<object> {
+  async #converse<Answer extends object>(
+    principal: Principal,
+    outgoing: Outgoing,
+    answer: AnswerOf<Answer>,
+  ): Promise<Answer> {
     const [move, by] = principal.customer
       ? (['customer_wrote', null] as const)
       : (['reply_sent', principal.actor.id] as const);
-    let reply: object | undefined;
-    const { row } = await this.#options.lockedWrites.enter(
+    const { row, followed } = await this.#options.lockedWrites.enter(
       outgoing.message.conversation_id,
       async (_tx, conversation) => {
         requireActive(conversation);
@@ -88,18 +94,18 @@ export class Sender {
       },
       async (tx, written) => {
         await followExternal(tx, written, move, by);
-        reply = await answer(written.row, tx);
+        return answer(written.row, tx);
       },
     );
-    return reply ?? answer(row);
+    return followed ?? answer(row);
   }
 
-  #propose(
+  #propose<Answer>(
     principal: Principal,
     { source_thread_message_id: source }: SendMessageBody,
     { message }: Outgoing,
-    answer: Answering,
-  ): Promise<object> {
+    answer: AnswerOf<Answer>,
+  ): Promise<Answer> {
     return this.#options.database.transaction(async (tx) => {
       requireActive(await lockConversation(tx, message.conversation_id));
       const draft = { message, sourceThreadMessageId: source ?? null };
@@ -108,7 +114,7 @@ export class Sender {
     });
   }
 
-  #schedule(scheduledAt: string, { message }: Outgoing, answer: Answering): Promise<object> {
+  #schedule<Answer>(scheduledAt: string, { message }: Outgoing, answer: AnswerOf<Answer>): Promise<Answer> {
     return this.#options.database.transaction(async (tx) =>
       answer(await scheduleMessage(tx, message, scheduledAt), tx),
     );

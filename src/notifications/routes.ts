@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../http/route.ts';
+import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import {
   FEED_FILTER_LIMITS,
@@ -36,9 +36,9 @@ export function notificationRoutes(database: Database): Route[] {
       response: NotificationSummary,
       handle: ({ principal }) => readSummary(database, principal.actor.id),
     }),
-    markRoute(database, 'see', 'Mark a notification as seen'),
-    markRoute(database, 'read', 'Mark a notification as read'),
-    markRoute(database, 'dismiss', 'Dismiss a notification'),
+    markRoute('see', 'Mark a notification as seen'),
+    markRoute('read', 'Mark a notification as read'),
+    markRoute('dismiss', 'Dismiss a notification'),
     defineRoute({
       name: 'mark_all_notifications',
       method: 'POST',
@@ -49,12 +49,12 @@ export function notificationRoutes(database: Database): Route[] {
       body: MarkAllBody,
       status: 200,
       response: NotificationSummary,
-      handle({ principal, body, remember }) {
+      commits: 'A feed may be long: it is marked in batches, and the answer is stored with the last of them.',
+      handle({ principal, body, answer }) {
         const recipientId = principal.actor.id;
-        return markAll(database, recipientId, body.status, async (tx) => {
-          const summary = await readSummary(tx, recipientId);
-          return remember === undefined ? summary : remember(tx, summary);
-        });
+        return markAll(database, recipientId, body.status, async (tx) =>
+          answer(await readSummary(tx, recipientId), tx),
+        );
       },
     }),
   ];
@@ -112,7 +112,7 @@ function several<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Array(schema, { maxItems: FEED_FILTER_LIMITS.items }));
 }
 
-function markRoute(database: Database, move: NotificationMove, summary: string): Route {
+function markRoute(move: NotificationMove, summary: string): Route {
   return defineRoute({
     name: `${move}_notification`,
     method: 'POST',
@@ -122,9 +122,8 @@ function markRoute(database: Database, move: NotificationMove, summary: string):
     permission: 'messaging:read',
     status: 200,
     response: Notification,
-    handle: (call) =>
-      inTransaction(database, call, async (tx) =>
-        presentNotification(await mark(tx, call.principal.actor.id, call.params.id!, move)),
-      ),
+    async change(tx, call) {
+      return presentNotification(await mark(tx, call.principal.actor.id, call.params.id!, move));
+    },
   });
 }

@@ -219,6 +219,7 @@ function callerOf(routes: readonly Route[], rate: { requests: number; seconds: n
     authenticator: { authenticate: () => Promise.reject(new Error('nobody is asked for a credential')) },
     limiter: createRateLimits(rate).credentials,
     idempotency: new Idempotency({ database }),
+    database,
     metrics,
     log: silent,
     docsUrl: '/docs',

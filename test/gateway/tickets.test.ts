@@ -108,13 +108,14 @@ t.test('the endpoint: people, keys and customers, no agents', async (t) => {
     status: 201,
   });
   const call = async (principal: Principal) =>
-    route?.handle({
+    route?.handle?.({
       principal,
       version: CURRENT_VERSION,
       params: {},
       query: {},
       body: {},
       url: '/',
+      answer: (reply: object) => reply,
     } as never);
   for (const credential of [demo.api_key, demo.customer.access_token]) {
     const resource = await call(await authenticator.authenticate(`Bearer ${credential}`));

@@ -48,6 +48,7 @@ export async function serve(
       '/docs/*': async ({ path }) => ({ status: 200, body: path, contentType: 'text/plain' }),
     },
     authenticator: { authenticate },
+    database: { transaction: () => Promise.reject(new Error('no route of the fixture has a transaction')) },
     metrics,
     log: createLog('silent'),
     docsUrl: 'https://docs.example',
@@ -127,6 +128,8 @@ function authenticate(authorization: string | undefined): Principal | Promise<Pr
   return token === 'looked_up' ? new Promise((resolve) => setImmediate(resolve, caller)) : caller;
 }
 
+const NOTHING = 'A fixture changes nothing.';
+
 function routes(handled: string[], opened: Promise<void>): Route[] {
   const response = Type.Unknown();
   const common = {
@@ -142,6 +145,7 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
     defineRoute({
       ...post,
       path,
+      commits: NOTHING,
       handle: () => {
         throw thrown;
       },
@@ -153,9 +157,10 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
       status: 201,
       query: Body({ 'include[]': Type.Optional(Type.Array(OneOf(['sender', 'author']))) }),
       body: Body({ text: Type.String({ maxLength: 300_000 }), at: Type.Optional(Type.String()) }),
-      handle({ params, query, body, url, version }) {
+      commits: NOTHING,
+      handle({ params, query, body, url, version, answer }) {
         handled.push(`POST ${params.id}`);
-        return { params, query, body, url, version, count: handled.length };
+        return answer({ params, query, body, url, version, count: handled.length }, undefined);
       },
     }),
     defineRoute({
@@ -169,12 +174,13 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
     }),
     defineRoute({
       ...common,
+      commits: NOTHING,
       method: 'DELETE',
       permission: null,
       path: '/v1/things/:id',
-      async handle({ params }) {
+      async handle({ params, answer }) {
         handled.push(`DELETE ${params.id}`);
-        return new Answer(202, Buffer.from(`{"id":"${params.id}"}`));
+        return answer(new Answer(202, Buffer.from(`{"id":"${params.id}"}`)), undefined);
       },
     }),
     defineRoute({ ...get, path: '/v1/things/special', handle: () => ({ special: true }) }),
@@ -202,10 +208,11 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
     defineRoute({
       ...post,
       path: '/v1/waits',
-      async handle() {
+      commits: NOTHING,
+      async handle({ answer }) {
         handled.push('POST waits');
         await opened;
-        return { waited: true };
+        return answer({ waited: true }, undefined);
       },
     }),
     failing('/v1/broken', new Error('the secret reason')),

@@ -1,22 +1,19 @@
 import type { Model, ModelError } from './model.ts';
 
-/** Pause for a rate-limited model that does not say how long to wait, in milliseconds. */
+/** For a model that is rate-limited and does not say until when, in milliseconds. */
 const UNTOLD_MS = 5_000;
 
-/**
- * The models of this node that are rate-limited, each with the time at which it may be asked again. Shared by all
- * chains that contain the model.
- */
+/** Which models want to be left alone until when: of one node, for all chains that a model is in. */
 export class Cooldowns {
   readonly #untilMs = new Map<Model, number>();
   readonly #now: () => number;
 
-  /** `now` returns milliseconds. */
+  /** `now` in milliseconds. */
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
-  /** Records a failure. Returns whether it asks for a pause. */
+  /** Takes note of a failure that asks for a pause. Answers whether it does. */
   recordFailure(model: Model, { reason, retryAfterMs }: ModelError): boolean {
     const isLimited = reason === 'rate_limited';
     const pauseMs = retryAfterMs ?? (isLimited ? UNTOLD_MS : 0);
@@ -24,7 +21,7 @@ export class Cooldowns {
     return isLimited || pauseMs > 0;
   }
 
-  /** Returns the remaining pause of the model, in milliseconds. */
+  /** How long the model is to be left alone from now, in milliseconds. */
   left(model: Model): number {
     const leftMs = (this.#untilMs.get(model) ?? 0) - this.#now();
     if (leftMs <= 0) this.#untilMs.delete(model);

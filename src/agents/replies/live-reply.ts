@@ -19,17 +19,17 @@ import { PacedText, type Piece } from './paced-text.ts';
 import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
 
-/** The dependencies that the replies of a node share. */
+/** What the replies of a node share. */
 export interface ReplyHost {
   readonly database: Database;
   readonly engine: Engine;
   readonly writePath: Pick<WritePath, 'append'>;
   readonly pace: Pace;
-  /** The reply needs no more frames and can be forgotten. */
+  /** The reply has nothing more to do here. */
   over(reply: LiveReply): void;
 }
 
-/** The part of a reply that a checkpoint stores. */
+/** What a checkpoint keeps of a reply. */
 export interface ReplyCheckpoint {
   readonly id: string;
   readonly conversation_id: string;
@@ -39,13 +39,13 @@ export interface ReplyCheckpoint {
 }
 
 /**
- * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns the text: it
- * subscribes to the conversation's channel, publishes deltas once it has received its own message's frame, answers
- * snapshot requests, and closes when it receives the final frame.
+ * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns its text: it listens on the
+ * conversation's channel, begins to tell once it has seen its message go out, answers who asks how far it is, and is
+ * over when it sees the end go out.
  */
 export abstract class LiveReply implements AgentReply {
   protected readonly host: ReplyHost;
-  /** The run as this node claimed it. */
+  /** As claimed by this node. */
   protected readonly run: RunRow;
   protected readonly facts: ConversationFacts;
   readonly #text = new ReplyText();
@@ -67,13 +67,10 @@ export abstract class LiveReply implements AgentReply {
     this.#published = new PacedText(this.#text, host.pace, (piece) => this.#publishPiece(piece));
   }
 
-  /**
-   * Inserts the row with this id, empty and `streaming`, if it does not exist yet. Returns its sequence number, 0 if
-   * it has none.
-   */
+  /** Writes the row with this id, empty and `streaming`, if it is not there yet; answers its number, 0 for none. */
   protected abstract insert(id: string): Promise<number>;
 
-  /** The event that announces the end of the text. */
+  /** The event of its end. */
   protected abstract readonly endEvent: 'message.updated' | 'draft.updated';
 
   get messageId(): string | null {
@@ -102,7 +99,7 @@ export abstract class LiveReply implements AgentReply {
   open(): void {
     if (this.#isOver || this.#opening !== undefined) return;
     this.#opening = this.#begin();
-    // `settle` reports the failure.
+    // `settle` hears of it.
     this.#opening.catch(() => {});
   }
 
@@ -134,7 +131,7 @@ export abstract class LiveReply implements AgentReply {
       mentions: allMentions({ listed: [], text: this.body, authorId: this.run.actor_id }, this.facts),
     });
     if (isEnded) await attachArtifacts(tx, message, runId, artifactIds);
-    // The reply closes at its own final frame; this timer closes it if that frame never arrives.
+    // Its own end frame ends it; should that never come, so does this.
     this.#later(FORGOTTEN_MS, () => this.#close());
   }
 
@@ -143,7 +140,7 @@ export abstract class LiveReply implements AgentReply {
     this.#close();
   }
 
-  /** Returns the text since the last checkpoint; undefined if there is none. */
+  /** What was said since the last checkpoint; undefined: nothing. */
   unkept(): ReplyCheckpoint | undefined {
     const { body } = this;
     if (!this.#isWritten || body === this.#kept) return undefined;
@@ -151,10 +148,7 @@ export abstract class LiveReply implements AgentReply {
     return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
   }
 
-  /**
-   * A snapshot request of another node may be among the frames that were lost on these channels, or, if undefined, on
-   * any channel.
-   */
+  /** A question of another node may be among the frames that were lost on these channels, or on any. */
   missed(channels: ReadonlySet<string> | undefined): void {
     if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
   }
@@ -163,12 +157,12 @@ export abstract class LiveReply implements AgentReply {
     this.#kept = body;
   }
 
-  /** Sets the head of the text. Called by `insert`, before any delta was published. */
+  /** For `insert`, as nobody is told of the text yet: what stands in front of it. */
   protected beginWith(head: string): void {
     this.#text.begin(head);
   }
 
-  /** Returns the columns that all kinds of replies share. */
+  /** Columns that every reply has alike. */
   protected newMessage(id: string): Omit<NewMessage, 'visibility' | 'sender_id'> {
     return {
       id,
@@ -201,11 +195,11 @@ export abstract class LiveReply implements AgentReply {
     const [sequence] = await Promise.all([this.#write(), this.#listen()]);
     this.#isWritten = true;
     this.#sequence ||= sequence;
-    // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas begin without it.
+    // Its frame may be lost, or left to a sweep: readers can ask.
     this.#later(UNHEARD_MS, () => this.#published.begin());
   }
 
-  /** Retries while Postgres or the counters are unavailable: the model's text is worth more than a second's delay. */
+  /** Tries again while Postgres or the counters are away: what the model says meanwhile is worth more than a second. */
   async #write(): Promise<number> {
     for (let tried = 1; ; tried++) {
       try {
@@ -217,7 +211,7 @@ export abstract class LiveReply implements AgentReply {
     }
   }
 
-  /** Retries until the reply is over. Meanwhile no node can request the text so far, and everything else continues. */
+  /** Tried again until it is over; meanwhile nobody can ask for the text so far, and everything else goes on. */
   async #listen(isLate = false): Promise<void> {
     if (this.#isOver) return;
     try {
@@ -226,14 +220,14 @@ export abstract class LiveReply implements AgentReply {
       );
       if (this.#isOver) subscription.unsubscribe();
       else this.#listening = subscription;
-      // Requests that were published before the subscription were not received.
+      // Who has asked meanwhile was not heard.
       if (isLate) this.#repeat();
     } catch {
       this.host.pace.clock.after(AGAIN_MS, () => void this.#listen(true));
     }
   }
 
-  /** Publishes a snapshot unasked. Nodes that have all pieces ignore it. */
+  /** Unasked; nodes that have all pieces take no notice. */
   #repeat(): void {
     if (this.#isWritten && !this.#isOver) this.#answer();
   }
@@ -261,7 +255,7 @@ export abstract class LiveReply implements AgentReply {
     this.host.engine.publish(event.stream, snapshotFrame(event)).catch(() => {});
   }
 
-  /** A lost piece needs no retry: nodes see the gap and request a snapshot. */
+  /** A piece that is lost on the way is made up for: nodes see the gap and ask. */
   #publishPiece(piece: Piece): void {
     const { attempt } = piece;
     const message_id = this.#id;

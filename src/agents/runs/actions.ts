@@ -7,20 +7,17 @@ import { transition } from '../../protocol/states/transitions.ts';
 import type { ActionRow, StepRow } from '../rows.ts';
 import type { RunTool } from '../tools/tool.ts';
 
-/** A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool. */
+/** A call of a turn that can be made: its tool is the agent's, its arguments are what the tool takes. */
 export interface ReadyCall {
   readonly tool: RunTool;
-  /** Position in the step's `calls`. */
+  /** In the step's `calls`. */
   readonly position: number;
   readonly callId: string;
-  /** JSON text, byte for byte what a person sees and what is executed. */
+  /** JSON text, byte for byte what a person is shown and what is executed. */
   readonly arguments: string;
 }
 
-/**
- * Inserts the calls of a turn, in the transaction that ends the turn. Calls that need review wait for it, the others
- * are allowed.
- */
+/** The calls of a turn, in the transaction that ends it: those that need review wait for it, the rest may begin. */
 export async function insertActions(
   tx: Tx,
   step: StepRow,
@@ -49,7 +46,7 @@ export async function insertActions(
     .execute();
 }
 
-/** Marks the action as begun. Rejects if it was begun before. `tx` holds the run's lock. */
+/** Once for each action: rejects where it was begun before. In a transaction that holds the run. */
 export function beginAction(tx: Tx, { id }: Pick<ActionRow, 'id'>): Promise<ActionRow> {
   return tx.kysely
     .updateTable('agent_run_actions')
@@ -64,7 +61,7 @@ export function beginAction(tx: Tx, { id }: Pick<ActionRow, 'id'>): Promise<Acti
     .executeTakeFirstOrThrow();
 }
 
-/** The outcome of an action: a JSON value, or an error. */
+/** What came of it: a JSON value, or why not. */
 export type ActionOutcome =
   | { readonly move: 'complete'; readonly result: unknown }
   | { readonly move: 'fail'; readonly error: string };

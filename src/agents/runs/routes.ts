@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Db } from '../../db/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
-import { defineRoute, inTransaction, type Route } from '../../http/route.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
 import {
   AgentRun,
@@ -26,7 +26,7 @@ export interface RunRoutesOptions extends RunSources {
   readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
 }
 
-/** Routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
+/** Runs of agents: started by hand, looked at, decided about and ended (docs/contract.md#runs). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database, directory, catalogue } = options;
   const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
@@ -44,12 +44,10 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       body: TriggerRunBody,
       status: 201,
       response: AgentRun,
-      handle: (call) => {
-        checkInput(call.body.input);
-        return inTransaction(database, call, async (tx) => {
-          const row = await triggerRun(tx, call, call.params.id!, call.body.input);
-          return show(tx, row, call.query['include[]']);
-        });
+      prepare: ({ body }) => checkInput(body.input),
+      async change(tx, call) {
+        const row = await triggerRun(tx, call, call.params.id!, call.body.input);
+        return show(tx, row, call.query['include[]']);
       },
     }),
     defineRoute({
@@ -109,12 +107,11 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       body: ContinueRunBody,
       status: 200,
       response: AgentRun,
-      handle: (call) =>
-        inTransaction(database, call, async (tx) => {
-          const sources = { directory, endpointOf };
-          const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
-          return show(tx, row, call.query['include[]']);
-        }),
+      async change(tx, call) {
+        const sources = { directory, endpointOf };
+        const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
+        return show(tx, row, call.query['include[]']);
+      },
     }),
     defineRoute({
       name: 'cancel_agent_run',
@@ -126,10 +123,11 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       query: Includes,
       status: 200,
       response: AgentRun,
-      // Not in one transaction: the request waits for the transaction of another node.
-      async handle({ principal, params, query }) {
+      commits:
+        'The request to cancel is committed first, and then waited for until the node of the run has ended it.',
+      async handle({ principal, params, query, answer }) {
         const row = await cancelRun(options, principal, params.id!);
-        return show(database, row, query['include[]']);
+        return answer(await show(database, row, query['include[]']), undefined);
       },
     }),
   ];

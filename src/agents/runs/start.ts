@@ -7,32 +7,29 @@ import { formatTraceparent, type TraceContext } from '../../protocol/traceparent
 import type { AgentRow, RunRow } from '../rows.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 
-/** The cause of a run. */
+/** What starts a run. */
 export interface Trigger {
   readonly type: RunTrigger;
-  /**
-   * Identifies what started the run, unique to the agent: a message, an event, an occurrence. The same key starts a
-   * run only once.
-   */
+  /** What started it, unique to the agent: a message, an event, an occurrence. The same thing starts it once. */
   readonly key: string;
   /** Any JSON value; for chats `{conversation_id, message_id}` (docs/contract.md#runs). */
   readonly input: unknown;
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
-  /** The conversation that the text is written to; null: only into the run's output. */
+  /** Where its text goes; null: into the run's output alone. */
   readonly conversationId: string | null;
   readonly messageId: string | null;
-  /** Number of runs that led to this one. */
+  /** How many runs led to this one. */
   readonly depth: number;
-  /** The first of those runs; null if there is none. */
+  /** The first of those; null: none did. */
   readonly rootId: string | null;
-  /** The trace of what started the run. */
+  /** Of what started it. */
   readonly trace?: TraceContext | undefined;
 }
 
 /**
- * Inserts a run, which the first free node begins once `tx` has committed. Returns undefined if the same key has
- * started a run before. Enqueues `agent_run.updated` for the actor that triggered it.
+ * A run that begins once `tx` has committed, on whichever node is first. Undefined where the same thing started it
+ * before. Who triggered it is told (`agent_run.updated`).
  */
 export async function startRun(
   tx: Tx,
@@ -65,10 +62,7 @@ export async function startRun(
   return row;
 }
 
-/**
- * Enqueues `agent_run.updated` for the actor that triggered the run; it is published after the commit
- * (docs/realtime.md#events).
- */
+/** Has who triggered the run told of how it stands, once the transaction has committed (docs/realtime.md#events). */
 export async function enqueueRunUpdated(
   tx: Tx,
   { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,

@@ -4,25 +4,22 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ID_PREFIXES } from '../../protocol/ids.ts';
 
-/** A file that an agent wrote, as a row of Postgres. */
+/** A file that an agent wrote, as it stands in Postgres. */
 export type ArtifactRow = Selectable<Schema['artifacts']>;
 
 export interface NewArtifact {
   readonly accountId: string;
-  /** The agent's actor id. */
+  /** The agent. */
   readonly actorId: string;
   readonly runId: string;
-  /** An action makes one artifact, however often it is repeated. */
+  /** Makes one artifact, however often it is done. */
   readonly actionId: string;
   readonly filename: string;
   readonly contentType: string;
   readonly bytes: Buffer;
 }
 
-/**
- * Returns the artifact of an action and creates it if necessary. A creation that broke off is removed by the purge of
- * uploads, or completed by a repetition.
- */
+/** The artifact of an action. What broke off on the way is found by the purge of uploads, or done again. */
 export async function makeArtifact(
   database: Database,
   store: ObjectStore,
@@ -60,7 +57,7 @@ export async function makeArtifact(
   });
 }
 
-/** Returns undefined if the account has no artifact with this id. */
+/** Undefined where the account has none with this id. */
 export function findArtifact(
   { kysely }: Database,
   accountId: string,
@@ -74,9 +71,7 @@ export function findArtifact(
     .executeTakeFirst();
 }
 
-/**
- * An action, its artifact and its upload share the part of the id after the prefix, so a repetition uses the same ids.
- */
+/** An action and what it makes share what stands behind the prefix: doing it again names the same things. */
 function idOf(kind: 'artifact' | 'upload', actionId: string): string {
   return `${ID_PREFIXES[kind]}_${actionId.slice(actionId.indexOf('_') + 1)}`;
 }

@@ -2,22 +2,22 @@ import { type TSchema, Type } from 'typebox';
 import type { BuiltInTool } from '../../protocol/resources/available-tool.ts';
 import { Body } from '../../protocol/schema.ts';
 
-/** The facts of a built-in tool that are known without calling it. */
+/** What is known of a built-in tool before it is called. */
 export interface BuiltInToolFacts {
   readonly name: string;
   readonly description: string;
   readonly mutating: boolean;
-  /** Schema of an attached tool's `config`. It is closed, so that it admits nothing that Postgres cannot store. */
+  /** Of an attached tool's `config`. Closed, so that nothing gets in that Postgres could not keep. */
   readonly configSchema: TSchema;
 }
 
-/** Maximum bytes that a tool may read or write unless its configuration sets a lower limit. */
+/** Bytes that a tool may take or give where its configuration does not ask for less. */
 export const TOOL_BYTES = { artifact: 1_048_576, fetched: 1_048_576 } as const;
 
-/** A name of lower-case labels; with a leading `*.` all names below it. */
+/** A name of lower-case labels, all those below one with `*.` before it. */
 const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 
-/** All built-in tools (docs/contract.md#tools). */
+/** Every built-in tool (docs/contract.md#tools). */
 export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>> = {
   create_artifact: {
     name: 'Create artifact',

@@ -7,7 +7,7 @@ import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-/** Stores a text of the agent as a file: `{artifact_id, filename, size_bytes}`. */
+/** A text that the agent wrote, kept as a file: `{artifact_id, filename, size_bytes}`. */
 export function createArtifactTool(
   attached: AttachedTool,
   { database, store }: { readonly database: Database; readonly store: ObjectStore },
@@ -36,12 +36,12 @@ export function createArtifactTool(
   });
 }
 
-/** The shape that the tool's config_schema accepts. */
+/** What the tool's config_schema accepts. */
 interface Config {
   readonly max_bytes?: number;
 }
 
-/** The shape that the parameters accept. */
+/** What the parameters accept. */
 interface Arguments {
   readonly filename: string;
   readonly content_type?: string;

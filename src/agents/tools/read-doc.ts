@@ -19,9 +19,8 @@ export interface ReadDocOptions {
 }
 
 /**
- * Returns a file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. A file of a
- * conversation can be read by actors that can read the conversation over REST. All other failures look the same to the
- * caller.
+ * A file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. What belongs to a
+ * conversation is read by who reads that conversation over REST; whatever else there is not, is not told apart.
  */
 export function readDocTool(attached: AttachedTool, options: ReadDocOptions): RunTool {
   return builtInTool(attached, {
@@ -37,7 +36,7 @@ export function readDocTool(attached: AttachedTool, options: ReadDocOptions): Ru
       if (!isTextType(content_type ?? '')) {
         throw new ToolRefusal('validation_failed', `This is ${content_type}, which cannot be read as text.`);
       }
-      // One byte more than the limit shows whether the file is longer.
+      // A byte more than is shown tells whether there is more.
       const bytes = await options.store.read(doc.s3_key, TEXT_BYTES + 1);
       if (bytes === undefined) throw notFound();
       const isCut = bytes.length > TEXT_BYTES;
@@ -66,14 +65,14 @@ const PARAMETERS = {
 
 interface Doc {
   readonly kind: string;
-  /** Null: the document is not a file. */
+  /** Null: it is no file. */
   readonly s3_key: string | null;
   readonly filename: string | null;
   readonly content_type: string | null;
   readonly size_bytes: number | null;
 }
 
-/** Returns undefined if there is no such document, or none that this agent may read. */
+/** Undefined: there is none, or none for this agent. */
 async function findDoc(
   options: ReadDocOptions,
   id: string,
@@ -95,7 +94,7 @@ async function findDoc(
   return message && attachment;
 }
 
-/** The agent may read its own runs, those in conversations that it can read, and those without a conversation. */
+/** Its own runs, those in conversations that it reads, and those that were in none. */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
   const run = await options.database.kysely
     .selectFrom('agent_runs')
@@ -106,7 +105,7 @@ async function mayReadRun(options: ReadDocOptions, runId: string, principal: Pri
   return mayReadConversation(options, run.conversation_id, principal);
 }
 
-/** The same rule as over REST (conversations/access.ts), including the permission of the endpoints. */
+/** As over REST (conversations/access.ts), the permission of the endpoints included. */
 async function mayReadConversation(
   { directory }: ReadDocOptions,
   conversationId: string,

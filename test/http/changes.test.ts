@@ -1,0 +1,204 @@
+/** Routes that change something: whose transaction it is, and what is stored with it. */
+
+import t from 'tap';
+import { Type } from 'typebox';
+import { Idempotency } from '../../src/access/idempotency.ts';
+import type { Database } from '../../src/db/database.ts';
+import {
+  type ChangeRoute,
+  type CommittingRoute,
+  defineRoute,
+  type ReadRoute,
+  type Route,
+} from '../../src/http/route.ts';
+import { ApiError } from '../../src/protocol/errors.ts';
+import { Body } from '../../src/protocol/schema.ts';
+import { openTestDatabase } from '../access/rows.ts';
+import { startTestApp } from '../support/app.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { HEADERS, serve } from './fixture.ts';
+
+t.test('a route that changes something has one of two forms, or does not compile', async (t) => {
+  type Facts = Omit<ReadRoute, 'method' | 'handle' | 'prepare' | 'change' | 'commits'>;
+  type IsRoute<Form> = Facts & Form extends Route ? true : false;
+  type Change = Pick<ChangeRoute, 'method' | 'change'>;
+  type Commit = Pick<CommittingRoute, 'method' | 'commits' | 'handle'>;
+
+  const change: IsRoute<Change> = true;
+  const commits: IsRoute<Commit> = true;
+  const both: IsRoute<Change & Commit> = false;
+  const neither: IsRoute<Pick<ReadRoute, 'handle'> & Pick<Change, 'method'>> = false;
+  const withoutReason: IsRoute<Omit<Commit, 'commits'>> = false;
+  const withoutAnswer: IsRoute<Omit<Commit, 'handle'> & { handle: () => Promise<object> }> = false;
+  const read: IsRoute<Omit<Change, 'method'> & Pick<ReadRoute, 'method'>> = false;
+  t.same(
+    { change, commits, both, neither, withoutReason, withoutAnswer, read },
+    {
+      ...{ change: true, commits: true },
+      ...{ both: false, neither: false, withoutReason: false, withoutAnswer: false, read: false },
+    },
+  );
+});
+
+t.test('the routes that commit by themselves, and why', async (t) => {
+  const { routes } = await startTestApp(t);
+  const reasons = routes.flatMap(({ name, commits }) => (commits === undefined ? [] : [[name, commits]]));
+  t.strictSame(Object.fromEntries(reasons), {
+    create_realtime_ticket:
+      'Tickets are in the engine, not in Postgres: each opens one socket, within 30 seconds.',
+    refresh_token:
+      'The refusal of a token that was used before is committed too: it ends the family of the token.',
+    send_message:
+      'WritePath commits many messages together, and LockedWrites those that change their conversation.',
+    approve_reply_draft:
+      'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
+    mark_all_notifications:
+      'A feed may be long: it is marked in batches, and the answer is stored with the last of them.',
+    cancel_agent_run:
+      'The request to cancel is committed first, and then waited for until the node of the run has ended it.',
+  });
+  t.strictSame(
+    routes.filter(({ method, handle }) => method === 'GET' && handle === undefined),
+    [],
+  );
+});
+
+t.test('no transaction is opened before every check has passed, and none for a GET', async (t) => {
+  const { call, opened } = await start(t);
+  const key = { 'Idempotency-Key': 'a' };
+  for (const [headers, body, status] of [
+    [{ 'Service-Version': '9' }, { name: 'x' }, 400],
+    [{ Authorization: 'Bearer stranger' }, { name: 'x' }, 401],
+    [{ 'Service-Account': 'acc_2' }, { name: 'x' }, 404],
+    [{ Authorization: 'Bearer unpaid' }, { name: 'x' }, 402],
+    [{ Authorization: 'Bearer reader' }, { name: 'x' }, 403],
+    [{}, {}, 400],
+    [{ 'Idempotency-Key': '' }, { name: 'x' }, 400],
+    [key, { name: 'unprepared' }, 409],
+  ] as const) {
+    t.equal((await call('POST', '/v1/settings', headers, body)).status, status);
+  }
+  t.equal((await call('GET', '/v1/settings')).status, 200);
+  t.equal(opened(), 0);
+
+  t.equal((await call('POST', '/v1/settings', { 'Idempotency-Key': 'b' }, { name: 'once' })).status, 201);
+  t.equal(opened(), 1);
+  const again = await call('POST', '/v1/settings', { 'Idempotency-Key': 'b' }, { name: 'once' });
+  t.equal(again.replayed, 'true');
+  t.equal(opened(), 1, 'a replay changes nothing');
+});
+
+t.test('the answer is stored in the transaction of the change', async (t) => {
+  const { call, database, held, names } = await start(t);
+  const key = { 'Idempotency-Key': 'c' };
+  const first = call('POST', '/v1/settings', key, { name: 'held' });
+  await held.begun;
+  t.match(await call('POST', '/v1/settings', key, { name: 'held' }), {
+    status: 409,
+    text: /idempotency_in_progress/,
+  });
+  // Another request takes the key over: as after a crash, the change of the first must not stand.
+  await database.kysely
+    .updateTable('idempotency_keys')
+    .set({ claim: 'of another request' })
+    .where('status', 'is', null)
+    .execute();
+  held.release();
+  t.match(await first, { status: 409, text: /idempotency_in_progress/ });
+  t.strictSame(await names(), []);
+});
+
+t.test('after the commit, before the answer', async (t) => {
+  const { call, held, names, seen } = await start(t);
+  const key = { 'Idempotency-Key': 'd' };
+  const first = call('POST', '/v1/settings', key, { name: 'slow_effect' });
+  await until(() => seen.length === 1, { what: 'what follows the commit' });
+  t.strictSame(seen, [['slow_effect']], 'another connection sees the change');
+  let isAnswered = false;
+  void first.then(() => {
+    isAnswered = true;
+  });
+  const replay = await call('POST', '/v1/settings', key, { name: 'slow_effect' });
+  t.equal(replay.replayed, 'true');
+  t.notOk(isAnswered);
+  held.release();
+  t.equal((await first).text, replay.text, 'byte for byte');
+
+  const failing = { 'Idempotency-Key': 'e' };
+  t.equal((await call('POST', '/v1/settings', failing, { name: 'failed_effect' })).status, 500);
+  t.match(await call('POST', '/v1/settings', failing, { name: 'failed_effect' }), {
+    ...{ status: 201, replayed: 'true' },
+  });
+  t.strictSame(await names(), ['failed_effect', 'slow_effect'], 'the change stands');
+  t.equal((await call('POST', '/v1/settings', {}, { name: 'refused' })).status, 409);
+  t.strictSame(seen, [['slow_effect']], 'nothing follows what was rolled back');
+});
+
+async function start(t: Teardown) {
+  const database = await openTestDatabase(t);
+  const names = () => readNames(database);
+  let opened = 0;
+  const seen: string[][] = [];
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const common = {
+    name: 'fixture',
+    path: '/v1/settings',
+    summary: 'A fixture',
+    since: '1.0.harbor',
+    response: Type.Unknown(),
+  } as const;
+  const routes = [
+    defineRoute({ ...common, method: 'GET', permission: null, status: 200, handle: async () => ({}) }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      permission: 'messaging:create',
+      body: Body({ name: Type.String() }),
+      status: 201,
+      prepare({ body }) {
+        if (body.name === 'unprepared') throw new ApiError('resource_conflict', 'Not now.');
+        return { prepared: body.name.toUpperCase() };
+      },
+      async change(tx, { body: { name }, afterCommit }, { prepared }) {
+        await tx.kysely.insertInto('settings').values({ name, value: prepared }).execute();
+        afterCommit(async () => {
+          if (name === 'failed_effect') throw new Error('what follows the commit failed');
+          if (name !== 'slow_effect') return;
+          seen.push(await names());
+          await released.promise;
+        });
+        if (name === 'refused') throw new ApiError('resource_conflict', 'No.');
+        if (name === 'held') {
+          begun.resolve();
+          await released.promise;
+        }
+        return { name, at: Date.now() };
+      },
+    }),
+  ];
+  const counted: Pick<Database, 'transaction'> = {
+    transaction(work) {
+      opened += 1;
+      return database.transaction(work);
+    },
+  };
+  const { url } = await serve(t, { routes, database: counted, idempotency: new Idempotency({ database }) });
+  const call = async (method: string, path: string, headers: object = {}, body?: object) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...HEADERS, ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const replayed = response.headers.get('idempotent-replayed');
+    return { status: response.status, replayed, text: await response.text() };
+  };
+  const held = { begun: begun.promise, release: released.resolve };
+  return { call, database, names, seen, held, opened: () => opened };
+}
+
+async function readNames(database: Database): Promise<string[]> {
+  const rows = await database.kysely.selectFrom('settings').select('name').orderBy('name').execute();
+  return rows.map(({ name }) => name);
+}
