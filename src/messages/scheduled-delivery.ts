@@ -1,8 +1,9 @@
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
-import type { Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { hasLiveJob } from '../db/queue.ts';
+import type { Statement } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
@@ -51,26 +52,29 @@ export class ScheduledDelivery {
    * resolves: another attempt, or its end. Rejects when Postgres is away.
    */
   async deliver(job: ScheduledJob): Promise<void> {
-    const { lockedWrites, metrics } = this.#options;
-    let due: DueRow | undefined;
-    let byCustomer = false;
+    const { database, lockedWrites, metrics } = this.#options;
+    const seen = await readDue(database, READ_DUE, job);
+    if (seen === undefined) return;
+    if (seen.is_too_late) {
+      await this.#cancelLate(job, seen);
+      return;
+    }
     try {
       const { row } = await lockedWrites.enter(
         job.conversation_id,
         async (tx, conversation) => {
-          due = await lockDue(tx, job);
+          const due = await lockUnchanged(tx, job, seen);
           if (due === undefined) throw new NothingToDo();
-          if (due.is_too_late) throw new TooLate();
-          byCustomer = (await requireAuthor(tx, due, conversation)).customer;
-          return { kind: 'waiting', id: due.id, status: 'scheduled', senderId: due.sender_id };
+          const { customer: byCustomer } = await requireAuthor(tx, due, conversation);
+          return { kind: 'waiting', id: due.id, status: 'scheduled', senderId: due.sender_id, byCustomer };
         },
-        (tx, written) => followDelivery(tx, written, byCustomer),
+        (tx, written, { byCustomer }) => followDelivery(tx, written, byCustomer),
       );
       metrics.scheduledEnded.inc({ result: 'sent' });
       metrics.scheduledLateness.observe(secondsBetween(row.scheduled_at!, row.updated_at));
     } catch (error) {
       if (error instanceof NothingToDo) return;
-      await this.#notSent(job, due, error);
+      await this.#notSent(job, seen, error);
     }
   }
 
@@ -87,21 +91,15 @@ export class ScheduledDelivery {
     });
   }
 
-  async #notSent(job: ScheduledJob, due: DueRow | undefined, error: unknown): Promise<void> {
+  async #notSent(job: ScheduledJob, seen: DueRow, error: unknown): Promise<void> {
     const { database, log } = this.#options;
     const known = asUnavailable(error);
     if (known instanceof ApiError && ERRORS[known.condition].transient) {
       await database.transaction((tx) => addLater(tx, job, RETRY_MS));
       return;
     }
-    // Before the row was seen nothing was refused: the queue tries again.
-    if (due === undefined) throw error;
-    if (error instanceof TooLate) {
-      await this.#cancelLate(job, due);
-      return;
-    }
     if (!(known instanceof ApiError)) log.error({ err: error, ...job }, 'sending a scheduled message failed');
-    await this.#refused(job, due, known instanceof ApiError ? known.condition : 'internal_error');
+    await this.#refused(job, seen, known instanceof ApiError ? known.condition : 'internal_error');
   }
 
   async #cancelLate(job: ScheduledJob, seen: DueRow): Promise<void> {
@@ -146,9 +144,6 @@ interface DueRow extends MessageRow {
 /** It was canceled, put off or sent meanwhile: whoever did that has seen to the rest. */
 class NothingToDo extends Error {}
 
-/** After so long nobody expects it any more. */
-class TooLate extends Error {}
-
 async function followDelivery(tx: Tx, written: CommittedMessage, byCustomer: boolean): Promise<void> {
   const { row } = written;
   await enqueueScheduleUpdated(tx, row);
@@ -167,14 +162,18 @@ async function addLater(tx: Tx, job: ScheduledJob, delayMs: number): Promise<voi
   await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, later!.at);
 }
 
-async function lockDue(tx: Tx, { message_id, conversation_id }: ScheduledJob): Promise<DueRow | undefined> {
-  const [row] = await tx.query<DueRow>(LOCK_DUE, [message_id, conversation_id]);
+async function readDue(
+  db: Db,
+  statement: Statement,
+  { message_id, conversation_id }: ScheduledJob,
+): Promise<DueRow | undefined> {
+  const [row] = await db.query<DueRow>(statement, [message_id, conversation_id]);
   return row;
 }
 
-/** Undefined: somebody else counted the attempt, or the schedule is another one by now. */
+/** Returns undefined if another node has sent it or counted the attempt, or the schedule is another one by now. */
 async function lockUnchanged(tx: Tx, job: ScheduledJob, seen: DueRow): Promise<MessageRow | undefined> {
-  const row = await lockDue(tx, job);
+  const row = await readDue(tx, LOCK_DUE, job);
   const isSame = row?.attempts === seen.attempts && row.scheduled_at === seen.scheduled_at;
   return isSame ? row : undefined;
 }
@@ -183,15 +182,20 @@ function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1_000;
 }
 
-const LOCK_DUE = {
-  name: 'lock-due-message',
+// After a day nobody expects the message any more.
+const READ_DUE = {
+  name: 'read-due-message',
   text: `
     SELECT ${messageColumns('m')}, m.attempts,
       m.scheduled_at < clock_timestamp() - interval '1 day' AS is_too_late
     FROM messages m
     WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'scheduled'
-      AND m.scheduled_at <= clock_timestamp()
-    FOR UPDATE`,
+      AND m.scheduled_at <= clock_timestamp()`,
+};
+
+const LOCK_DUE = {
+  name: 'lock-due-message',
+  text: `${READ_DUE.text} FOR UPDATE`,
 };
 
 const LOCK_LOST = {
