@@ -108,7 +108,6 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
     resource: data.actor_id,
     at,
     team: data,
-    customer: undefined,
   }).catch(() => {});
 }
 

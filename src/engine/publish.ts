@@ -26,18 +26,18 @@ interface EventContent {
   readonly at: string;
   /** The resource as the team sees it; undefined: the team does not get the event. */
   readonly team: object | undefined;
-  /** The resource as customers see it; undefined: customers do not get the event. */
-  readonly customer: object | undefined;
 }
 
 /** A change that is committed in Postgres. */
 export interface DomainEvent<Name extends DurableEventName = DurableEventName> extends EventContent {
   readonly event: Name;
+  /** The resource as customers see it; undefined: customers do not get the event. */
+  readonly customer: object | undefined;
   /** Its text is still being written. */
   readonly streaming?: boolean;
 }
 
-/** Something that happens now and is not kept. */
+/** Something that happens now and is not kept. Customers receive no such event (docs/realtime.md#events). */
 export interface EphemeralEvent extends EventContent {
   readonly event: EphemeralEventName;
 }
@@ -80,7 +80,7 @@ export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFr
     stream: event.stream,
     resource: event.resource,
     team: event.team && encodeEvent(event, event.team),
-    customer: event.customer && encodeEvent(event, event.customer),
+    customer: undefined,
   };
 }
 
@@ -97,7 +97,7 @@ function textFrame<K extends TextFrame['kind']>(kind: K, event: TextEvent): Text
     sequence: event.sequence,
     position: event.position,
     team: event.team && encodeEvent(event, event.team),
-    customer: event.customer && encodeEvent(event, event.customer),
+    customer: undefined,
   };
 }
 

@@ -282,7 +282,6 @@ export abstract class LiveReply implements AgentReply {
       resource: this.#id,
       at: new Date().toISOString(),
       team,
-      customer: undefined,
       position,
     };
   }

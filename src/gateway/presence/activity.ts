@@ -111,7 +111,6 @@ export class Activity {
       resource: data.actor_id,
       at: new Date().toISOString(),
       team: data,
-      customer: undefined,
       // Not tried again: the next event repeats the state.
     }).catch(() => {});
   }

@@ -227,6 +227,5 @@ function eventOf(conversationId: string, actorId: string, status: PresenceStatus
     resource: actorId,
     at: new Date().toISOString(),
     team: { actor_id: actorId, status } satisfies PresenceData,
-    customer: undefined,
   });
 }
