@@ -7,13 +7,13 @@ import type { ChangeEventName } from '../protocol/socket/events.ts';
 
 export interface ChangedEffectsOptions extends EventReads {
   readonly engine: Engine;
-  /** Messages of the timeline that were written to their ends: what that causes besides the event. */
+  /** Handles messages whose streaming has ended, with every effect other than the event. */
   readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
 }
 
 /**
- * Publishes durable changes that are not a message's sending (RESOURCES_CHANGED). May be called again for the same
- * changes: readers of an event recognize it by id and `updated_at`.
+ * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be called again for the same
+ * changes: readers recognize an event by id and `updated_at`.
  */
 export class ChangedEffects {
   readonly #options: ChangedEffectsOptions;
@@ -22,7 +22,7 @@ export class ChangedEffects {
     this.#options = options;
   }
 
-  /** Rejects when publishing failed on some node. */
+  /** Rejects if publishing failed on some node. */
   async publish({ changes }: ResourcesChanged): Promise<void> {
     const { engine, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {

@@ -9,31 +9,31 @@ import type { Logger } from '../log.ts';
 
 export interface JobWorkerOptions {
   readonly database: Database;
-  /** One for each task. A job whose handler rejects is tried again later. */
+  /** One handler for each task. A job whose handler rejects is retried later. */
   readonly handlers: readonly TopicHandler[];
   readonly log: Logger;
-  /** How long running jobs may take to end when the node stops; then others may have them. Default 5,000. */
+  /** Milliseconds that running jobs get to end when the node stops; then other nodes may take them. Default 5,000. */
   readonly patienceMs?: number;
 }
 
-/** Jobs at once, each with a connection of the pool; one more listens. */
+/** Maximum number of concurrent jobs, each with a connection of the pool; one more connection listens. */
 const CONCURRENCY = 4;
 
-/** A job that is due at a time is found by asking: this is how late it may begin. */
+/** Jobs that are due at a time are found by polling: this is how late, in milliseconds, they may begin. */
 const POLL_EVERY_MS = 200;
 
 const RESTART_AFTER_MS = 500;
 
 const PATIENCE_MS = 5_000;
 
-/** How long it may take to say in Postgres that they may: a Postgres that does not answer is not waited for. */
+/** Time limit for releasing jobs in Postgres, in milliseconds, in case Postgres does not respond. */
 const RELEASE_MS = 1_000;
 const PURGE_EVERY_MS = 10 * 60 * 1_000;
 
 /**
- * Does the jobs of the queue (db/queue.ts) on this node. The library's workers live through an absence of
- * Postgres but for two cases: they end when they cannot say there that a job is done, and when their very
- * first question fails they never ask it again. So they are watched, and begun anew until the node stops.
+ * Runs the jobs of the queue (db/queue.ts) on this node. The library's workers survive an absence of Postgres except
+ * in two cases: they end if they cannot mark a job as done, and if their very first query fails they never repeat it.
+ * Therefore they are watched, and restarted until the node stops.
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions;
@@ -55,15 +55,15 @@ export class JobWorker {
     });
   }
 
-  /** Takes no more jobs and waits for those that run, as long as its patience lasts. */
+  /** Takes no more jobs and waits for running ones, up to its time limit. */
   async close(): Promise<void> {
     await Promise.all([this.#workers.close(), this.#purge.close()]);
   }
 
-  /** Ends with the workers: because of the signal, or by rejecting. */
+  /** Ends with the workers: resolves after the signal, rejects if they fail. */
   async #work(signal: AbortSignal): Promise<void> {
     const { database, handlers, log, patienceMs = PATIENCE_MS } = this.#options;
-    // Rejects while Postgres is away: then there is no use in beginning.
+    // Rejects while Postgres is unavailable: starting workers would be useless then.
     await purgeJobs(database);
     const events = new EventEmitter();
     const pool = runTaskList(
@@ -74,8 +74,8 @@ export class JobWorker {
         schema: 'graphile_worker',
         logger: jobLogger(log),
         events,
-        // Without a batch the library waits for nobody to say that a job is done, and what then fails is an
-        // unhandled rejection: the end of the process.
+        // Without a batch the library does not await the statement that marks a job as done, and its failure becomes
+        // an unhandled rejection, which ends the process.
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       },
       Object.fromEntries(byTopic(handlers)),
@@ -107,7 +107,7 @@ export class JobWorker {
   }
 }
 
-/** Never rejects: what there is to say comes with the pool's own promise. */
+/** Never rejects: failures are reported by the pool's own promise. */
 async function stopPool(pool: WorkerPool, patienceMs: number): Promise<void> {
   if (await settles(pool.gracefulShutdown(), patienceMs)) return;
   await settles(pool.forcefulShutdown('the node stops'), RELEASE_MS);

@@ -12,17 +12,19 @@ export interface OutboxWorkerOptions {
   readonly log: Logger;
 }
 
-/** Twice a second: a right that an operator's command took away has to end within one. */
+/** Twice a second: a right that an operator's command revoked has to end within one second. */
 const SWEEP_EVERY_MS = 500;
 const MAX_ROWS = 100;
 
-/** After this many attempts a row is an error that somebody has to look at, and still tried. */
+/**
+ * After this many attempts the failure of a row is logged as an error that needs attention. The row is still retried.
+ */
 const ALARMING_ATTEMPTS = 10;
 
 /**
- * Deals with what this node's transactions put into the outbox, as soon as they have committed, and takes
- * over what its writer has not dealt with: the rows of a node that died between commit and publish, those
- * whose publish failed, and what commands outside any node wrote.
+ * Handles the rows that this node's transactions write into the outbox as soon as they have committed, and takes over
+ * rows that their writer has not handled: those of a node that died between commit and publish, those whose publish
+ * failed, and those of commands outside any node.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
@@ -35,9 +37,9 @@ export class OutboxWorker {
   }
 
   /**
-   * One handler for each topic; a row whose handler rejects is kept and handled again. Apart from the construction:
-   * handlers need parts that write into the outbox, and must therefore be closed before it. What is committed
-   * before is left to the first sweep.
+   * Registers one handler for each topic; a row whose handler rejects stays and is retried. Separate from the
+   * constructor because handlers need parts that write into the outbox, and must therefore be closed before it. Rows
+   * that are committed before this call are left to the first sweep.
    */
   start(handlers: readonly TopicHandler[]): void {
     const { database, log } = this.#options;
@@ -55,7 +57,7 @@ export class OutboxWorker {
     await Promise.all(this.#underWay);
   }
 
-  /** Each handler has begun before this returns: what it does synchronously, the caller of the transaction can rely on. */
+  /** Every handler has begun before this returns, so the transaction's caller can rely on its synchronous part. */
   #committed(rows: readonly OutboxRow[]): void {
     for (const row of rows) {
       const handled = this.#handle(row).finally(() => this.#underWay.delete(handled));
@@ -73,7 +75,7 @@ export class OutboxWorker {
     metrics.outboxLagSeconds.set((await measureOutbox(database)).lagSeconds);
   }
 
-  /** One row's failure is its own: it keeps its row and comes again when its lease is over. */
+  /** A failure affects only its own row, which stays and is retried when its lease is over. */
   async #handle(row: OutboxRow): Promise<void> {
     const { database, log } = this.#options;
     try {

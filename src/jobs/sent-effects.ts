@@ -25,19 +25,19 @@ export interface SentEffectsOptions {
   readonly files: Downloads;
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
-  /** What messages start inside Postgres besides; called before their outbox row goes, and may be called again. */
+  /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onSaid?: (messages: readonly Caused[]) => Promise<void>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Outbox rows whose effects are dealt with together. */
+/** Maximum number of outbox rows whose effects are handled together. */
 const MAX_ROWS = 64;
 
 /**
- * What messages that entered the timeline cause: their events reach the other nodes, their recipients
- * get notifications, and then the outbox row goes. Every step may happen again (a node that takes
- * over starts at the first): events are told apart by number, notifications by a unique key.
+ * The effects of messages that entered the timeline: their events are published to the other nodes, their recipients
+ * get notifications, and then the outbox row is deleted. Every step may be repeated (a node that takes over starts at
+ * the first): readers recognize events by number, and notifications have a unique key.
  */
 export class SentEffects {
   readonly #options: SentEffectsOptions;
@@ -49,9 +49,8 @@ export class SentEffects {
   }
 
   /**
-   * What this node's own write path committed. Events go out before this returns, in the order of the
-   * calls; the rest follows behind, in batches of whatever has come meanwhile. What fails stays in the
-   * outbox and is taken up by a sweep.
+   * Handles what this node's write path committed. Events are published before this returns, in the order of the
+   * calls; the other effects follow in batches. A failure leaves the row in the outbox, where a sweep takes it up.
    */
   committed({ outboxId, messages }: Committed): void {
     this.#queue.push({ outboxId, messages, published: this.#publish(messages) });
@@ -59,7 +58,7 @@ export class SentEffects {
     this.#running ??= this.#runAll();
   }
 
-  /** What another node left behind (a sweep's handler). Rejects when something is left to do. */
+  /** Handles rows that another node left behind (the sweep's handler). Rejects if something is left to do. */
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
     const ids = payload.messages.map(({ id }) => id);
@@ -74,7 +73,10 @@ export class SentEffects {
     if (!everybodyTold) throw new Error('publish failed on some nodes');
   }
 
-  /** Texts that were written to their ends: who was not notified of the beginning is of the whole. May be called again. */
+  /**
+   * Handles texts whose streaming has ended: notifications were withheld at their beginning and follow now. May be
+   * called again.
+   */
   async finished(ids: readonly string[]): Promise<void> {
     const { database, files } = this.#options;
     const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);
@@ -86,7 +88,7 @@ export class SentEffects {
     await this.#running;
   }
 
-  /** Whether every node could be told; local readers have been when it returns. Never rejects. */
+  /** Returns whether the events reached every node; local readers have them when it returns. Never rejects. */
   async #publish(messages: readonly CommittedMessage[]): Promise<boolean> {
     const { engine, metrics } = this.#options;
     const sent = messages.map((message) =>
@@ -140,14 +142,14 @@ export class SentEffects {
     const { database, directory, engine } = this.#options;
     const wanted: NewNotification[] = [];
     for (const { row, sender } of messages) {
-      // There is nothing to read yet.
+      // A message has no text to notify of while it is streaming.
       if (row.streaming_state === 'streaming') continue;
       const cached = directory.facts(row.conversation_id);
       const facts = cached instanceof Promise ? await cached : cached;
       if (facts !== undefined) wanted.push(...notificationsFor(row, sender, facts));
     }
     const rows = await insertNotifications(database, wanted);
-    // A feed is told in the order of its list.
+    // A feed is published in the order of its list.
     rows.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
     await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
   }

@@ -26,7 +26,7 @@ export interface ActionRoutesOptions {
 }
 
 export function actionRoutes({ database, files, directory, lockedWrites }: ActionRoutesOptions): Route[] {
-  /** A message where the caller may do more than read. */
+  /** Returns a message on which the caller may act, beyond reading it. */
   const writable = async (principal: Principal, id: string) => {
     const found = await readableMessage({ database, directory }, principal, id);
     requireSender(principal, found.facts);

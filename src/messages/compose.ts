@@ -15,7 +15,7 @@ import { allMentions } from './mentions.ts';
 import type { Outgoing } from './outgoing.ts';
 import { checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
 
-/** A message out of a validated body, checked against all that it names. Throws ApiError. */
+/** Builds a message from a validated body, after checking everything that the body refers to. Throws ApiError. */
 export async function compose(
   db: Db,
   store: ObjectStore,
@@ -75,7 +75,10 @@ function refersToOthers(body: SendMessageBody): boolean {
 
 const NONE: ReadonlyMap<string, Entity> = new Map();
 
-/** The resources that the body names, by refKey. All of them exist in this account, and the messages in this conversation. */
+/**
+ * Returns the resources that the body refers to, by refKey. All of them exist in this account, and the messages among
+ * them in this conversation.
+ */
 async function readReferences(
   db: Db,
   principal: Principal,
@@ -98,7 +101,7 @@ async function readReferences(
   return found;
 }
 
-/** Sent, to be seen by the caller, and not deleted. */
+/** Requires that the message is sent, visible to the caller and not deleted. */
 async function checkMessage(
   db: Db,
   principal: Principal,
@@ -115,7 +118,7 @@ async function checkMessage(
   }
 }
 
-/** What the body points to among the account's resources, and the field that does. */
+/** Returns the body's references to resources of the account, each with its field. */
 function namedResources(body: SendMessageBody): { ref: EntityRef; param: string }[] {
   const named: { ref: EntityRef; param: string }[] = [];
   if (body.link_resource_type !== undefined && body.link_resource_id !== undefined) {
@@ -130,7 +133,7 @@ function namedResources(body: SendMessageBody): { ref: EntityRef; param: string 
   return named;
 }
 
-/** Of those that readReferences found. */
+/** Returns one of the resources that readReferences found. */
 function resourceOf(
   resources: ReadonlyMap<string, Entity>,
   type: EntityRef['type'] | undefined,

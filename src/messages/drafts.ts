@@ -18,13 +18,13 @@ import { lockMessage } from './store.ts';
 
 export interface NewDraft {
   readonly message: NewMessage;
-  /** The thread message that it answers. */
+  /** The thread message that the draft answers. */
   readonly sourceThreadMessageId: string | null;
 }
 
 /**
- * A customer reply that waits for a person's approval (docs/contract.md#drafts). The caller has
- * locked the conversation; `by` is who proposes it.
+ * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller has locked the
+ * conversation; `by` is the actor that proposes the reply.
  */
 export async function openDraft(
   tx: Tx,
@@ -33,7 +33,7 @@ export async function openDraft(
 ): Promise<MessageRow> {
   await supersedeOlder(tx, message, sourceThreadMessageId);
   const status = transition(MESSAGE_MOVES, 'draft', 'none');
-  // A draft has no client_message_id that could be known already.
+  // A draft has no client_message_id, so no row with the same one can exist.
   const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
   await enqueueChanged(tx, [{ event: 'draft.created', id: row.id, stream: row.conversation_id }]);
   await moveWorkflow(tx, caseOf(row), 'draft_opened', by);
@@ -41,8 +41,8 @@ export async function openDraft(
 }
 
 /**
- * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` where it is none, or is
- * still being written.
+ * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if it is not an open draft, or
+ * is still being written.
  */
 export async function rejectDraft(tx: Tx, { actor }: Principal, draft: MessageRow): Promise<MessageRow> {
   await lockConversation(tx, draft.conversation_id);
@@ -75,13 +75,13 @@ export function approveDraft<Followed>(
   });
 }
 
-/** How an open draft leaves, and whose act that is. */
+/** How an open draft is sent, and by whose act. */
 export interface DraftSending<Followed> {
   readonly move: 'approve' | 'reply';
   /** Actor id. */
   readonly by: string;
   readonly audited: 'draft.approved' | 'draft.sent_by_agent';
-  /** Looks at the draft as it stands, under the conversation's lock; throws what refuses. May be called again. */
+  /** Checks the draft under the conversation's lock; throws to refuse it. May be called again. */
   readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
   /** Runs in the transaction in which the draft is sent, after everything else. */
   readonly follow: (tx: Tx, sent: MessageRow) => Promise<Followed>;
@@ -119,8 +119,8 @@ export async function sendDraft<Followed>(
 }
 
 /**
- * A newer draft replaces open ones that answer the same message, and an agent's draft replaces that agent's earlier
- * ones: its newest draft answers all that the customer has written.
+ * Supersedes open drafts that answer the same message, and the earlier drafts of the same agent: an agent's newest
+ * draft answers everything that the customer has written.
  */
 async function supersedeOlder(
   tx: Tx,
@@ -168,12 +168,12 @@ function auditDraft(
   return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id } });
 }
 
-/** Drafts are in customer conversations alone. */
+/** Only customer conversations have drafts. */
 function caseOf({ conversation_id: id, account_id }: MessageRow) {
   return { id, account_id, audience: 'customer' as const };
 }
 
-// All that customers write takes its number under the lock that the reader holds.
+// Every message of a customer takes its number under the lock that the reader of this statement holds.
 const READ_CUSTOMER_SINCE = {
   name: 'read-customer-message-since',
   text: `

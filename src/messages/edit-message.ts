@@ -19,7 +19,7 @@ import { keepRevision, removeRevisions } from './revisions.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
 import { lockMessage } from './store.ts';
 
-/** A message that the caller may read, and what it asks to be done in its name. */
+/** A message that the caller may read, and the caller. */
 export interface EditRequest {
   readonly principal: Principal;
   readonly facts: ConversationFacts;
@@ -27,8 +27,9 @@ export interface EditRequest {
 }
 
 /**
- * What is absent in the body stays, "" and [] clear; an edit that changes nothing leaves no trace. While the
- * conversation is held, what was there before is kept (docs/contract.md#legal-hold). Throws ApiError.
+ * Fields that are absent from the body stay, "" and [] clear; an edit that changes nothing leaves no trace. While the
+ * conversation is on legal hold, the previous content is kept as a revision (docs/contract.md#legal-hold). Throws
+ * ApiError.
  */
 export async function editMessage(
   tx: Tx,
@@ -46,7 +47,7 @@ export async function editMessage(
     });
     current = await update(tx, current, {
       ...content,
-      // Those of a sent message have been notified.
+      // The mentions of a sent message cannot change: their notifications exist already.
       ...(current.status !== 'sent' && {
         mentions: allMentions(
           { listed: current.mentions ?? [], text: content.body, authorId: current.author_id },
@@ -70,7 +71,7 @@ export async function editMessage(
   return moved;
 }
 
-/** Leaves the tombstone: nothing of what it said, in the place where it was. Throws ApiError. */
+/** Replaces the message by a tombstone: its content is removed, its place in the timeline stays. Throws ApiError. */
 export async function deleteMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   const held = await lockAgainstHold(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
@@ -99,10 +100,10 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
   return tombstone;
 }
 
-/** Takes back what waits for its time. Throws ApiError. */
+/** Cancels a scheduled message. Throws ApiError. */
 export async function cancelMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   requireAuthority(principal, facts, row);
-  // Before the message, as a delivery does.
+  // The conversation is locked before the message, in the same order as by a delivery.
   await lockConversation(tx, row.conversation_id);
   const canceled = await cancelScheduled(tx, await lockMessage(tx, row));
   await auditOf(tx, principal, row, 'message.canceled', {});
@@ -121,7 +122,7 @@ const NO_CONTENT = {
   has_attachments: false,
 } as const;
 
-/** Undefined: it says all this already. */
+/** Returns undefined if the edit changes nothing. */
 function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody): Content | undefined {
   const content: Content = {
     ...(body !== undefined && { body: body || null }),
@@ -134,7 +135,7 @@ function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody)
   return changes ? content : undefined;
 }
 
-/** Of a sent message only what a hold keeps is audited: everybody in the conversation has the event. */
+/** Edits of sent messages are audited only under a legal hold: all participants receive the event anyway. */
 async function auditEdit(
   tx: Tx,
   principal: Principal,

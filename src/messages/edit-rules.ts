@@ -9,9 +9,9 @@ import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import { notMail } from './send-rules.ts';
 
 /**
- * Whether the caller may edit this message so (docs/contract.md#editing-and-deleting): authors what they
- * have sent or scheduled, an open draft whoever may send here. Throws ApiError `insufficient_permissions`,
- * `resource_gone`, `resource_conflict`, or what the fields refuse.
+ * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may edit what they
+ * have sent or scheduled, and an open draft may be edited by everyone who may send here. Throws ApiError
+ * `insufficient_permissions`, `resource_gone`, `resource_conflict`, or an error of a field.
  */
 export function checkEdit(
   principal: Principal,
@@ -35,7 +35,10 @@ export function checkEdit(
   checkFields(facts, row, body);
 }
 
-/** What customers read a person has approved, unless the agent's role is trusted with it, as with Send Message (docs/contract.md#sending-a-message). */
+/**
+ * A person has approved what customers read, unless the agent's role allows it to send unapproved, as with Send
+ * Message (docs/contract.md#sending-a-message).
+ */
 function requireApprovedEditor(principal: Principal, { visibility, status }: MessageRow): void {
   if (principal.actor.type !== 'agent' || visibility !== 'external' || status === 'draft') return;
   if (hasPermission(principal, 'messaging:send_external')) return;
@@ -46,8 +49,8 @@ function requireApprovedEditor(principal: Principal, { visibility, status }: Mes
 }
 
 /**
- * Whether the caller may delete this message: its author, whoever runs the conversation, and admins and keys
- * of the account. What was never sent is not deleted but rejected or canceled. Throws like checkEdit.
+ * Checks whether the caller may delete this message: its author may, owners and admins of the conversation, and admins
+ * and keys of the account. A message that was never sent is rejected or canceled instead. Throws like checkEdit.
  */
 export function checkDelete(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   requireSender(principal, facts);
@@ -80,7 +83,7 @@ function requirePresent({ deleted_at }: MessageRow): void {
   if (deleted_at !== null) throw new ApiError('resource_gone', 'The message is deleted.', { param: 'id' });
 }
 
-/** What an agent is writing is its own until it ends: ApiError `resource_conflict`. */
+/** Only the agent that streams a message may write it until it is complete: ApiError `resource_conflict`. */
 export function requireFinished({ streaming_state }: MessageRow): void {
   if (streaming_state !== 'streaming') return;
   throw new ApiError('resource_conflict', 'The message is still being written.');
@@ -112,7 +115,7 @@ function checkFields(
   });
 }
 
-/** What a reply was sent with stays. */
+/** The subject and recipients of a reply that was sent cannot change. */
 function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
   if (value === undefined || visibility !== 'external' || status !== 'sent') return;
   throw new ApiError('resource_conflict', 'A reply that has been sent keeps its subject and cc.', {

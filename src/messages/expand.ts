@@ -10,9 +10,9 @@ import type { Conversation } from '../protocol/resources/conversation.ts';
 import { READ_BY_ID } from './insert-messages.ts';
 
 /**
- * Each row's resource with whatever `include[]` of the companions named (docs/contract.md#expansion): what
- * expandMessages knows, and the sub-objects that hold messages themselves, one query a kind. Within them
- * nothing is expanded further.
+ * Returns each row's resource with the companions that `include[]` named (docs/contract.md#expansion): those of
+ * expandMessages, and the sub-objects that contain messages themselves, with one query a kind. Messages within
+ * sub-objects are not expanded further.
  */
 export async function showMessages(
   db: Db,
@@ -41,7 +41,7 @@ export async function showMessages(
   );
 }
 
-/** One row's. */
+/** Like `showMessages`, for one row. */
 export async function showMessage(
   db: Db,
   files: Downloads,
@@ -63,7 +63,7 @@ async function readConversations(
   return expandConversations(db, principal, await conversationRows(db, ids), []);
 }
 
-/** The messages replied to, as the caller may see them. */
+/** Returns the messages replied to, as the caller may see them. */
 async function readOriginals(
   db: Db,
   principal: Principal,
@@ -72,7 +72,7 @@ async function readOriginals(
   const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
   if (ids.length === 0) return new Map();
   const originals = await db.query<MessageRow>(READ_BY_ID, [ids]);
-  // A customer reads no other conversations than cases.
+  // The only conversations that a customer can read are cases.
   const visible = originals.filter((row) => !principal.customer || visibleToCustomers(row, 'customer'));
   return new Map(visible.map((row) => [row.id, presentMessage(row, principal)]));
 }

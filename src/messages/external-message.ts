@@ -5,8 +5,8 @@ import { ApiError } from '../protocol/errors.ts';
 import type { CommittedMessage } from './outgoing.ts';
 
 /**
- * A message between the team and a customer moves its case, in the transaction that writes it. `by` is the actor
- * that moved it, null for a customer.
+ * Moves the case of a message between the team and a customer, in the transaction that writes the message. `by` is the
+ * actor that moved it, null for a customer.
  */
 export async function followExternal(
   tx: Tx,
@@ -17,12 +17,15 @@ export async function followExternal(
   await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
 }
 
-/** Archived conversations take no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`. */
+/** Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`. */
 export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
   if (status === 'archived') throw new ApiError('resource_conflict', 'The conversation is archived.');
 }
 
-/** The conversation, which changes and takes messages to and from customers only here until the transaction ends. */
+/**
+ * Locks and returns the conversation. Until the transaction ends, only this transaction can change it and add messages
+ * to or from customers.
+ */
 export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
   return tx.kysely
     .selectFrom('conversations')

@@ -5,7 +5,7 @@ import { REACHED_NOW } from './message-outcome.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import { SETTLE_WINDOW } from './timeline.ts';
 
-/** A message that is about to enter the timeline: its columns but for what numbering and Postgres add. */
+/** A message that is about to enter the timeline: its columns except those that numbering and Postgres add. */
 export interface NewMessage
   extends Omit<
     MessageRow,
@@ -34,13 +34,13 @@ export interface NewAttachment {
   readonly url: string | null;
   readonly resource_type: 'account' | 'actor' | 'entity' | null;
   readonly resource_id: string | null;
-  /** Of a file, signed for the message's own event: no column. */
+  /** The file's signed URL for the message's own event; not a column. */
   readonly download_url?: string;
-  /** What it refers to, for the message's own event: no column. */
+  /** The linked resource for the message's own event; not a column. */
   readonly resource?: Entity;
 }
 
-/** What comes back of a row that was written. `outbox_id` is the one row that stands for the whole statement. */
+/** The result for a row that was written. `outbox_id` is the one outbox row of the whole statement. */
 export interface InsertedRow {
   readonly id: string;
   readonly created_at: string;
@@ -48,12 +48,12 @@ export interface InsertedRow {
 }
 
 /**
- * One statement, one transaction: the messages, their attachments and the outbox row of what they
- * cause. Sorted, so that two nodes whose batches cross cannot deadlock. A row that does not come back
- * met one of the unique keys, or carries a number so far below the head that it counts as settled.
+ * One statement, one transaction: the messages, their attachments and the outbox row of their effects. Rows are
+ * sorted, so that two nodes whose batches overlap cannot deadlock. A row that is missing from the result conflicted
+ * with a unique key, or its number is so far below the head that it counts as settled.
  *
- * One JSON parameter instead of 17 arrays: as fast to 10 % either way at 32 and 128 rows, and lists
- * inside a row (mentions, attachments) need no encoding of their own.
+ * One JSON parameter instead of 17 arrays: the speed is the same within 10 % at 32 and 128 rows, and lists inside a
+ * row (mentions, attachments) need no encoding of their own.
  *
  * $1: rows as JSON, columns as NewMessage and `sequence`.
  */
@@ -142,7 +142,7 @@ function names(columns: Record<string, string>, alias?: string): string {
     .join(', ');
 }
 
-/** Messages by their clients' ids. $1: rows as JSON, `conversation_id`, `author_id`, `client_message_id`. */
+/** Reads messages by their clients' ids. $1: rows as JSON, `conversation_id`, `author_id`, `client_message_id`. */
 export const READ_BY_CLIENT_ID = {
   name: 'read-messages-by-client-id',
   text: `
@@ -158,9 +158,9 @@ export const READ_BY_ID = {
 };
 
 /**
- * A message that waited outside the timeline (a draft, a schedule that is due) enters it, with the outbox row
- * of what that causes. Answers no row where it does not wait any more, or the number is too far below the
- * head. $1: its id; $2: its conversation; $3: the number; $4: the status it must have; $5: its sender.
+ * Moves a message from outside the timeline (a draft, a schedule that is due) into it, and writes the outbox row of
+ * its effects. Returns no row if the message does not wait any more, or if the number is too far below the head. $1:
+ * its id; $2: its conversation; $3: the number; $4: the status it must have; $5: its sender.
  */
 export const ENTER_TIMELINE = {
   name: 'enter-timeline',

@@ -3,7 +3,7 @@ import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.
 import type { Tx } from '../db/handle.ts';
 import type { NewMessage } from './insert-messages.ts';
 
-/** What makes a message wait outside the timeline. */
+/** The kind of a message outside the timeline. */
 export type Waiting =
   | { readonly status: 'draft'; readonly sourceThreadMessageId: string | null }
   | {
@@ -13,8 +13,8 @@ export type Waiting =
     };
 
 /**
- * A message that is no part of the timeline yet, with its attachments: it has no number. Undefined where its
- * author has one of the same client_message_id in the conversation.
+ * Inserts a message that is not part of the timeline yet, with its attachments: it has no number. Returns undefined if
+ * its author has a message with the same client_message_id in the conversation.
  */
 export async function insertWaiting(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function insertWaiting(
       scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
       source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
       has_attachments: attachments.length > 0,
-      // One time for both: a row counts as changed from when they differ.
+      // The same time in both columns: a row counts as changed once they differ.
       created_at: sql<string>`now()`,
       updated_at: sql<string>`now()`,
     })

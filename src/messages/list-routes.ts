@@ -74,13 +74,13 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
   ];
 }
 
-/** 0 stands before the first message. */
+/** 0 precedes the first message. */
 const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 const TIMELINE = defineList('messages', ['integer']);
 const byNumber = (row: MessageRow) => [row.sequence!];
 
-/** What is not sent has no number: it is listed by when it was made. */
+/** Messages that are not sent have no number: they are listed by the time at which they were created. */
 const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);
 const byTime = (row: MessageRow) => [row.created_at, row.id];
 
@@ -99,7 +99,10 @@ function checkBounds({ status = 'sent', after_sequence, before_sequence }: Bound
   throw exclusive(param, 'Only sent messages have a sequence.');
 }
 
-/** The list is newest first, but from a number on oldest first; a previous page is read against it. */
+/**
+ * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a previous page is read
+ * in the opposite order.
+ */
 function stretchOf(page: PageRequest, after: number | undefined, before: number | undefined) {
   const isUp = (after !== undefined) === (page.direction === 'next');
   const edge = page.after === null ? undefined : Number(page.after[0]);
@@ -115,7 +118,7 @@ function outsideOf({ direction, after, fetch: limit }: PageRequest) {
   return { order, after: after as readonly [string, string] | null, limit };
 }
 
-/** The states of a scheduled message that was not sent. */
+/** Returns whether this is a state of a scheduled message that was not sent. */
 function isSchedule(status: MessageStatus): boolean {
   return status === 'scheduled' || status === 'canceled' || status === 'failed';
 }

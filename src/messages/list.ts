@@ -3,20 +3,20 @@ import type { Database } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
 import type { Timeline } from './timeline.ts';
 
-/** Which stretch of a timeline: the numbers between two, themselves left out. */
+/** A range of a timeline, between two numbers that are excluded. */
 export interface TimelineRange {
   readonly conversationId: string;
   readonly after: number;
   readonly before: number;
   readonly order: 'oldest_first' | 'newest_first';
   readonly limit: number;
-  /** Leaves out what customers may not see. */
+  /** Excludes what customers may not see. */
   readonly forCustomer: boolean;
 }
 
 /**
- * Sent messages, in the order of the stretch. Nothing is shown past an unsettled number, so a message
- * never appears later between two that were shown together.
+ * Returns sent messages in the requested order. The result ends before an unsettled number, so a message never appears
+ * later between two that were returned together.
  */
 export async function readTimeline(
   database: Database,
@@ -34,7 +34,7 @@ export async function readTimeline(
       limit,
       forCustomer,
     ]);
-    // What was read ends at its last row, or where it was to end when there are no more.
+    // A full page covers the range up to its last row, a shorter one the whole range.
     const edge = rows.length === limit ? rows.at(-1)?.sequence : undefined;
     const seen =
       order === 'oldest_first'

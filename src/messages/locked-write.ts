@@ -21,7 +21,7 @@ import {
   type WriteOptions,
 } from './outgoing.ts';
 
-/** What is to enter the timeline, as it was decided under the lock. */
+/** The message that enters the timeline, as `decide` chose it under the lock. */
 export type Entry = NewEntry | WaitingEntry;
 
 interface NewEntry {
@@ -29,19 +29,21 @@ interface NewEntry {
   readonly outgoing: Outgoing;
 }
 
-/** A row that is there already, outside the timeline. */
+/** An existing row outside the timeline. */
 interface WaitingEntry {
   readonly kind: 'waiting';
   readonly id: string;
   readonly status: 'draft' | 'scheduled';
-  /** As whom it is shown from now on. */
+  /** The sender that the message shows from now on. */
   readonly senderId: string | null;
 }
 
-/** The conversation as it stands under the lock. */
+/** Decides with the conversation's state under the lock. */
 export type Decide<E extends Entry> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
 
-/** What else becomes true with the message: lanes, audits, the stored answer of an Idempotency-Key. */
+/**
+ * Writes what must commit together with the message: workflow moves, audits, the stored answer of an Idempotency-Key.
+ */
 export type Follow<E extends Entry, Followed> = (
   tx: Tx,
   written: CommittedMessage,
@@ -64,14 +66,14 @@ export interface LockedWritesOptions extends WriteOptions {
   readonly files: Downloads;
 }
 
-/** Half of the pool: the rest is for who reads. */
+/** Half of the pool: the rest is left for reads. */
 const MAX_AT_ONCE = 5;
 
 /**
- * The write path's slower lane, for messages that must see and change their conversation's state in one
- * step: what customers write and are answered, drafts that are approved, schedules that are due. One
- * transaction a message, which holds the conversation's row before it takes a number (docs/contract.md#drafts),
- * so nothing of this kind comes between what `decide` saw and the number.
+ * The slower path of writes, for messages that must see and change their conversation's state in one step: messages of
+ * customers and replies to them, approved drafts, schedules that are due. Each message takes one transaction, which
+ * locks the conversation's row before it takes a number (docs/contract.md#drafts), so no other such message comes
+ * between the state that `decide` saw and the number.
  */
 export class LockedWrites {
   readonly #options: LockedWritesOptions;
@@ -110,11 +112,11 @@ export class LockedWrites {
   }
 }
 
-/** One transaction. What it took and did not use is voided. */
+/** One transaction. A number that it took and did not use is voided. */
 class WriteAttempt {
   readonly #options: LockedWritesOptions;
   readonly #conversationId: string;
-  /** The counter is behind Postgres: raise it first. */
+  /** The counter is behind Postgres and is raised first. */
   readonly #collided: boolean;
   #sequence: number | undefined;
 
@@ -212,14 +214,17 @@ class WriteAttempt {
     return seeded;
   }
 
-  /** A hole would keep every reader waiting for a second; a number that is taken stays. What fails here, readers settle. */
+  /**
+   * A hole would delay every reader by a second; a number that is taken stays as it is. If this fails, readers settle
+   * the number.
+   */
   #voidUnused(): void {
     if (this.#sequence === undefined) return;
     this.#options.timeline.void(this.#conversationId, [this.#sequence]).catch(() => {});
   }
 }
 
-/** Rolls the transaction back for another number. */
+/** Rolls the transaction back to retry with another number. */
 class NumberTaken extends Error {}
 
 async function findOriginal(
@@ -227,7 +232,7 @@ async function findOriginal(
   { message: { conversation_id, author_id, client_message_id } }: Outgoing,
 ): Promise<MessageRow | undefined> {
   if (client_message_id === null) return undefined;
-  // Under the lock nobody adds one but through the quicker lane, whose conflict the insert meets.
+  // Under the lock only the faster path can add such a message, and the insert conflicts with it.
   const [original] = await tx.query<MessageRow>(READ_BY_CLIENT_ID, [
     JSON.stringify([{ conversation_id, author_id, client_message_id }]),
   ]);

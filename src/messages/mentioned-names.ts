@@ -1,6 +1,6 @@
 /**
- * The names behind an `@` in a text, in lower case, each once, in their order. Code (fenced blocks and backticks),
- * URLs and e-mail addresses have none. Takes time in proportion to the text, whatever it holds.
+ * Returns the names after an `@` in a text, in lower case, each once, in their order. Code (fenced blocks and
+ * backticks), URLs and e-mail addresses are skipped. Takes time in proportion to the length of any text.
  */
 export function mentionedNames(text: string): ReadonlySet<string> {
   const names = new Set<string>();
@@ -10,20 +10,23 @@ export function mentionedNames(text: string): ReadonlySet<string> {
     const url = URL_START.exec(word);
     for (const { 1: name = '', index } of word.matchAll(NAME)) {
       if (url !== null && index > url.index) break;
-      // `@grace@example.org` is an address elsewhere.
+      // `@grace@example.org` is an address on another server.
       if (word[index + 1 + name.length] !== '@') names.add(name.toLowerCase());
     }
   }
   return names;
 }
 
-/** Where a URL begins within a word; it goes on to the word's end. */
+/** Matches the start of a URL within a word; the URL extends to the end of the word. */
 const URL_START = /[a-z][a-z\d+.-]{0,15}:\/\/|(?<![a-z\d])www\./i;
 
 const ALPHANUMERIC = String.raw`[\p{L}\p{M}\p{N}]`;
-/** May stand within a name, as in what precedes the `@` of an e-mail address, but not at its end: `@grace.`, `**@grace**`. No apostrophe: `@grace's`. */
+/**
+ * Characters that may occur within a name, as before the `@` of an e-mail address, but not at its end: `@grace.`,
+ * `**@grace**`. The apostrophe is not among them: `@grace's`.
+ */
 const WITHIN = '[.!#$%&*+/=?^_{|}~-]';
-/** An `@` right behind a name belongs to an e-mail address, or to a URL without scheme. */
+/** An `@` directly after a name belongs to an e-mail address, or to a URL without a scheme. */
 const NAME = new RegExp(
   `(?<!${ALPHANUMERIC}${WITHIN}*)@(${ALPHANUMERIC}+(?:${WITHIN}+${ALPHANUMERIC}+)*)`,
   'gu',
@@ -34,7 +37,10 @@ function withoutCode(text: string): string {
   return withoutSpans(withoutFences(text));
 }
 
-/** A block goes from its fence to one of the same kind that is as long, or to the end of the text (CommonMark 4.5). */
+/**
+ * A block extends from its fence to the next fence of the same kind that is at least as long, or to the end of the
+ * text (CommonMark 4.5).
+ */
 function withoutFences(text: string): string {
   const kept: string[] = [];
   let open: string | undefined;
@@ -54,11 +60,14 @@ function withoutFences(text: string): string {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** A span goes from a run of backticks to the next run of the same length; a run without one is text (CommonMark 6.1). */
+/**
+ * A span extends from a run of backticks to the next run of the same length; an unmatched run is text (CommonMark
+ * 6.1).
+ */
 function withoutSpans(text: string): string {
   const runs = [...text.matchAll(/`+/g)].map(({ 0: { length }, index }) => ({ length, index }));
   const starts = Map.groupBy(runs, ({ length }) => length);
-  // Taken from the end: what a span has passed over is never looked at again.
+  // Runs are taken from the end, so a run that a span has passed is not visited again.
   for (const ofLength of starts.values()) ofLength.reverse();
   let kept = '';
   let from = 0;

@@ -2,7 +2,7 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import { MESSAGE_LIMITS } from '../protocol/resources/chat-message.ts';
 import { mentionedNames } from './mentioned-names.ts';
 
-/** What a message may mention people and agents by. */
+/** The mentions of a message. */
 export interface Mentioning {
   /** Ids of actors and agents, as the caller listed them. */
   readonly listed: readonly string[];
@@ -11,8 +11,8 @@ export interface Mentioning {
 }
 
 /**
- * The actors that a message mentions: the listed ones, then the participants that its text names with an `@`, while
- * there is room (docs/decisions.md#mentions-in-the-text). Null: none.
+ * Returns the actors that a message mentions: the listed ones, then the participants that its text names with an `@`,
+ * up to the limit (docs/decisions.md#mentions-in-the-text). Null: none.
  */
 export function allMentions(
   { listed, text, authorId }: Mentioning,
@@ -44,11 +44,11 @@ function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | nu
     const name = type === 'user' ? actor.handle?.split('@')[0]?.toLowerCase() : undefined;
     if (name) index.set(name, index.has(name) ? null : actorId);
   }
-  // A slug is unique in its account: it wins over an address.
+  // A slug is unique in its account, so it wins over an address.
   for (const { slug, actorId } of facts.agents) if (slug !== null) index.set(slug, actorId);
   indexes.set(facts, index);
   return index;
 }
 
-/** Facts are read anew when they change: an index lives as long as they do. */
+/** Changed facts are new objects, so an index lives as long as its facts. */
 const indexes = new WeakMap<ConversationFacts, ReadonlyMap<string, string | null>>();

@@ -11,9 +11,8 @@ import { transition } from '../protocol/states/transitions.ts';
 export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
 
 /**
- * Ends a draft or a scheduled message without sending it, and tells the team. `row` is locked and as it
- * stands; `reason` is for who asks for its outcome. Throws ApiError `resource_conflict` where its status has no
- * such move.
+ * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is locked and current;
+ * `reason` becomes part of its outcome. Throws ApiError `resource_conflict` if its status does not allow the move.
  */
 export async function conclude(
   tx: Tx,
@@ -39,7 +38,7 @@ export async function conclude(
   return concluded;
 }
 
-/** What became of a message (docs/contract.md#outcomes): of a plain one, that it was sent. */
+/** Returns the outcome of a message (docs/contract.md#outcomes); a plain message was sent. */
 export function outcomeOf({ id, status, created_at, outcome }: MessageRow): MessageOutcome {
   const sent = { result: 'sent', reason: null, at: created_at } as const;
   const known = outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });
@@ -55,8 +54,8 @@ export function outcomeOf({ id, status, created_at, outcome }: MessageRow): Mess
 }
 
 /**
- * SQL of the `at` of an outcome that is reached now, as a JSON object: `||` adds it to `result` and `reason`. In the form
- * in which columns with a time are read.
+ * SQL for the `at` of an outcome that is reached now, as a JSON object: `||` adds it to `result` and `reason`. The
+ * format is that of columns with a time.
  */
 export const REACHED_NOW = `jsonb_build_object('at',
           to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;

@@ -1,4 +1,4 @@
-/** What this slice writes into the outbox (db/topic.ts). Each is handled once its transaction has committed. */
+/** Outbox topics of this slice (db/topic.ts). Each is handled once its transaction has committed. */
 
 import { defineTopic } from '../db/topic.ts';
 
@@ -12,7 +12,7 @@ export interface MessagesSent {
   readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
-/** The notifications of a message follow its text (notifications/refresh.ts). */
+/** A message was edited: its notifications get the new text (notifications/refresh.ts). */
 export const MESSAGE_EDITED = defineTopic<ContentChanged>('messages.edited');
 export const MESSAGE_DELETED = defineTopic<ContentChanged>('messages.deleted');
 
@@ -21,7 +21,10 @@ export interface ContentChanged {
   readonly conversation_id: string;
 }
 
-/** A schedule ended by itself without being sent: its author gets a notification (notifications/not-sent.ts). */
+/**
+ * A schedule ended without being sent, and not by a person's decision: its author gets a notification
+ * (notifications/not-sent.ts).
+ */
 export const SCHEDULE_NOT_SENT = defineTopic<NotSent>('scheduled.not_sent');
 
 export interface NotSent {

@@ -11,23 +11,23 @@ import type { TraceContext } from '../protocol/traceparent.ts';
 import type { NewMessage } from './insert-messages.ts';
 import type { Timeline } from './timeline.ts';
 
-/** A message on its way, with what its event needs and the sender knows already. */
+/** A message to be written, with the facts for its event that the sender has read already. */
 export interface Outgoing {
   readonly message: NewMessage;
   readonly sender: Actor | null;
-  /** Of its conversation. */
+  /** The conversation's audience. */
   readonly audience: ConversationAudience;
-  /** Of the request that sent it. */
+  /** The trace of the request that sent it. */
   readonly trace?: TraceContext;
 }
 
 export interface Acknowledged {
   readonly row: MessageRow;
-  /** It was there already, under the same client_message_id: `row` is the original. */
+  /** The message existed already, under the same client_message_id: `row` is the original. */
   readonly resent: boolean;
 }
 
-/** What one statement made true; `outboxId` is its row, to be removed when everybody has been told. */
+/** The result of one committed statement; `outboxId` is its row, to be deleted once everything was published. */
 export interface Committed {
   readonly outboxId: number;
   readonly messages: readonly CommittedMessage[];
@@ -38,11 +38,11 @@ export interface CommittedMessage {
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
   readonly audience: ConversationAudience;
-  /** Of the request that sent it; not known to a node that takes its effects over. */
+  /** The trace of the request that sent it; unknown to a node that takes over its effects. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** What both lanes of the write path work with. */
+/** The dependencies of both write paths. */
 export interface WriteOptions {
   readonly database: Database;
   readonly engine: Engine;
@@ -50,7 +50,7 @@ export interface WriteOptions {
   readonly metrics: Metrics;
   /** False while this node may not take numbers (db/node-lock.ts). */
   readonly maySend: () => boolean;
-  /** Called in the order of commits, once for each statement, synchronously behind the acknowledgement. */
+  /** Called in the order of commits, once for each statement, synchronously after the acknowledgement. */
   readonly onCommitted: (committed: Committed) => void;
 }
 
@@ -60,7 +60,7 @@ export interface WriteOptions {
  */
 export const MAX_NUMBERINGS = 6;
 
-/** What was written, as the insert's answer completes it. */
+/** Combines a message with the result of its insert. */
 export function asCommitted(
   { message, sender, audience, trace }: Outgoing,
   sequence: number,
@@ -97,7 +97,7 @@ export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
 }
 
-/** What Postgres or the counters say when they are away, for the caller. */
+/** Converts errors of an unavailable Postgres or counter to the caller's error. */
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof EngineUnavailableError || isUnavailable(error)) {
     return unavailable('Messages cannot be accepted at the moment.', error);

@@ -12,24 +12,24 @@ export interface MessageSources {
   readonly directory: ConversationDirectory;
 }
 
-/** A message, and where it is. */
+/** A message with its conversation's facts. */
 export interface Readable {
   readonly row: MessageRow;
   readonly facts: ConversationFacts;
 }
 
 /**
- * Whether the caller sees what waits for its time in a conversation that it may read, whoever wrote it: the team of a
- * case, and callers that see the whole account. Authors see their own in any case.
+ * Returns whether the caller sees all scheduled messages of a conversation that it may read: the team of a case does,
+ * and callers with access to the whole account. Authors see their own in any case.
  */
 export function seesSchedules(principal: Principal, facts: ConversationFacts): boolean {
   return seesWholeAccount(principal) || (facts.audience === 'customer' && !principal.customer);
 }
 
 /**
- * The message, if the caller may read it: the team everything in its conversations but the schedules of others, a
- * customer what is sent and visible to it, and its own schedules. Otherwise `resource_not_found`, the same for another
- * account's message and an absent one.
+ * Returns the message if the caller may read it: the team reads everything in its conversations except the schedules
+ * of others; a customer reads sent messages that are visible to it, and its own schedules. Otherwise throws
+ * `resource_not_found`, the same for a message of another account and a missing one.
  */
 export async function readableMessage(
   { database, directory }: MessageSources,

@@ -13,7 +13,7 @@ export interface RevisionRoutesOptions {
   readonly directory: ConversationDirectory;
 }
 
-/** For the callers that may set the legal hold, which is what keeps revisions. */
+/** Routes of revisions, for callers that may set the legal hold, under which revisions are kept. */
 export function revisionRoutes({ database, directory }: RevisionRoutesOptions): Route[] {
   return [
     defineRoute({

@@ -6,7 +6,7 @@ import type { Statement } from '../db/statement.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { MessageRevision } from '../protocol/resources/message-revision.ts';
 
-/** Keeps what `row` says, which an edit is about to replace. Returns the number of the revision. */
+/** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
 export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow): Promise<number> {
   const { revision } = await tx.kysely
     .insertInto('message_revisions')
@@ -24,7 +24,7 @@ export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow
   return revision;
 }
 
-/** A deleted message says nothing any more, and neither does what it said before. */
+/** The revisions of a deleted message are deleted with its content. */
 export async function removeRevisions(tx: Tx, messageId: string): Promise<void> {
   await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
 }
@@ -33,7 +33,7 @@ export interface RevisionRow extends Omit<MessageRevision, 'object' | 'replaced_
   readonly replaced_by: ActorFields | null;
 }
 
-/** Which revisions of a message, from behind which number. */
+/** A page of a message's revisions, after a number. */
 export interface RevisionStretch {
   readonly order: 'newest_first' | 'oldest_first';
   readonly after: number | null;

@@ -9,9 +9,9 @@ import { requireActive } from './external-message.ts';
 
 /**
  * Repeats the checks of a send when a scheduled message is due (docs/contract.md#scheduled-messages). There is no
- * credential at that time, so Postgres says what its author may do now. Throws the error that the send would be
- * refused with. `conversation` is locked. Participants whom the message mentions or answers may have left meanwhile:
- * that does not stop it.
+ * credential at that time, so the author's current rights are read from Postgres. Throws the error that the send would
+ * be refused with. `conversation` is locked. Participants that the message mentions or replies to may have left
+ * meanwhile: that does not stop it.
  */
 export async function requireAuthor(
   tx: Tx,
@@ -46,12 +46,12 @@ export async function requireAuthor(
 interface AuthorRow {
   readonly type: ActorType;
   readonly customer: boolean;
-  /** Deactivated; of a key: none of its secrets is valid. */
+  /** The actor was deactivated; an API key has no valid secret left. */
   readonly has_left: boolean;
   readonly subscribed: boolean;
   readonly admin: boolean;
   readonly permissions: readonly string[];
-  /** Null: no active participant. */
+  /** Null: not an active participant. */
   readonly participant_role: Participant['role'] | null;
 }
 

@@ -20,25 +20,24 @@ export interface ScheduledDeliveryOptions {
   readonly lockedWrites: Pick<LockedWrites, 'enter'>;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** The pause behind the nth refusal, in milliseconds. Default a second, twice as long each time. */
+  /** Returns the pause after the nth refusal, in milliseconds. Default: one second, doubled each time. */
   readonly backoffMs?: (attempts: number) => number;
 }
 
-/** Refusals that end a message (docs/contract.md#scheduled-messages). */
+/** Number of refusals that end a message (docs/contract.md#scheduled-messages). */
 const MAX_ATTEMPTS = 5;
 
-/** What is away is asked for again after this long, however often: that is no refusal. */
+/** Pause before a retry while Postgres or the counters are unavailable, which does not count as a refusal. */
 const RETRY_MS = 1_000;
 
-/** A message whose time is this long past, in milliseconds, should have had its job by now. */
+/** A scheduled message this many milliseconds past its time has lost its job. */
 const LOST_AFTER_MS = 3_000;
 const MAX_LOST = 100;
 
 /**
- * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). That each
- * is sent once, whatever the queue does and however many nodes try, comes from the row: under the
- * conversation's lock only what is still scheduled, and due, enters the timeline. The queue's jobs are
- * no more than reminders, and may be lost, late or double.
+ * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The row guarantees that each is
+ * sent once, whatever the queue does and however many nodes try: under the conversation's lock, only a message that is
+ * still scheduled, and due, enters the timeline. The queue's jobs are reminders, and may be lost, late or duplicated.
  */
 export class ScheduledDelivery {
   readonly #options: Required<ScheduledDeliveryOptions>;
@@ -48,8 +47,8 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Sends the message if it is due and may still be sent; else what follows from that is committed when this
-   * resolves: another attempt, or its end. Rejects when Postgres is away.
+   * Sends the message if it is due and may still be sent. Otherwise another attempt, or the message's end, is
+   * committed when this resolves. Rejects if Postgres is unavailable.
    */
   async deliver(job: ScheduledJob): Promise<void> {
     const { database, lockedWrites, metrics } = this.#options;
@@ -79,8 +78,8 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Has messages delivered whose job was lost, with a node that was killed or in a way unknown: some of them
-   * at a time. Answers how many it found.
+   * Delivers messages whose job was lost, with a killed node or otherwise, a bounded number at a time. Returns the
+   * number found.
    */
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
@@ -141,7 +140,7 @@ interface DueRow extends MessageRow {
   readonly is_too_late: boolean;
 }
 
-/** It was canceled, put off or sent meanwhile: whoever did that has seen to the rest. */
+/** The message was canceled, moved or sent meanwhile, and the transaction that did so has completed the rest. */
 class NothingToDo extends Error {}
 
 async function followDelivery(tx: Tx, written: CommittedMessage, byCustomer: boolean): Promise<void> {
@@ -152,7 +151,9 @@ async function followDelivery(tx: Tx, written: CommittedMessage, byCustomer: boo
   else await followExternal(tx, written, 'reply_sent', row.author_id);
 }
 
-/** The event reaches who looks at the conversation; its author may not, and may have lost it. */
+/**
+ * The event reaches readers of the conversation. The author may not be among them any more, and gets a notification.
+ */
 function enqueueNotSent(tx: Tx, { message_id }: ScheduledJob): Promise<void> {
   return enqueue(tx, SCHEDULE_NOT_SENT, { message_id });
 }

@@ -11,19 +11,19 @@ import { type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
 import { conclude } from './message-outcome.ts';
 
-/** A job of the queue: one scheduled message is delivered (scheduled-delivery.ts). */
+/** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
 
-/** There is one waiting job a message: its key is the message's id. */
+/** A message has at most one waiting job: the job's key is the message's id. */
 export interface ScheduledJob {
   readonly message_id: string;
   readonly conversation_id: string;
 }
 
 /**
- * Queues a message that was checked like any other for `scheduledAt` (RFC 3339); it gets its number when it is
- * delivered. Where its author has one of the same client_message_id already, that one is the answer. Throws
- * ApiError `validation_failed` for a time that is not within the year to come, by Postgres' clock
+ * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when it is delivered. If
+ * its author has a message with the same client_message_id already, that one is returned. Throws ApiError
+ * `validation_failed` if the time is not within the coming year by Postgres' clock
  * (docs/contract.md#scheduled-messages).
  */
 export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
@@ -37,8 +37,8 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
 }
 
 /**
- * Another time for a message that still waits (`row` is locked and as it stands); its attempts begin anew.
- * Throws ApiError `resource_conflict` where it waits no more, `validation_failed` as scheduleMessage does.
+ * Changes the time of a message that still waits (`row` is locked and current); its attempts start again at 0. Throws
+ * ApiError `resource_conflict` if it does not wait any more, `validation_failed` as scheduleMessage does.
  */
 export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
   if (row.status !== 'scheduled') {
@@ -57,7 +57,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
     .where('scheduled_at', 'is distinct from', scheduledAt)
     .returning(MESSAGE_COLUMNS)
     .executeTakeFirst();
-  // The same moment, however it was written: no change.
+  // The time is the same, perhaps in another notation: no change.
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt);
   await addDelivery(tx, moved, scheduledAt);
@@ -66,8 +66,8 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
 }
 
 /**
- * It is not sent any more (`row` is locked and as it stands). `reason` is for its outcome: null where somebody
- * wanted it so. Throws ApiError `resource_conflict` where it waits no more.
+ * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome: null for a person's
+ * decision. Throws ApiError `resource_conflict` if it does not wait any more.
  */
 export async function cancelScheduled(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function cancelScheduled(
   return canceled;
 }
 
-/** Has it delivered at that time (ISO 8601; without: at once), whatever was planned before. */
+/** Schedules the delivery for `at` (ISO 8601; at once if omitted), in place of any earlier job. */
 export function addDelivery(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,

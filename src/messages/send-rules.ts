@@ -8,9 +8,9 @@ import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
- * What one field of Send Message demands of another (docs/contract.md#sending-a-message): everything that
- * the body and the conversation's facts decide without a query. Throws the first problem, in the order of
- * the fields in the published schema.
+ * Checks the dependencies between the fields of Send Message (docs/contract.md#sending-a-message), as far as the body
+ * and the conversation's facts decide them without a query. Throws the first problem, in the order of the fields in
+ * the published schema.
  */
 export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
   checkContent(body);
@@ -23,8 +23,8 @@ export function checkSend(body: SendMessageBody, facts: ConversationFacts): void
 }
 
 /**
- * A customer writes text and links: what it points to inside the account it could not see, and mail is
- * the team's. Throws ApiError `validation_failed`.
+ * Customers send text and links: they could not see resources of the account, and only the team sends mail. Throws
+ * ApiError `validation_failed`.
  */
 export function checkCustomerSend(body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
@@ -38,12 +38,15 @@ export function checkCustomerSend(body: SendMessageBody): void {
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
-/** Whether the message is, or is to become, part of what the customer reads. A draft always is. */
+/** Returns whether the customer reads the message, or will once it is sent. A draft always counts. */
 export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
   return mode === 'draft' || audience === 'customer';
 }
 
-/** What an agent writes to a customer is a draft for a person to approve, unless its role trusts it (docs/contract.md#sending-a-message). */
+/**
+ * An agent's message to a customer is a draft for a person to approve, unless the agent's role allows it to send
+ * (docs/contract.md#sending-a-message).
+ */
 export function requireApprovedSender(principal: Principal, body: SendMessageBody): void {
   if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
   if (hasPermission(principal, 'messaging:send_external')) return;
@@ -53,7 +56,7 @@ export function requireApprovedSender(principal: Principal, body: SendMessageBod
   );
 }
 
-/** A body, an attachment or a link to a resource: one of them makes a message. "" counts as absent. */
+/** A message needs a body, an attachment or a link to a resource. "" counts as absent. */
 function checkContent(body: SendMessageBody): void {
   const hasBody = body.body !== undefined && body.body !== '';
   const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
@@ -93,7 +96,10 @@ function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
   }
 }
 
-/** Only a reply to a customer can leave as e-mail, only through the inbox of its case, and only e-mail has these fields. */
+/**
+ * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only e-mail has these
+ * fields.
+ */
 function checkMail(body: SendMessageBody, facts: ConversationFacts): void {
   const canBeMail = goesToCustomer(body) && isBridged(facts);
   if (body.channel === 'email' && !canBeMail) throw notMail('channel');
@@ -114,7 +120,7 @@ function checkLink(body: SendMessageBody): void {
 
 type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
-/** The fields of each kind (docs/contract.md#attachments); those of the other kinds are refused. */
+/** The fields of each kind of attachment (docs/contract.md#attachments); fields of the other kinds are refused. */
 const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
 const FIELDS_OF = {
   file: UPLOADED,
@@ -146,7 +152,7 @@ function checkAttachment(attachment: AttachmentInput, index: number): void {
   }
 }
 
-/** Links are followed by people's browsers: `javascript:` and the like never get there. */
+/** People's browsers open links, so `javascript:` and the like are refused. */
 function isWebAddress(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');

@@ -29,7 +29,9 @@ export interface SenderOptions {
 /** Makes the caller's answer of a message: with `tx`, inside the transaction that the message came with. */
 export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
 
-/** Send Message (docs/contract.md#sending-a-message): from a validated body to the committed message's answer. */
+/**
+ * Send Message (docs/contract.md#sending-a-message): from a validated body to the answer for the committed message.
+ */
 export class Sender {
   readonly #options: SenderOptions;
 
@@ -38,8 +40,8 @@ export class Sender {
   }
 
   /**
-   * Resolves when the message is committed; a resend with the same client_message_id resolves with the
-   * original, whatever else it contains. Runs of agents that the message starts belong to `trace`. Throws ApiError.
+   * Resolves when the message is committed; a resend with the same client_message_id resolves with the original,
+   * whatever else it contains. Runs of agents that the message starts belong to `trace`. Throws ApiError.
    */
   async send<Answer extends object>(
     principal: Principal,
@@ -57,7 +59,7 @@ export class Sender {
       const outgoing = trace === undefined ? composed : { ...composed, trace };
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {
-      // A resend may come after what it names has gone: the original stands, and is the answer.
+      // A resend may arrive after a resource that it refers to was deleted: the answer is still the original.
       const original = await this.#findOriginal(refusal, principal, facts, asked);
       if (original === undefined) throw refusal;
       return answer(original);
@@ -77,7 +79,7 @@ export class Sender {
     return answer(row);
   }
 
-  /** Between the team and a customer: the case moves with the message. */
+  /** Sends a message between the team and a customer, which moves the case. */
   async #converse<Answer extends object>(
     principal: Principal,
     outgoing: Outgoing,
@@ -120,7 +122,10 @@ export class Sender {
     );
   }
 
-  /** What the author has sent here under the same client_message_id; drafts have none (docs/contract.md#sending-a-message). */
+  /**
+   * Returns the author's message with the same client_message_id in this conversation; drafts have none
+   * (docs/contract.md#sending-a-message).
+   */
   async #findOriginal(
     refusal: unknown,
     principal: Principal,

@@ -4,13 +4,13 @@ import type { Statement } from '../db/statement.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { READ_BY_ID } from './insert-messages.ts';
 
-/** A message of any account, in whatever state; undefined where there is none. */
+/** Returns a message of any account, in any state; undefined if there is none. */
 export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
   const [row] = await db.query<MessageRow>(READ_BY_ID, [[id]]);
   return row?.status === 'void' ? undefined : row;
 }
 
-/** The message as it stands, which nobody else changes until the transaction ends. */
+/** Returns the message's current row, locked until the transaction ends. */
 export function lockMessage(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -24,19 +24,19 @@ export function lockMessage(
     .executeTakeFirstOrThrow();
 }
 
-/** Which messages outside the timeline, from behind which one. */
+/** A page of messages outside the timeline. */
 export interface OutsidePage {
   readonly conversationId: string;
   readonly status: MessageStatus;
-  /** Null: whoever wrote them. */
+  /** Null: all authors. */
   readonly authorId: string | null;
   readonly order: 'newest_first' | 'oldest_first';
-  /** `created_at` and id of the one before the page; null: from that end of the list. */
+  /** `created_at` and id of the row before the page; null for the first page in this direction. */
   readonly after: readonly [string, string] | null;
   readonly limit: number;
 }
 
-/** Messages that are not sent, by their `created_at`. */
+/** Returns messages that are not sent, by their `created_at`. */
 export function readOutside(
   db: Db,
   { conversationId, status, authorId, order, after, limit }: OutsidePage,

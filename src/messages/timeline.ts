@@ -6,15 +6,15 @@ import type { Metrics } from '../metrics.ts';
 import { newId } from '../protocol/ids.ts';
 
 /**
- * Numbers further below a conversation's highest than this are settled by definition: the write path
- * refuses to fill them (docs/architecture.md#the-write-path).
+ * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them
+ * (docs/architecture.md#the-write-path).
  */
 export const SETTLE_WINDOW = 1_000;
 
-/** How long a hole is given for its owner to commit: look again after the first, give up after the second. */
+/** How long a hole's owner gets to commit: a second look after `lookAgainMs`, a void after `giveUpMs`. */
 export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
 
-/** A stretch of one conversation's timeline: after `after`, up to and including `upTo`. */
+/** A range of one conversation's timeline: after `after`, up to and including `upTo`. */
 export interface SequenceRange {
   readonly conversationId: string;
   readonly after: number;
@@ -26,16 +26,16 @@ export interface SettledHead {
   readonly settled: number;
 }
 
-/** Where a conversation stands, for who begins to follow it. */
+/** The state of a conversation for a reader that starts to follow it. */
 export interface TimelineHead extends SettledHead {
-  /** Drafts, and messages up to `settled`, that are being written. */
+  /** Ids of the texts being written: drafts, and messages up to `settled`. */
   readonly writing: readonly string[];
 }
 
 /**
- * Reads timelines past no unsettled number: every number in what it answers is a message or a void,
- * and stays what it is. Live ordering, replay and pages all read through here, which is why they end
- * with the same messages.
+ * Reads timelines up to the first unsettled number and no further: every number in a result is a message or a void,
+ * and stays what it is. Live ordering, replay and pages all read through this class, so they end with the same
+ * messages.
  */
 export class Timeline {
   readonly #database: Database;
@@ -48,15 +48,15 @@ export class Timeline {
     this.#metrics = metrics;
   }
 
-  /** The highest number in Postgres, 0 for an empty timeline. Numbers below it may still be unsettled. */
+  /** Returns the highest number in Postgres, 0 for an empty timeline. Numbers below it may still be unsettled. */
   async head(conversationId: string): Promise<number> {
     const [row] = await this.#database.query<{ head: number }>(READ_HEAD, [conversationId]);
     return row?.head ?? 0;
   }
 
   /**
-   * The head, and the number up to which nothing can change any more: below the lowest hole of the
-   * last SETTLE_WINDOW. Waits for nobody.
+   * Returns the head, and the number up to which nothing can change any more: below the lowest hole of the last
+   * SETTLE_WINDOW. Does not wait for holes.
    */
   async settledHead(conversationId: string): Promise<SettledHead> {
     const [standing] = await this.standings([conversationId]);
@@ -64,7 +64,7 @@ export class Timeline {
     return { head, settled };
   }
 
-  /** The same of several conversations, in their order, with what is being written in them. */
+  /** Like `settledHead` for several conversations, in their order, with the texts being written in them. */
   async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
     const rows = await this.#database.query<TimelineHead & { id: string }>(READ_STANDINGS, [
       [...new Set(conversationIds)],
@@ -73,7 +73,7 @@ export class Timeline {
     return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, writing: [] });
   }
 
-  /** The highest numbers up to `upTo` that customers may see, in the order of the asks; 0 for none. */
+  /** Returns the highest numbers up to `upTo` that customers may see, in the order of the arguments; 0 for none. */
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
   ): Promise<number[]> {
@@ -87,9 +87,9 @@ export class Timeline {
   }
 
   /**
-   * The messages of a stretch that ends at or below the head, in order, voids left out. Waits for
-   * holes and fills them: about a second after `seenAtMs` (`performance.now()`, when the caller first
-   * knew of the hole) at the latest, unless an owner's transaction is still open.
+   * Returns the messages of a range that ends at or below the head, in order, without voids. Waits for holes and fills
+   * them: at the latest about a second after `seenAtMs` (`performance.now()`, when the caller first saw the hole),
+   * unless an owner's transaction is still open.
    */
   async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
     for (let waited = false; ; waited = true) {
@@ -107,7 +107,10 @@ export class Timeline {
     }
   }
 
-  /** Waits until every number of a stretch is a row or a void, for who reads it in an order of its own. True: it was not so at once. */
+  /**
+   * Waits until every number of a range is a row or a void, for callers that read it in another order. Returns true if
+   * it had to wait.
+   */
   async settle({ conversationId, after, upTo }: SequenceRange): Promise<boolean> {
     const seenAtMs = performance.now();
     for (let waited = false; ; waited = true) {
@@ -128,7 +131,7 @@ export class Timeline {
     }
   }
 
-  /** Makes these numbers of a conversation a row each: whatever an owner committed, else a void. */
+  /** Writes a void for each of these numbers of a conversation that has no row. */
   async void(conversationId: string, sequences: readonly number[]): Promise<void> {
     const ids = sequences.map(() => newId('message'));
     const voided = await this.#database.query<{ sequence: number }>(INSERT_VOIDS, [
@@ -138,14 +141,14 @@ export class Timeline {
     ]);
     this.#metrics.voids.inc(voided.length);
     for (const { sequence } of voided) {
-      // A hint: a node that misses it finds the void in Postgres.
+      // The frame is a hint: a node that misses it finds the void in Postgres.
       this.#engine
         .publish(conversationId, { kind: 'void', stream: conversationId, sequence })
         .catch(() => {});
     }
   }
 
-  /** The numbers of the stretch that `rows` lacks and that could still become a message. */
+  /** Returns the numbers of the range that `rows` lacks and that could still become a message. */
   async #unsettled(
     { conversationId, after, upTo }: SequenceRange,
     rows: readonly MessageRow[],
@@ -166,15 +169,18 @@ export class Timeline {
       await pause(Math.min(leftMs, SETTLING.lookAgainMs));
       return;
     }
-    // The first void comes at once; where it did not help, the next ones in no hurry.
+    // The first void is written at once; if that did not help, the next attempts are spaced.
     if (leftMs < -SETTLING.lookAgainMs) await pause(SETTLING.lookAgainMs);
     await this.void(conversationId, holes);
-    // A void that cannot be written (its conversation is gone) must not become a busy loop.
+    // A void that cannot be written (its conversation was deleted) must not become a busy loop.
     if (leftMs < -HOPELESS_MS) throw new Error(`numbers of ${conversationId} cannot be settled: ${holes}`);
   }
 }
 
-/** How long past its time a hole may resist: longer than the owner's statement, which is cancelled by then. */
+/**
+ * How long a hole may resist after its time, in milliseconds: longer than the owner's statement, which is cancelled by
+ * then.
+ */
 const HOPELESS_MS = 15_000;
 
 const READ_HEAD = {
@@ -182,7 +188,7 @@ const READ_HEAD = {
   text: 'SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1',
 };
 
-// Numbers run on without a hole as long as the number minus its place in the row stays the same.
+// Numbers are consecutive as long as the number minus the row's position stays the same.
 const READ_STANDINGS = {
   name: 'read-standings',
   text: `
@@ -231,8 +237,8 @@ const READ_STRETCH = {
     ORDER BY m.sequence`,
 };
 
-// Waits for an owner whose insert of the same number is under way; the owner that comes later meets
-// the conflict and takes another number.
+// Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
+// another number.
 const INSERT_VOIDS = {
   name: 'insert-voids',
   text: `

@@ -24,26 +24,25 @@ import {
 
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
-  /** Most rows a flush; 1 turns batching off, which is what the bench compares with. */
+  /** Maximum number of rows in a flush; 1 turns batching off, which the bench uses as its control. */
   readonly maxBatch?: number;
 }
 
-/** Past this a flush would hold the next one up for longer than it saves. */
+/** Larger batches delay the next flush by more than they save. */
 const MAX_BATCH = 512;
 
 /**
- * A second flush may start beside one in flight once this many wait: commits then share the disk's
- * flushes, and batches stay batches. (Strictly one after the other, half the clients waited for the
- * disk twice and the server was idle for a third of the time.)
+ * A second flush may start beside one in flight once this many entries wait: commits then share the disk's flushes,
+ * and batches stay batches. (With strictly one flush at a time, half the clients waited for the disk twice and the
+ * server was idle for a third of the time.)
  */
 const OVERLAP_FROM = 16;
 
 /**
- * The one way into a timeline (docs/architecture.md#the-write-path). What arrives while flushes are in flight forms the
- * next one: a send on an idle node waits for nobody, a busy node writes hundreds of rows a statement.
- * A flush takes its numbers in one round trip to the counters and writes in one statement. The unique
- * keys in Postgres decide what became true: a number that is taken is replaced, a client id that is
- * taken answers the original.
+ * The only way into a timeline (docs/architecture.md#the-write-path). Messages that arrive while flushes are in flight
+ * form the next one: a send on an idle node does not wait, a busy node writes hundreds of rows a statement. A flush
+ * takes its numbers in one round trip to the counters and writes in one statement. The unique keys in Postgres decide:
+ * a number that is taken is replaced, and a client id that is taken returns the original.
  */
 export class WritePath {
   readonly #options: WritePathOptions;
@@ -60,8 +59,8 @@ export class WritePath {
   }
 
   /**
-   * Resolves once the message is committed, whoever committed it. Rejects with `service_unavailable`
-   * when Postgres or the counters are away (it may have been committed all the same: a resend tells),
+   * Resolves once the message is committed, by this call or an earlier one. Rejects with `service_unavailable` if
+   * Postgres or the counters are unavailable (the message may have been committed nevertheless: a resend shows that),
    * or with the row's own error.
    */
   append(outgoing: Outgoing): Promise<Acknowledged> {
@@ -81,7 +80,10 @@ export class WritePath {
     return this.#options.database.writers.length - this.#idleWriters.length;
   }
 
-  /** Behind what the sockets deliver in this turn, so that what arrived together leaves in one statement. */
+  /**
+   * Runs after everything that the sockets deliver in this turn, so that messages that arrived together are written in
+   * one statement.
+   */
   #startSoon(): void {
     if (this.#starting) return;
     this.#starting = true;
@@ -115,7 +117,7 @@ export class WritePath {
     }
   }
 
-  /** Ends with every entry of the batch resolved or rejected; never rejects itself. */
+  /** When this resolves, every entry of the batch is resolved or rejected. Never rejects itself. */
   async #flush(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
     const numbers = new TakenNumbers();
     try {
@@ -132,7 +134,7 @@ export class WritePath {
     this.#voidUnused(numbers);
   }
 
-  /** Resolves entries that are in Postgres already, and answers the rest. */
+  /** Resolves entries that are in Postgres already, and returns the rest. */
   async #answerKnown(entries: readonly Pending[]): Promise<readonly Pending[]> {
     const rows = await this.#readKnown(entries.map((entry) => entry.outgoing.message));
     if (rows.length === 0) return entries;
@@ -144,7 +146,10 @@ export class WritePath {
     });
   }
 
-  /** By client id; what has none (system events, which an outbox row makes) by its own, made with the row. */
+  /**
+   * Finds messages by client id; those without one (system events of an outbox row) by their own id, which was created
+   * with the row.
+   */
   async #readKnown(messages: readonly NewMessage[]): Promise<readonly MessageRow[]> {
     const { pipeline } = this.#options.database;
     const keyed = messages.filter((message) => message.client_message_id !== null);
@@ -158,11 +163,11 @@ export class WritePath {
     return byId.length === 0 ? byClientId : [...byClientId, ...byId];
   }
 
-  /** Gives each entry the next number of its conversation, in the order of the entries. */
+  /** Assigns each entry the next number of its conversation, in the order of the entries. */
   async #number(entries: readonly Pending[], numbers: TakenNumbers, collided: boolean): Promise<void> {
     const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
     const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
-    // After a collision the counter is behind Postgres (wiped, restored, rewound): raise it first.
+    // After a collision the counter is behind Postgres (wiped, restored, rewound) and is raised first.
     const floors = collided ? await this.#heads(claims.map(({ stream }) => stream)) : undefined;
     const firsts = await this.#options.engine.reserve(
       floors === undefined ? claims : claims.map((claim) => ({ ...claim, floor: floors.get(claim.stream)! })),
@@ -196,9 +201,8 @@ export class WritePath {
   }
 
   /**
-   * Writes the entries, resolves those that were written and answers those that met a unique key. When
-   * the statement fails for anything but the connection, each row is tried alone: a bad row fails its
-   * own caller, never its neighbours.
+   * Writes the entries, resolves those that were written and returns those that conflicted with a unique key. If the
+   * statement fails for any reason but the connection, each row is tried alone: a bad row fails only its own caller.
    */
   async #insert(
     entries: readonly Pending[],
@@ -249,11 +253,11 @@ export class WritePath {
     return open;
   }
 
-  /** What was taken and not committed would be a hole that every reader waits a second for. */
+  /** A number that was taken and not committed would be a hole that delays every reader by a second. */
   #voidUnused(numbers: TakenNumbers): void {
     for (const [conversationId, sequences] of numbers.unused()) {
       this.#options.timeline.void(conversationId, sequences).catch((error: unknown) => {
-        // Readers settle what is left here.
+        // If this fails, readers settle the numbers.
         const context = { conversation_id: conversationId, sequences, err: error };
         this.#options.log.warn(context, 'could not void unused sequence numbers');
       });
@@ -268,7 +272,7 @@ interface Pending {
   sequence: number;
 }
 
-/** The numbers that a flush took off the counters, and has not committed yet. */
+/** The numbers that a flush has taken from the counters and not committed yet. */
 class TakenNumbers {
   readonly #open = new Map<string, Set<number>>();
 
@@ -291,12 +295,12 @@ const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
 
 type Identified = Pick<MessageRow, 'id' | 'conversation_id' | 'author_id' | 'client_message_id'>;
 
-/** What makes two the same message: see #readKnown. */
+/** Two messages with the same key are the same message: see #readKnown. */
 function identityOf({ id, conversation_id, author_id, client_message_id }: Identified): string {
   return client_message_id === null ? id : `${conversation_id} ${author_id} ${client_message_id}`;
 }
 
-/** One entry for each client id: resends within a batch share the fate of the first and answer as it does. */
+/** Returns one entry for each client id: resends within a batch get the result of the first. */
 function firstOfEach(batch: readonly Pending[]): readonly Pending[] {
   const seen = new Map<string, Pending & { twins: Pending[] }>();
   const firsts: Pending[] = [];

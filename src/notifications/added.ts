@@ -8,10 +8,9 @@ import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';
 
 /**
- * Tells somebody of having been added to a conversation (`chat.added`): the handler of PARTICIPANT_ADDED, which
- * may be called again for the same row. Users alone are told, if they are in it still, have not
- * muted it and did not add themselves (docs/contract.md#notifications). Rejects when some node could
- * not be told.
+ * Notifies a user of being added to a conversation (`chat.added`). Handles PARTICIPANT_ADDED and may be called again
+ * for the same row. Only users are notified, if they are still participants, have not muted the conversation and did
+ * not add themselves (docs/contract.md#notifications). Rejects if publishing failed on some node.
  */
 export async function notifyAdded(db: Db, engine: Engine, added: ParticipantAdded): Promise<void> {
   const [joining] = await db.query<Joining>(READ_JOINING, [added.participant_id, added.by]);
@@ -25,7 +24,7 @@ interface Joining {
   readonly recipient_id: string;
   readonly conversation_id: string;
   readonly title: string | null;
-  /** Who added the recipient, where anybody did. */
+  /** The actor that added the recipient; null if there is none. */
   readonly by_id: string | null;
   readonly by_type: Actor['type'] | null;
   readonly by_name: string | null;

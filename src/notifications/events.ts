@@ -2,7 +2,7 @@ import { eventSource } from '../conversations/event-source.ts';
 import { notificationEvent } from './present.ts';
 import { readChanged, readNotifications } from './store.ts';
 
-/** Notifications on their recipients' own feeds. New ones are published by what writes them (notify.ts). */
+/** Notifications on their recipients' own feeds. New ones are published by the code that inserts them (notify.ts). */
 export const notificationEvents = eventSource({
   events: ['notification.created', 'notification.updated'],
   async read({ database }, changes) {

@@ -8,7 +8,10 @@ import { presentNotification } from './present.ts';
 
 export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
 
-/** What makes the resource of each of these rows, with what was asked for: one query a kind of sub-object. */
+/**
+ * Returns a function that makes the resource of each of these rows, with the requested expansions: one query a kind of
+ * sub-object.
+ */
 export async function expandFeed(
   db: Db,
   accountId: string,
@@ -33,8 +36,8 @@ export async function expandFeed(
 const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
 
 /**
- * What notifications link to, by `refKey`. A conversation is shown as an entity too (docs/contract.md#notifications),
- * though nothing else may link to it as one: readEntities does not know it.
+ * Returns the resources that notifications link to, by `refKey`. A conversation is shown as an entity too
+ * (docs/contract.md#notifications). No other link may point to a conversation, so readEntities does not support them.
  */
 async function readResources(
   db: Db,

@@ -3,32 +3,32 @@ import type { Database } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
 import type { NotificationRow } from './store.ts';
 
-/** A notification as a page needs it: what is shown, and with `links` what it points to. */
+/** A notification as a page needs it: its visible fields, and with `links` its references. */
 export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id' | 'message_id' | keyof Links> &
   Partial<Links>;
 
 type Links = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
 
-/** What a feed can be narrowed to (docs/contract.md#notifications); without `status`: all but the dismissed. */
+/** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
 export interface FeedFilters {
   readonly status?: string | undefined;
   readonly category?: string | undefined;
   readonly senderIds?: readonly string[] | undefined;
   readonly senderTypes?: readonly string[] | undefined;
-  /** Looked for in title and body, case ignored. */
+  /** Searched for in title and body, ignoring case. */
   readonly q?: string | null;
 }
 
-/** Which stretch of a feed: from its newer or its older end, behind a notification's time and id if given. */
+/** A page of a feed: from its newer or its older end, or after the time and id of a notification. */
 export interface FeedStretch {
   readonly order: 'newest_first' | 'oldest_first';
   readonly after: readonly (string | number)[] | null;
   readonly limit: number;
-  /** Whether the rows carry their links: each column of a page has its price. */
+  /** Whether the rows include their links: each column of a page costs time. */
   readonly links: boolean;
 }
 
-/** Notifications of one recipient, in the order of the stretch. */
+/** Returns notifications of one recipient, in the requested order. */
 export async function readFeed(
   database: Database,
   recipientId: string,
@@ -36,7 +36,7 @@ export async function readFeed(
   { order, after, limit, links }: FeedStretch,
 ): Promise<FeedRow[]> {
   const statement = FEED_STATEMENTS[order][links ? 'linked' : 'bare'][after === null ? 'whole' : 'behind'];
-  // Filters may walk over a whole feed before they have a page together; without, it is the index's next rows.
+  // With filters a query may scan a whole feed to fill a page; without filters it reads the index's next rows.
   const queries = isPlain(filters) ? database.reader : database;
   const rows = await queries.query<{ fields: Fields }>(statement, [
     recipientId,
@@ -60,8 +60,8 @@ function escapeLike(text: string): string {
 }
 
 /**
- * The columns of a row as one JSON array: pg's price is by the field, and a page has hundreds. (Measured with
- * pages of 20: 150 µs a page in pg's code as columns, 80 µs like this, and 25 µs more in Postgres.)
+ * The columns of a row as one JSON array: pg's cost is per field, and a page has hundreds. (Measured with pages of 20:
+ * 150 µs a page in pg's code as columns, 80 µs as an array, and 25 µs more in Postgres.)
  */
 type Fields = [
   id: string,
@@ -105,8 +105,8 @@ function unpack({ fields }: { readonly fields: Fields }): FeedRow {
   return { ...row, sender_id: senderId, resource_type: resourceType, resource_id: resourceId };
 }
 
-// Filters that were not given are null: one statement for all of them keeps its plan, which is the
-// feed's index in order.
+// Filters that are not given are null: one statement for all combinations keeps its plan, which is the feed's index in
+// order.
 const CONDITIONS = `
     recipient_id = $1
     AND status <> 'dismissed'
@@ -116,7 +116,7 @@ const CONDITIONS = `
     AND ($5::text[] IS NULL OR sender_type = ANY($5))
     AND ($6::text IS NULL OR title ILIKE $6 OR body ILIKE $6)`;
 
-/** The ways through a feed; their parameters are readFeed's. */
+/** The statements for both directions; their parameters are those of readFeed. */
 export const FEED_STATEMENTS = {
   newest_first: inOrder('newest', '<', 'created_at DESC, id DESC'),
   oldest_first: inOrder('oldest', '>', 'created_at, id'),

@@ -12,9 +12,9 @@ import { transition } from '../protocol/states/transitions.ts';
 import { lockNotification, moveAll, moveOne, type NotificationRow } from './store.ts';
 
 /**
- * One notification of a recipient, after a move of protocol/states/notification-states.ts. A move that has happened
- * already changes nothing and tells nobody. Throws ApiError `resource_not_found`, also for somebody
- * else's, or `resource_conflict`: what was dismissed is neither seen nor read any more.
+ * Applies a move of protocol/states/notification-states.ts to a recipient's notification and returns it. A move that
+ * was made already is a no-op and publishes nothing. Throws ApiError `resource_not_found`, also for another
+ * recipient's notification, or `resource_conflict`: a dismissed notification cannot become seen or read any more.
  */
 export async function mark(
   tx: Tx,
@@ -31,10 +31,10 @@ export async function mark(
 }
 
 /**
- * Brings everything in a recipient's feed to a status that is not there yet, newest first. In transactions of
- * MARK_ALL_BATCH: what arrives meanwhile stays as it came, and a call that dies half-way is done by
- * repeating it. `finish` makes the answer within the last of them. Past MARK_ALL_MOST the rest is left for
- * another call; what it counts says so.
+ * Moves all of a recipient's notifications to a status, except those that have it or are past it, newest first. It
+ * works in transactions of MARK_ALL_BATCH: notifications that arrive meanwhile stay as they are, and a call that fails
+ * half-way is completed by repeating it. `finish` makes the answer within the last transaction. Beyond MAX_MARK_ALL
+ * the rest is left for another call, which the answer's count shows.
  */
 export async function markAll<Reply>(
   database: Database,
@@ -52,12 +52,12 @@ export async function markAll<Reply>(
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
     });
     if (answer !== undefined) return answer.reply;
-    // Behind what is done: the next batch does not walk over it again.
+    // The next batch starts after the rows that are done, so it does not scan them again.
     upTo = rows.map(({ created_at }) => created_at).sort()[0]!;
   }
 }
 
-/** Their events, 600 bytes each, stay well below what a socket may have buffered. */
+/** The batch's events, 600 bytes each, stay well below the limit of a socket's buffer. */
 export const MARK_ALL_BATCH = 500;
 export const MAX_MARK_ALL = 100_000;
 

@@ -8,9 +8,9 @@ import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';
 
 /**
- * Tells its author that a scheduled message was not sent (docs/contract.md#scheduled-messages), as the system
- * does: `system.broadcast`. The handler of SCHEDULE_NOT_SENT, which may be called again for the same row.
- * Rejects when some node could not be told.
+ * Notifies the author that a scheduled message was not sent (docs/contract.md#scheduled-messages), in the name of the
+ * system: `system.broadcast`. Handles SCHEDULE_NOT_SENT and may be called again for the same row. Rejects if
+ * publishing failed on some node.
  */
 export async function notifyNotSent(db: Db, engine: Engine, { message_id }: NotSent): Promise<void> {
   const [unsent] = await db.query<Unsent>(READ_UNSENT, [message_id]);
@@ -39,12 +39,12 @@ function notification({ title, body, ...message }: Unsent): NewNotification {
     sender_id: null,
     sender_type: 'system',
     resource_id: message.conversation_id,
-    // One a message: nobody has another one of a message of their own.
+    // One notification a message: an author gets no other notification of their own message.
     message_id: message.id,
   };
 }
 
-/** People of the account alone have notifications. */
+/** Only users of the account get notifications. */
 const READ_UNSENT = {
   name: 'read-unsent-message',
   text: `

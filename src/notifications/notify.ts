@@ -4,7 +4,7 @@ import { newId } from '../protocol/ids.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
 
-/** A notification before Postgres has given it its times. */
+/** A notification before Postgres has set its times. */
 export interface NewNotification {
   readonly id: string;
   readonly account_id: string;
@@ -18,16 +18,16 @@ export interface NewNotification {
   readonly body: string | null;
   readonly sender_id: string | null;
   readonly sender_type: 'user' | 'group' | 'system';
-  /** The conversation's; null: it is about none. */
+  /** The conversation's id; null if it is about none. */
   readonly resource_id: string | null;
-  /** Null: no message made it. */
+  /** Null: not caused by a message. */
   readonly message_id: string | null;
 }
 
 /**
- * Who is told of a message, and how (docs/contract.md#notifications): every member that is a user
- * but its author; a mention makes `chat.mention` and pierces the mute. Agents and customers have none, and
- * what the timeline says of itself (`system_event`) is told to nobody.
+ * Returns the notifications of a message (docs/contract.md#notifications): one for every participant that is a user,
+ * except the author; a mention becomes `chat.mention` and overrides the mute. Agents and customers get none, and
+ * system messages (`system_event`) cause none.
  */
 export function notificationsFor(
   row: MessageRow,
@@ -67,14 +67,14 @@ function notification(
   };
 }
 
-/** An alert is named by who raised it (docs/contract.md#notifications). */
+/** The category of an alert depends on its author (docs/contract.md#notifications). */
 function categoryOf(row: MessageRow, sender: Actor | null): NewNotification['category'] {
   if (row.kind !== 'alert') return 'chat.message';
   return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
 }
 
 function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: boolean): string {
-  // Nobody wrote it: it comes from the conversation itself.
+  // The message has no author: it comes from the conversation itself.
   if (sender === null) return title ?? 'Announcement';
   const name = sender.name ?? 'Someone';
   const where = title === null ? '' : ` in ${title}`;
@@ -86,7 +86,7 @@ export function senderType(sender: Pick<Actor, 'type'> | null): NewNotification[
   return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
 }
 
-/** The first characters as people count them, so that no surrogate pair is cut. */
+/** Returns the first characters, counted as code points, so that no surrogate pair is split. */
 export function preview(body: string): string {
   if (body.length <= PREVIEW_CHARACTERS) return body;
   return [...body.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS).join('');

@@ -4,7 +4,7 @@ import type { Notification } from '../protocol/resources/notification.ts';
 import type { FeedRow } from './feed.ts';
 import type { NotificationRow } from './store.ts';
 
-/** A row as its recipient sees it (docs/contract.md#notifications). */
+/** Returns a row as its recipient sees it (docs/contract.md#notifications). */
 export function presentNotification(
   row: FeedRow,
   expansions: { readonly sender?: Actor | null; readonly resource?: Entity | null } = {},
@@ -27,7 +27,7 @@ export function presentNotification(
   };
 }
 
-/** On the recipient's own feed (docs/realtime.md#events). */
+/** The event on the recipient's own feed (docs/realtime.md#events). */
 export function notificationEvent(
   event: 'notification.created' | 'notification.updated',
   row: NotificationRow,

@@ -5,15 +5,15 @@ import { preview } from './notify.ts';
 import { type NotificationRow, withdrawNotifications, writePreviews } from './store.ts';
 
 /**
- * Brings the notifications of a message in line with the message as it is now: an edited text is previewed anew, and
- * those of a deleted message are withdrawn. The handler of MESSAGE_EDITED and MESSAGE_DELETED; it may be called again, and in any order.
+ * Updates the notifications of a message to its current state: an edit changes their previews, a deletion withdraws
+ * them. Handles MESSAGE_EDITED and MESSAGE_DELETED; may be called again, and in any order.
  */
 export async function refreshNotifications(
   database: Database,
   { message_id, conversation_id }: ContentChanged,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    // Held, so that of two handlers at once the later one writes the newer text.
+    // Locked, so that the later of two concurrent handlers writes the newer text.
     const message = await tx.kysely
       .selectFrom('messages')
       .select(['body', 'deleted_at'])

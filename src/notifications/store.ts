@@ -2,7 +2,7 @@ import type { Db, Tx } from '../db/handle.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { NewNotification } from './notify.ts';
 
-/** A notification as it stands in Postgres. */
+/** A notification as a row of Postgres. */
 export interface NotificationRow {
   readonly id: string;
   readonly account_id: string;
@@ -44,8 +44,8 @@ export const NOTIFICATION_COLUMNS = [
 ] as const satisfies readonly (keyof NotificationRow)[];
 
 /**
- * Writes the notifications that are not there yet, and answers all of them as they stand: one of a message
- * and recipient exists once, one without a message once by its id, however often this is called.
+ * Inserts the notifications that do not exist yet, and returns the current rows of all of them. There is one for each
+ * message and recipient, and without a message one for each id, however often this is called.
  */
 export async function insertNotifications(
   db: Db,
@@ -64,7 +64,7 @@ export async function insertNotifications(
   return [...ofMessages, ...others];
 }
 
-/** As they stand now; what is gone is left out. */
+/** Returns the current rows; deleted ones are left out. */
 export async function readNotifications(
   db: Db,
   recipientIds: readonly string[],
@@ -74,7 +74,7 @@ export async function readNotifications(
   return db.query<NotificationRow>(READ, [recipientIds, ids]);
 }
 
-/** The recipient's notification, its state held until the transaction ends. */
+/** Returns the recipient's notification, locked until the transaction ends. */
 export async function lockNotification(
   tx: Tx,
   recipientId: string,
@@ -84,7 +84,7 @@ export async function lockNotification(
   return row;
 }
 
-/** A locked row in another state, the time of which is kept where it is its first. */
+/** Moves a locked row to another state. The time at which it first reached a state is kept. */
 export async function moveOne(
   tx: Tx,
   { recipient_id, id }: NotificationRow,
@@ -94,7 +94,7 @@ export async function moveOne(
   return row!;
 }
 
-/** What `moveAll` moves: `limit` rows in these states, the newest first, created at `upTo` or before. */
+/** The rows that `moveAll` moves: `limit` rows in these states, the newest first, created at `upTo` or before. */
 export interface Batch {
   readonly from: readonly Notification['status'][];
   readonly to: Notification['status'];
@@ -103,7 +103,7 @@ export interface Batch {
   readonly limit: number;
 }
 
-/** The rows that it moved, in no order. */
+/** Returns the rows that it moved, in no particular order. */
 export function moveAll(
   tx: Tx,
   recipientId: string,
@@ -112,13 +112,13 @@ export function moveAll(
   return tx.query(MOVE_ALL, [recipientId, to, from, upTo, limit]);
 }
 
-/** A message that notifications are about, and where it is. */
+/** A message that notifications are about, and its conversation. */
 export interface MessagePlace {
   readonly messageId: string;
   readonly conversationId: string;
 }
 
-/** Gives the notifications of a message this body. Returns those that had another one. */
+/** Sets the body of a message's notifications. Returns those whose body changed. */
 export function writePreviews(
   tx: Tx,
   { messageId, conversationId }: MessagePlace,
@@ -127,7 +127,9 @@ export function writePreviews(
   return tx.query(WRITE_PREVIEWS, [messageId, conversationId, body]);
 }
 
-/** The notifications of a message that is gone lose their body and are dismissed. Returns those that were not yet. */
+/**
+ * Clears the body of a deleted message's notifications and dismisses them. Returns those that were not dismissed yet.
+ */
 export function withdrawNotifications(
   tx: Tx,
   { messageId, conversationId }: MessagePlace,
@@ -135,7 +137,7 @@ export function withdrawNotifications(
   return tx.query(WITHDRAW, [messageId, conversationId]);
 }
 
-/** What changed for these recipients from a transaction on, oldest first. */
+/** Returns the notifications of these recipients that changed since a transaction, oldest first. */
 export function readChanged(
   db: Db,
   recipientIds: readonly string[],
@@ -144,7 +146,7 @@ export function readChanged(
   return db.query<NotificationRow>(READ_CHANGED, [recipientIds, sinceXid]);
 }
 
-// Those of one statement a microsecond apart: feeds are in the order of the messages.
+// Rows of one statement are a microsecond apart, so that feeds are in the order of the messages.
 const INSERT = {
   name: 'insert-notifications',
   text: `
@@ -161,7 +163,7 @@ const INSERT = {
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
 };
 
-// Every recipient is, or was, a participant: the index of a message's notifications begins with the recipient.
+// Every recipient is, or was, a participant, and the index of a message's notifications begins with the recipient.
 const OF_MESSAGE = `
     FROM participants p
     WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.message_id = $1`;
@@ -199,7 +201,7 @@ const LOCK = {
     WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
 };
 
-// To the state $2, at the row's time in `due`. Reading is seeing too.
+// Moves rows to the state $2, at the row's time in `due`. Reading implies seeing.
 const MOVE = `
     UPDATE notifications n SET status = $2,
       seen_at = CASE WHEN $2 IN ('seen', 'read') THEN coalesce(n.seen_at, due.at) ELSE n.seen_at END,
@@ -217,7 +219,7 @@ const MOVE_ONE = {
     RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`,
 };
 
-// Locks in the order of the feed: two at once wait for each other in turn.
+// Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
 const MOVE_ALL = {
   name: 'move-notifications',
   text: `

@@ -1,7 +1,7 @@
 import type { Db } from '../db/handle.ts';
 import type { NotificationSummary } from '../protocol/resources/notification.ts';
 
-/** Counted when asked, never stored: it cannot drift from the feed. */
+/** Counted on request and never stored, so it cannot differ from the feed. */
 export async function readSummary(db: Db, recipientId: string): Promise<NotificationSummary> {
   const [counts] = await db.query<Counts>(COUNT, [recipientId]);
   return { object: 'notification_summary', ...counts! };
@@ -9,7 +9,7 @@ export async function readSummary(db: Db, recipientId: string): Promise<Notifica
 
 type Counts = Pick<NotificationSummary, 'unseen' | 'unread' | 'total'>;
 
-// Of the feed's index alone, which carries the status.
+// An index-only scan of the feed's index, which contains the status.
 const COUNT = {
   name: 'count-feed',
   text: `
