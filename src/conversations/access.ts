@@ -3,15 +3,15 @@ import { ApiError, notFound } from '../protocol/errors.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
-/** Who reads a conversation (docs/contract.md#reading-and-sending). */
+/** Returns whether the caller may read the conversation (docs/contract.md#reading-and-sending). */
 export function mayRead(principal: Principal, facts: ConversationFacts): boolean {
   if (facts.accountId !== principal.accountId) return false;
   return seesWholeAccount(principal) || facts.members.has(principal.actor.id);
 }
 
 /**
- * The conversation, if the caller may read it. Otherwise `resource_not_found`: another account's and
- * an absent conversation answer alike.
+ * Returns the conversation if the caller may read it. Otherwise throws `resource_not_found`, the same for a
+ * conversation of another account and a missing one.
  */
 export async function readableConversation(
   directory: ConversationDirectory,
@@ -23,28 +23,31 @@ export async function readableConversation(
   return facts;
 }
 
-/** Viewers read only: a send of theirs is `insufficient_permissions`. */
+/** Viewers cannot send: `insufficient_permissions`. */
 export function requireSender(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.role === 'viewer') {
     throw forbidden('Viewers of a conversation cannot send to it.');
   }
 }
 
-/** The caller's own row in a conversation, as far as its rights go; undefined: it is no participant. */
+/** The role of the caller's own row in a conversation; undefined if it is not a participant. */
 type OwnRole = { readonly role: Participant['role'] } | undefined;
 
-/** Viewers read only (docs/contract.md#reading-and-sending). */
+/** Viewers can only read (docs/contract.md#reading-and-sending). */
 export function requireWriter(own: OwnRole): void {
   if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot change it.');
 }
 
-/** Renaming, archiving, adding and removing: for its owners and admins, and for who sees the whole account. */
+/**
+ * Renaming, archiving, adding and removing require an owner or admin of the conversation, or access to the whole
+ * account.
+ */
 export function requireManager(principal: Principal, own: OwnRole): void {
   if (seesWholeAccount(principal) || own?.role === 'owner' || own?.role === 'admin') return;
   throw forbidden('Only owners and admins of the conversation can do this.');
 }
 
-/** Who is owner or admin, its owners decide, and who sees the whole account. */
+/** Changing the roles of owners and admins requires an owner of the conversation, or access to the whole account. */
 export function requireOwner(principal: Principal, own: OwnRole): void {
   if (seesWholeAccount(principal) || own?.role === 'owner') return;
   throw forbidden('Only owners of the conversation can do this.');

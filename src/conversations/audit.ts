@@ -7,14 +7,14 @@ import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.
 export interface Audited {
   readonly accountId: string;
   readonly conversationId: string;
-  /** Who did it; null: nobody in particular. */
+  /** The acting actor; null if there is none in particular. */
   readonly actorId: string | null;
   readonly action: AuditAction;
-  /** JSON; no bodies of messages. */
+  /** JSON; never the bodies of messages. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Keeps what was done in the transaction that did it (docs/contract.md#audit). */
+/** Records an action in the transaction of the action (docs/contract.md#audit). */
 export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited): Promise<void> {
   await tx.kysely
     .insertInto('audit_events')
@@ -29,7 +29,7 @@ export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited)
     .execute();
 }
 
-/** A row of the audit with who it was. */
+/** A row of the audit with its actor. */
 export interface AuditRow {
   readonly id: string;
   readonly action: string;
@@ -44,7 +44,7 @@ export interface AuditStretch {
   readonly limit: number;
 }
 
-/** What was done to a conversation, in the order of the stretch. */
+/** Returns the audit of a conversation, in the requested order. */
 export function readAudit(
   db: Db,
   conversationId: string,

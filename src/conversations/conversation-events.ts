@@ -4,7 +4,9 @@ import { eventSource } from './event-source.ts';
 import { conversationRows, expandConversations } from './expand.ts';
 import { presentParticipants, type ShownParticipant } from './participant-present.ts';
 
-/** `conversation.updated`, for team subscribers: what differs by reader is left out (docs/realtime.md#events). */
+/**
+ * `conversation.updated`, for team subscribers: fields that differ by reader are left out (docs/realtime.md#events).
+ */
 export const conversationEvents = eventSource({
   events: ['conversation.updated'],
   read: ({ database }, changes) =>
@@ -47,7 +49,7 @@ async function conversationUpdates(db: Db, ids: readonly string[]): Promise<Doma
   });
 }
 
-/** Participants as they come, change and leave, for team subscribers. */
+/** Events of participants that are added, changed or removed, for team subscribers. */
 export const participantEvents = eventSource({
   events: ['participant.added', 'participant.updated', 'participant.removed'],
   read: ({ database }, changes) => participantUpdates(database, changes),
@@ -101,8 +103,8 @@ async function participantUpdates(db: Db, changes: readonly ParticipantChange[])
 }
 
 /**
- * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to
- * that actor; of one that it cannot read any more only which one it was.
+ * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to that
+ * actor. Of a conversation that the actor cannot read any more, only its id is included.
  */
 export const membershipEvents = eventSource({
   events: ['conversation.added', 'conversation.removed'],
@@ -128,7 +130,7 @@ export const membershipEvents = eventSource({
 });
 
 interface MembershipChange {
-  /** Id of the conversation. */
+  /** The conversation's id. */
   readonly id: string;
   readonly stream: string;
   readonly event: 'conversation.added' | 'conversation.removed';
@@ -156,7 +158,7 @@ async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): 
   return events;
 }
 
-/** Has no membership and has read nothing: what it is shown of a conversation is what all of the team share. */
+/** A viewer without a membership that has read nothing: it sees the fields that are the same for the whole team. */
 const NOBODY = { customer: false, actor: { id: '' } };
 
 interface StreamedParticipant extends ShownParticipant {
@@ -177,7 +179,7 @@ interface ChangedParticipant {
 }
 
 interface ChangedMembership {
-  /** Of the conversation. */
+  /** The conversation's id. */
   readonly id: string;
   readonly stream: string;
   readonly membership: ShownParticipant['membership'];

@@ -4,15 +4,15 @@ import type { Conversation } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 
-/** What of a conversation is each reader's own. */
+/** The fields of a conversation that differ by reader. */
 export interface OwnView {
-  /** Null where the reader is no participant. */
+  /** Null if the reader is not a participant. */
   readonly membership: 'active' | 'hidden' | null;
   readonly unread: number;
   readonly lastMessageAt: string | null;
 }
 
-/** The sub-objects that a caller asked for; what is absent is shown as null. */
+/** The requested sub-objects; absent ones are shown as null. */
 export interface ConversationExpansions {
   readonly assignee?: Actor | null;
   readonly group?: MessagingGroup | null;
@@ -21,7 +21,7 @@ export interface ConversationExpansions {
   readonly lastMessage?: ChatMessage | null;
 }
 
-/** A row as the team sees it (docs/contract.md#conversations). */
+/** Returns a row as the team sees it (docs/contract.md#conversations). */
 export function presentConversation(
   row: ConversationRow,
   own: OwnView,
@@ -49,7 +49,7 @@ export function presentConversation(
   };
 }
 
-/** The same as a customer sees it (docs/contract.md#customers): how the team works on it is not told. */
+/** Returns the conversation as a customer sees it (docs/contract.md#customers): the team's workflow is hidden. */
 export function conversationForCustomer(conversation: Conversation): Conversation {
   return {
     ...conversation,

@@ -7,7 +7,7 @@ import { type Actor, type ActorFields, presentActor } from '../protocol/resource
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 
-/** What every send, subscription and notification asks of a conversation; read once, cached until it changes. */
+/** The facts of a conversation that every send, subscription and notification needs; cached until they change. */
 export interface ConversationFacts {
   readonly id: string;
   readonly accountId: string;
@@ -15,13 +15,13 @@ export interface ConversationFacts {
   readonly audience: ConversationAudience;
   readonly status: 'active' | 'archived';
   readonly title: string | null;
-  /** The active ones by actor id, those that have hidden the conversation among them. */
+  /** The active participants by actor id, including those that have hidden the conversation. */
   readonly members: ReadonlyMap<string, Member>;
   /** Whether a member has hidden the conversation from its list; the next message shows it again (own-state.ts). */
   readonly hasHidden: boolean;
-  /** Of the members. */
+  /** The agents among the members. */
   readonly agents: readonly AgentMember[];
-  /** Under whose name the team writes to the customer; null on team conversations. */
+  /** The name under which the team writes to the customer; null on team conversations. */
   readonly persona: Actor | null;
 }
 
@@ -35,12 +35,12 @@ export interface Member {
   readonly actor: Actor;
 }
 
-/** What an agent reacts to in the conversation (docs/contract.md#participants). */
+/** An agent of the conversation, with the settings that decide what starts it (docs/contract.md#participants). */
 export interface AgentMember {
   readonly actorId: string;
-  /** The agent's own id, `agt_…`; null: the agent was deleted. */
+  /** The agent's own id, `agt_…`; null if the agent was deleted. */
   readonly id: string | null;
-  /** A text mentions the agent by it. Slugs never change; null: the agent was deleted. */
+  /** Texts mention the agent by its slug. Slugs never change; null if the agent was deleted. */
   readonly slug: string | null;
   readonly policy: NonNullable<Participant['agent_trigger_policy']>;
   readonly keywords: readonly string[];
@@ -49,14 +49,14 @@ export interface AgentMember {
 const MAX_CACHED = 50_000;
 
 /**
- * Conversations by id. A change of a conversation or of its participants is announced with the conversation's id, a
- * change of an actor with the actor's id; every node then reads the conversations concerned again.
+ * Cache of conversations by id. A change of a conversation or of its participants is announced with the conversation's
+ * id, a change of an actor with the actor's id; every node then reads the affected conversations again.
  */
 export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
 
   constructor(database: Database, rights: Rights) {
-    // After a restart thousands of sockets ask for hundreds of conversations in one second.
+    // After a restart thousands of sockets request hundreds of conversations within one second.
     const reads = new GatheredReads((ids: readonly string[]) => loadFacts(database, ids));
     this.#cache = new RevocableCache({
       rights,
@@ -66,7 +66,7 @@ export class ConversationDirectory {
     });
   }
 
-  /** Synchronous when cached. Undefined where there is no such conversation, in any account. */
+  /** Synchronous if cached. Returns undefined if there is no such conversation in any account. */
   facts(conversationId: string): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
     return this.#cache.get(conversationId);
   }

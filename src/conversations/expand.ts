@@ -12,21 +12,21 @@ import { presentMessage } from './message-present.ts';
 import { type MessageRow, messageColumns } from './message-rows.ts';
 import { presentParticipant, presentParticipants, type ShownParticipant } from './participant-present.ts';
 
-/** Who looks at conversations, as far as it changes what they show. A Principal is one. */
+/** The viewer of conversations, as far as it affects their representation. A Principal is one. */
 export interface ConversationViewer {
   readonly customer: boolean;
   readonly actor: Pick<Actor, 'id'>;
 }
 
 export interface ExpandOptions {
-  /** Companions show who a participant is; the specified endpoints leave it null. */
+  /** Companions include the actors of participants; the specified endpoints leave them null. */
   readonly participantActors?: boolean;
 }
 
 /**
- * Each row's resource (rows of one account) by its id, as this viewer sees it, with the sub-objects that
- * were asked for and nothing else: one query a kind of sub-object, whatever the number of rows. What the viewer
- * may read is the caller's to check.
+ * Returns each row's resource by its id, as this viewer sees it, with exactly the requested sub-objects: one query a
+ * kind of sub-object, whatever the number of rows. All rows belong to one account. The caller has checked that the
+ * viewer may read them.
  */
 export async function expandConversations(
   db: Db,
@@ -75,12 +75,12 @@ export async function expandConversations(
   );
 }
 
-/** Conversations by their ids, in no order; absent ones are left out. */
+/** Returns conversations by their ids, in no particular order; missing ones are left out. */
 export function conversationRows(db: Db, ids: readonly string[]): Promise<ConversationRow[]> {
   return db.query<ConversationRow>(READ_CONVERSATIONS, [ids]);
 }
 
-/** `c.id, c.account_id, …` for a table or alias. */
+/** Returns `c.id, c.account_id, …` for a table or alias. */
 export function conversationColumns(alias: string): string {
   return CONVERSATION_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
 }
@@ -151,7 +151,7 @@ function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string |
   return type === null || id === null ? undefined : refKey({ type, id });
 }
 
-/** Members by conversation, in the order in which they came; to a customer there is nobody but itself. */
+/** Returns the members by conversation, in the order in which they were added. A customer sees only itself. */
 async function readParticipants(
   db: Db,
   viewer: ConversationViewer,
@@ -191,8 +191,8 @@ const READ_CONVERSATIONS = {
   text: `SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`,
 };
 
-// What waited outside the timeline counts from when it entered. Who is no participant has no read position,
-// hence nothing unread. OFFSET 0: as in list.ts.
+// Messages that waited outside the timeline count from when they entered it. A caller that is not a participant has no
+// read position, and so nothing unread. OFFSET 0: as in list.ts.
 const READ_OWN = {
   name: 'read-own-views-of-conversations',
   text: `

@@ -11,28 +11,28 @@ export type ParticipantRow = Selectable<Schema['participants']>;
 export interface NewConversation {
   readonly accountId: string;
   readonly type: ConversationType;
-  /** Default internal. A customer one is a case: it begins in the lane `new`. */
+  /** Default internal. A customer conversation is a case: its workflow begins with `new`. */
   readonly audience?: ConversationAudience;
   readonly title?: string | null;
   readonly groupId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
-  /** Of a direct message: see directKeyOf. */
+  /** The key of a direct message: see directKeyOf. */
   readonly directKey?: string;
   readonly participants: readonly NewParticipant[];
 }
 
 export interface NewParticipant {
   readonly type: Participant['type'];
-  /** Null for the system participant alone. */
+  /** Null only for the system participant. */
   readonly actorId: string | null;
   /** Default member. */
   readonly role?: Participant['role'];
-  /** For agents; theirs is `mention` unless given. */
+  /** For agents only; default `mention`. */
   readonly triggerPolicy?: NonNullable<Participant['agent_trigger_policy']>;
   readonly triggerKeywords?: readonly string[];
 }
 
-/** Two users have one direct message: the account has one conversation of each key. */
+/** Two users have one direct message, because a key is unique within the account. */
 export function directKeyOf(actorIds: readonly [string, string]): string {
   return actorIds.toSorted().join(' ');
 }
@@ -43,8 +43,8 @@ export interface CreatedConversation {
 }
 
 /**
- * The rows of a conversation and its participants, in the order given. What may be in them is the caller's to
- * check. Fails where there is one with its direct key.
+ * Inserts a conversation and its participants, in the given order. The caller has validated them. Rejects if a
+ * conversation with the same direct key exists.
  */
 export async function createConversation(tx: Tx, input: NewConversation): Promise<CreatedConversation> {
   const created = await createUnlessThere(tx, input);
@@ -52,7 +52,10 @@ export async function createConversation(tx: Tx, input: NewConversation): Promis
   return created;
 }
 
-/** The same; undefined where there is one with its direct key, once it is committed. */
+/**
+ * Like `createConversation`, but returns undefined if a conversation with the same direct key exists, after waiting
+ * for its transaction.
+ */
 export async function createUnlessThere(
   tx: Tx,
   input: NewConversation,

@@ -1,8 +1,8 @@
 import type { Tx } from '../db/handle.ts';
 
 /**
- * Whether the conversation is under legal hold, which stays so until the transaction ends: what deletes,
- * edits or purges its messages asks here first (docs/contract.md#legal-hold). Throws where there is no such
+ * Returns whether the conversation is under legal hold, and locks that state until the transaction ends. Code that
+ * deletes, edits or purges its messages calls this first (docs/contract.md#legal-hold). Throws if there is no such
  * conversation.
  */
 export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {

@@ -7,22 +7,24 @@ import { readNamedActors } from '../resources/actor.ts';
 import { conversationColumns } from './expand.ts';
 import type { ConversationRow } from './insert-conversation.ts';
 
-/** What the list can be narrowed to (docs/contract.md#conversations); without `status`: all but what the caller has hidden. */
+/**
+ * Filters of the list (docs/contract.md#conversations); without `status`: all but those that the caller has hidden.
+ */
 export interface ConversationFilters {
   readonly status?: string | undefined;
   readonly type?: string | undefined;
   readonly audience?: string | undefined;
   readonly workflowStatus?: string | undefined;
-  /** As readAssigneeFilter returns it. */
+  /** The value that readAssigneeFilter returns. */
   readonly assigneeId?: string | undefined;
-  /** Looked for in the title, case ignored. */
+  /** Searched for in the title, ignoring case. */
   readonly q?: string | null;
 }
 
 const ME = 'me';
 const NOBODY = 'none';
 
-/** The query parameter `assignee_id` of lists: the id of a user or group, or one of two words. */
+/** The query parameter `assignee_id` of lists: the id of a user or group, or one of two keywords. */
 export const AssigneeFilter = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -30,9 +32,9 @@ export const AssigneeFilter = Type.String({
 });
 
 /**
- * Returns the filter's value for readConversations. Throws ApiError `parameter_invalid` for an id that names no actor of
- * the account: an empty list would hide the mistake. To customers no conversation has an assignee, and which actors
- * there are is not theirs to learn.
+ * Returns the filter's value for readConversations. Throws ApiError `parameter_invalid` for an id that is not an actor
+ * of the account: an empty list would hide the mistake. For customers no conversation has an assignee, and the error
+ * would reveal which actors exist, so they never get it.
  */
 export async function readAssigneeFilter(
   db: Db,
@@ -52,14 +54,14 @@ export async function readAssigneeFilter(
   );
 }
 
-/** Which stretch of the list: from its newer or its older end, behind a conversation's time and id if given. */
+/** A page of the list: from its newer or its older end, or after the time and id of a conversation. */
 export interface ConversationStretch {
   readonly order: 'newest_first' | 'oldest_first';
   readonly after: readonly (string | number)[] | null;
   readonly limit: number;
 }
 
-/** The conversations that the caller may read, in the order of the stretch. */
+/** Returns the conversations that the caller may read, in the requested order. */
 export async function readConversations(
   db: Db,
   principal: Principal,
@@ -67,7 +69,7 @@ export async function readConversations(
   { order, after, limit }: ConversationStretch,
 ): Promise<ConversationRow[]> {
   const { workflowStatus, assigneeId } = filters;
-  // To a customer these are null everywhere: nothing has the value asked for.
+  // Customers see null in these fields everywhere, so no conversation matches.
   if (principal.customer && (workflowStatus !== undefined || assigneeId !== undefined)) return [];
   const whose = seesWholeAccount(principal) ? 'whole_account' : 'own';
   return db.query<ConversationRow>(STATEMENTS[whose][order][after === null ? 'whole' : 'behind'], [
@@ -89,9 +91,9 @@ function escapeLike(text: string): string {
 }
 
 /**
- * Where the rows come from: people's from their own participations, others' from the account's index in order.
- * OFFSET 0 has the other table looked up row by row: left to choose, the planner over small tables goes through
- * all of one's participations for each conversation, and keeps that plan while they grow.
+ * The source of the rows: for people their own participations, for other callers the account's index in order. OFFSET
+ * 0 makes Postgres look up the other table row by row: otherwise the planner, while tables are small, scans all of the
+ * caller's participations for each conversation, and keeps that plan while they grow.
  */
 const SOURCES = {
   own: `participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c
@@ -103,7 +105,7 @@ const SOURCES = {
     WHERE c.account_id = $1`,
 } as const;
 
-// Filters that were not given are null: one statement for all of them keeps its plan.
+// Filters that are not given are null: one statement for all combinations keeps its plan.
 const CONDITIONS = `
       AND CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
         ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END

@@ -4,15 +4,15 @@ import { ApiError } from '../protocol/errors.ts';
 import { conversationNotFound } from './access.ts';
 import type { ConversationRow, ParticipantRow } from './insert-conversation.ts';
 
-/** A conversation, and the caller's own row in it as long as it is a member. */
+/** A conversation, and the caller's own row in it if it is a member. */
 export interface LockedConversation {
   readonly conversation: ConversationRow;
   readonly own: ParticipantRow | undefined;
 }
 
 /**
- * The conversation as it stands, locked until the transaction ends: two changes of one conversation, its lanes
- * and its participants come one after the other. Throws `resource_not_found` where the caller may not read it
+ * Returns the conversation, locked until the transaction ends: changes of one conversation, its workflow and its
+ * participants are made one at a time. Throws `resource_not_found` if the caller may not read it
  * (conversations/access.ts).
  */
 export async function lockConversationAsMember(
@@ -25,8 +25,8 @@ export async function lockConversationAsMember(
 }
 
 /**
- * The caller's own row, locked, for what is its own state alone. Throws `resource_not_found` as above, and
- * `resource_conflict` where the caller reads the conversation without being in it.
+ * Returns the caller's own row, locked, for changes of its own state alone. Throws `resource_not_found` as above, and
+ * `resource_conflict` if the caller reads the conversation without being a participant.
  */
 export async function lockOwnParticipant(
   tx: Tx,

@@ -7,14 +7,17 @@ import { messageEvent, presentForTeam, presentMessage } from './message-present.
 import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
 import type { Change } from './outbox-topics.ts';
 
-/** Messages of a conversation that changed, inside its timeline and outside: the condition of the index messages_changed. */
+/**
+ * Changed messages of a conversation, inside its timeline and outside. The condition is that of the index
+ * messages_changed.
+ */
 const MESSAGES_ARM: ChangedArm = {
   part: 'messages',
   rows: `messages m WHERE m.conversation_id = s.id AND m.changed_in >= $3::xid8
           AND (m.updated_at > m.created_at OR m.sequence IS NULL)`,
 };
 
-/** `message.updated` of sent messages: edits, tombstones, finished streams. Customers get those that they may see. */
+/** `message.updated` of sent messages: edits, tombstones, completed streams. Customers get those that they may see. */
 export const messageEvents = eventSource({
   events: ['message.updated'],
   async read(from, changes) {
@@ -36,8 +39,8 @@ export const messageEvents = eventSource({
 });
 
 /**
- * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for those that may see the message
- * before it is sent: on a case the team, and the author on its own feed where that does not include the author.
+ * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for readers that may see the
+ * message before it is sent: on a case the team, elsewhere the author on its own feed.
  */
 export const unsentEvents = eventSource({
   events: ['draft.created', 'draft.updated', 'scheduled.updated'],
@@ -70,7 +73,7 @@ export const unsentEvents = eventSource({
   },
 });
 
-/** The event of a change to a row that began outside the timeline. */
+/** Returns the event for a change of a row that began outside the timeline. */
 export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): 'draft.updated' | 'scheduled.updated' {
   return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
 }
@@ -118,7 +121,7 @@ interface ScheduleRow extends MessageRow {
   readonly by_customer: boolean;
 }
 
-/** On the authors' own feeds, which the conversation's subscribers do not get. */
+/** Events on the authors' own feeds, which the conversation's subscribers do not get. */
 async function authorEvents(
   { database, files }: EventReads,
   rows: readonly ScheduleRow[],
@@ -142,7 +145,9 @@ async function authorEvents(
   });
 }
 
-/** Of a text that was written to its end, what its readers check their pieces against: of the body as it was read. */
+/**
+ * Returns the seal of a completed text, against which readers check their pieces. It covers the body as it was read.
+ */
 function sealed(
   event: DomainEvent,
   { id, body, deleted_at }: MessageRow,
@@ -173,7 +178,7 @@ const READ_SENT = {
     ORDER BY m.conversation_id, m.sequence`,
 };
 
-// Messages that were only created come by their numbers.
+// Messages that were only created are caught up by their numbers.
 const READ_CHANGED_SENT = {
   name: 'read-changed-messages',
   text: `
@@ -200,7 +205,7 @@ const READ_SCHEDULES = {
   text: `${SCHEDULES} WHERE m.id = ANY($1) ORDER BY m.updated_at`,
 };
 
-// Its conditions are those of the index messages_schedules.
+// The conditions are those of the index messages_schedules.
 const READ_CHANGED_SCHEDULES = {
   name: 'read-changed-schedules',
   text: `${SCHEDULES}
@@ -209,7 +214,7 @@ const READ_CHANGED_SCHEDULES = {
     ORDER BY m.updated_at`,
 };
 
-// The first condition is the index's own; an approved draft and a delivered schedule are changes of theirs too.
+// The first condition is that of the index. An approved draft and a delivered schedule count as changes too.
 const READ_CHANGED_OUTSIDE = {
   name: 'read-changed-outside',
   text: `

@@ -8,17 +8,17 @@ import { type MessageExpansions, presentMessage } from './message-present.ts';
 import { type MessageRow, readAttachments } from './message-rows.ts';
 import { readRuns } from './run-present.ts';
 
-/** Who looks at messages, as far as it changes what they show. */
+/** The viewer of messages, as far as it affects their representation. */
 export interface Viewer {
   readonly customer: boolean;
-  /** The viewer itself: known, so never looked up. */
+  /** The viewer's own actor: it is known, so it is never looked up. */
   readonly actor: Actor;
 }
 
 /**
- * Each row's resource (rows of one account), with the sub-objects that were asked for and nothing else:
- * one query a kind of sub-object, whatever the number of rows. `conversation` and `reply_to` stay null here:
- * they contain messages themselves (messages/expand.ts).
+ * Returns each row's resource with exactly the requested sub-objects: one query a kind of sub-object, whatever the
+ * number of rows. All rows belong to one account. `conversation` and `reply_to` stay null here: they contain messages
+ * themselves (messages/expand.ts).
  */
 export async function expandMessages(
   db: Db,
@@ -28,7 +28,7 @@ export async function expandMessages(
   include: readonly MessageInclude[],
 ): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
   const wanted = new Set(include);
-  // Who or what wrote behind a persona is not a customer's business: not even looked up.
+  // Customers must not learn who or what wrote under a persona, so it is not even read.
   if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
   const [actors, attachments, resources, runs] = await Promise.all([
     readOthers(db, viewer.actor, rows, wanted),

@@ -6,7 +6,7 @@ import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { MessageRow, MessageWithParts } from './message-rows.ts';
 
-/** The sub-objects that a caller asked for; what is absent is shown as null. */
+/** The requested sub-objects; absent ones are shown as null. */
 export interface MessageExpansions {
   readonly conversation?: Conversation | null;
   readonly sender?: Actor | null;
@@ -17,17 +17,17 @@ export interface MessageExpansions {
   readonly agent_run?: AgentRun | null;
 }
 
-/** The reader of a message, as far as it changes what is shown. A Principal is one. */
+/** The reader of a message, as far as it affects the representation. A Principal is one. */
 export interface MessageViewer {
   readonly customer: boolean;
   readonly actor: Pick<Actor, 'id'>;
 }
 
-/** All readers of an audience together: none of them is the author. */
+/** Stands for all readers of an audience: none of them is the author. */
 const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
 const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
 
-/** A row as this reader sees it (docs/contract.md#messages). */
+/** Returns a row as this reader sees it (docs/contract.md#messages). */
 export function presentMessage(
   row: MessageRow,
   viewer: MessageViewer,
@@ -37,7 +37,9 @@ export function presentMessage(
   return viewer.customer ? forCustomer(message) : message;
 }
 
-/** An event of a message for all of the team: its frame goes to everybody, so it has no `client_message_id`. */
+/**
+ * Returns a message for an event to the whole team: all of them get the same frame, so it has no `client_message_id`.
+ */
 export function presentForTeam(row: MessageRow, expansions: MessageExpansions): Required<ChatMessage> {
   return presentMessage(row, TEAM, expansions);
 }
@@ -80,21 +82,23 @@ function forTeam(
   };
 }
 
-/** Rows of before the column have none: what is no draft only its author edits. */
+/**
+ * Rows from before the column existed have no editor: a message that is not a draft can only be edited by its author.
+ */
 function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: MessageRow): string | null {
   if (edited_at === null) return null;
   const isOfDraft = kind !== 'scheduled' && (status !== 'sent' || outcome !== null);
   return edited_by ?? (isOfDraft ? null : author_id);
 }
 
-/** Customers get external and system messages only, and only of their own conversations' timeline. */
+/** Customers see only external and system messages, and only in the timelines of their own conversations. */
 export function visibleToCustomers(row: MessageRow, audience: ConversationAudience): boolean {
   return audience === 'customer' && row.status === 'sent' && row.visibility !== 'internal';
 }
 
 /**
- * The same message as a customer sees it: nothing of who is behind the persona, nor of how and when the team wrote.
- * A message of the team is one that was sent under a name that is not its author's.
+ * Returns the message as a customer sees it: without the person or agent behind the persona, and without how and when
+ * the team wrote it. A message belongs to the team if its sender is not its author.
  */
 function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   const { kind, sender_id, author_id, scheduled_at, streaming_state, edited_at, sent_at, created_at } =
@@ -104,7 +108,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   const wasHeldBack = isOfTeam && sent_at !== created_at;
   return {
     ...message,
-    // A resource of the app can tell who stands behind the persona.
+    // A resource of the app could reveal who is behind the persona.
     attachments: message.attachments?.map((attachment) => ({ ...attachment, resource: null })) ?? null,
     kind: isOfTeam ? 'chat' : kind,
     scheduled_at: isOfTeam ? null : scheduled_at,

@@ -13,7 +13,7 @@ import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { readActors } from '../resources/actor.ts';
 import { type EntityRow, presentEntity } from '../resources/entity.ts';
 
-/** A message as it stands in Postgres; voids have status 'void' and are shown to nobody. */
+/** A message as a row of Postgres; voids have the status 'void' and are never shown. */
 export interface MessageRow {
   readonly id: string;
   readonly account_id: string;
@@ -43,14 +43,14 @@ export interface MessageRow {
   readonly deleted_at: string | null;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Null while it waits, and for what was sent at once. */
+  /** Null while the message waits, and for messages that were sent at once. */
   readonly outcome: Outcome;
 }
 
-/** What became of a draft or a scheduled message, as its row keeps it; null while that is open. */
+/** The stored outcome of a draft or a scheduled message; null while it is open. */
 export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
 
-/** A message with what every event about it expands. */
+/** A message with the parts that every event about it contains. */
 export interface MessageWithParts {
   readonly row: MessageRow;
   readonly sender: Actor | null;
@@ -88,12 +88,12 @@ export const MESSAGE_COLUMNS = [
   'outcome',
 ] as const satisfies readonly (keyof MessageRow)[];
 
-/** `m.id, m.account_id, …` for a table or alias. */
+/** Returns `m.id, m.account_id, …` for a table or alias. */
 export function messageColumns(alias: string): string {
   return MESSAGE_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
 }
 
-/** Adds senders and attachments to rows, in their order: at most two queries, whatever their number. */
+/** Adds senders and attachments to rows, in their order: at most two queries, whatever the number of rows. */
 export async function withParts(
   db: Db,
   files: Downloads,
@@ -112,7 +112,7 @@ export async function withParts(
   }));
 }
 
-/** Attachments by message, in their order; those of files with a URL to get them by. */
+/** Returns attachments by message, in their order; files have a signed URL. */
 export async function readAttachments(
   db: Db,
   files: Downloads,
@@ -137,9 +137,9 @@ export interface AttachmentRow {
   readonly filename: string | null;
   readonly content_type: string | null;
   readonly size_bytes: number | null;
-  /** Of a link; of a file where it can be got for a while. */
+  /** The target of a link, or the signed URL of a file, which expires. */
   readonly url: string | null;
-  /** Of kind resource: what it refers to; null where that is gone. */
+  /** The resource of an attachment of kind resource; null if it was deleted. */
   readonly resource: EntityRow | null;
   readonly created_at: string;
 }

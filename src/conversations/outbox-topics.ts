@@ -1,4 +1,4 @@
-/** What this slice writes into the outbox (db/topic.ts). Each is handled once its transaction has committed. */
+/** Outbox topics of this slice (db/topic.ts). Each is handled once its transaction has committed. */
 
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
@@ -14,16 +14,21 @@ export interface ResourcesChanged {
   readonly changes: readonly Change[];
 }
 
-/** A durable event by what it is about: the resource is read as it stands when the event is published. */
+/** A durable event, named by its resource: the resource is read in its current state when the event is published. */
 export interface Change<Event extends ChangeEventName = ChangeEventName> {
   readonly event: Event;
-  /** The resource's: a message, participant, conversation, notification or run. */
+  /** The id of the resource: a message, participant, conversation, notification or run. */
   readonly id: string;
   /** The channel the event travels on: the conversation's id, or the actor's for events of a feed. */
   readonly stream: string;
-  /** The actor whose act it is, of a conversation: triggers use it to start once an act (agents/triggers/). Null or absent: none. */
+  /**
+   * The actor that changed a conversation: triggers use it to start once an act (agents/triggers/). Null or absent:
+   * none.
+   */
   readonly by?: string | null;
-  /** Set where a text was written to its end: the attempt that did, from 1. The event then carries the seal of the text. */
+  /**
+   * Set when a text is complete: the attempt that completed it, from 1. The event then contains the seal of the text.
+   */
   readonly attempt?: number;
 }
 
@@ -31,13 +36,13 @@ export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promis
   if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
 }
 
-/** A conversation began: agents that wait for new conversations start (agents/triggers/). */
+/** A conversation was created: agents that wait for new conversations start (agents/triggers/). */
 export const CONVERSATION_CREATED = defineTopic<ConversationCreated>('conversations.created');
 
 export interface ConversationCreated {
   readonly conversation_id: string;
   readonly account_id: string;
-  /** The actor who created it; null: no actor did. */
+  /** The actor that created it; null: no actor did. */
   readonly by: string | null;
   readonly at: string;
 }
@@ -54,10 +59,10 @@ export async function enqueueCreated(
 export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
 
 export interface ParticipantAdded {
-  /** The notification's: made with the change, so that there is one however often it is tried. */
+  /** The notification's id, created with the change, so that there is one however often it is tried. */
   readonly notification_id: string;
   readonly participant_id: string;
-  /** The actor who added the participant; null: no actor did. */
+  /** The actor that added the participant; null: no actor did. */
   readonly by: string | null;
 }
 
@@ -73,11 +78,11 @@ export async function enqueueAdded(
   });
 }
 
-/** The timeline gets a message that says what happened to the conversation (messages/system-messages.ts). */
+/** The timeline gets a message that describes a change of the conversation (messages/system-messages.ts). */
 export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
 
 export interface SystemEvent {
-  /** The message's: made with the change, so that it is written once however often it is tried. */
+  /** The message's id, created with the change, so that it is written once however often it is tried. */
   readonly id: string;
   readonly account_id: string;
   readonly conversation_id: string;

@@ -17,8 +17,8 @@ import { writeParticipant } from './participants.ts';
 
 /**
  * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows
- * a hidden conversation again (`showAgain`). Throws `resource_not_found`, or `resource_conflict` where the caller
- * reads the conversation by its role in the account alone.
+ * a hidden conversation again (`showAgain`). Throws `resource_not_found`, or `resource_conflict` if the caller reads
+ * the conversation only by its role in the account.
  */
 export async function setHidden(
   tx: Tx,
@@ -37,12 +37,12 @@ export async function setHidden(
   return conversation;
 }
 
-/** A sent message, as far as it shows a hidden conversation again. */
+/** The fields of a sent message that show a hidden conversation again. */
 export type ShownArrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
 
 /**
- * Shows conversations again to the members that had hidden them before these messages were sent. System events do
- * not count. Only conversations with hidden members cost a query.
+ * Shows conversations again to the members that had hidden them before these messages were sent. System events do not
+ * count. Only conversations with hidden members cost a query.
  */
 export async function showAgain(
   database: Database,
@@ -74,12 +74,12 @@ export async function showAgain(
 
 export interface MarkedRead {
   readonly conversation: ConversationRow;
-  /** When the caller's read position moved, by Postgres' clock; undefined where it was there or further. */
+  /** When the caller's read position moved, by Postgres' clock; undefined if it was there or further already. */
   readonly movedAt: string | undefined;
 }
 
 /**
- * Moves the caller's read position forward, never back (docs/contract.md#own-state): up to the highest number
+ * Moves the caller's read position forward, never back (docs/contract.md#own-state): at most to the highest number
  * that it may see. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
  */
 export async function markRead(
@@ -98,7 +98,7 @@ export async function markRead(
   return { conversation, movedAt: moved?.at };
 }
 
-/** Ephemeral: who misses it sees the position move with the next one (docs/realtime.md#events). */
+/** An ephemeral event: a reader that misses it sees the position move with the next one (docs/realtime.md#events). */
 export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
   publish(engine, {
     event: 'read',
@@ -116,7 +116,7 @@ async function readHead(tx: Tx, conversationId: string): Promise<number> {
   return row?.head ?? 0;
 }
 
-// Locked in one order, so that two of these cannot wait for each other.
+// Locked in one fixed order, so that two such transactions cannot deadlock.
 const SHOW_AGAIN = {
   name: 'show-hidden-conversations-again',
   text: `
@@ -142,7 +142,7 @@ const READ_VISIBLE_HEAD = {
     ORDER BY sequence DESC LIMIT 1`,
 };
 
-// Not a change of what others are shown of the participant: nothing is streamed again.
+// Other readers do not see the position in the participant's resource, so no participant event is published.
 const MOVE_POSITION = {
   name: 'move-read-position',
   text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',

@@ -9,8 +9,8 @@ export interface ListedParticipant extends ShownParticipant {
 }
 
 /**
- * The active participants of a conversation, those that have hidden it among them: in the order in which they came in
- * the direction `next`, else the other way round. A customer sees only itself.
+ * Returns the active participants of a conversation, including those that have hidden it: in the order in which they
+ * were added in the direction `next`, else in reverse. A customer sees only itself.
  */
 export function readParticipants(
   db: Db,

@@ -4,7 +4,7 @@ import type { Participant } from '../protocol/resources/participant.ts';
 import { readActors } from '../resources/actor.ts';
 import type { ParticipantRow } from './insert-conversation.ts';
 
-/** What of a participant's row is shown. */
+/** The visible columns of a participant's row. */
 export type ShownParticipant = Pick<
   ParticipantRow,
   | 'id'
@@ -17,7 +17,7 @@ export type ShownParticipant = Pick<
   | 'agent_trigger_keywords'
 >;
 
-/** A row as readers see it (docs/contract.md#participants); the specified endpoints leave `actor` null. */
+/** Returns a row as readers see it (docs/contract.md#participants); the specified endpoints leave `actor` null. */
 export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
   return {
     id: row.id,
@@ -32,7 +32,7 @@ export function presentParticipant(row: ShownParticipant, actor: Actor | null): 
   };
 }
 
-/** The same with their actors, as the companions show them, in the order of the rows: one query. */
+/** Returns the rows with their actors, as the companions show them, in the order of the rows: one query. */
 export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
   const actors = await readActors(
     db,

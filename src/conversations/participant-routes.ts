@@ -28,7 +28,7 @@ export interface ParticipantRoutesOptions {
   readonly tokens: Pick<Tokens, 'issueAccess'>;
 }
 
-/** Who is in a conversation, and what each member does for itself. */
+/** Routes of participants, and of each member's own state in a conversation. */
 export function participantRoutes({
   database,
   directory,
@@ -138,7 +138,7 @@ export function participantRoutes({
         response: Conversation,
         async change(tx, { principal, params, query, afterCommit }) {
           const row = await setHidden(tx, principal, params.id!, move);
-          // Before the caller gets its answer, so that a message sent after that shows the conversation again.
+          // This precedes the answer, so that a message sent after the answer shows the conversation again.
           afterCommit(() => rights.announce(row.id));
           return show(tx, principal, row, query['include[]']);
         },

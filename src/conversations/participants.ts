@@ -16,8 +16,8 @@ import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from '.
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 
 /**
- * Add Participant (docs/contract.md#participants). Who was a member before comes back as the same participant. Throws
- * ApiError, `resource_exists` (param actor_id) for who is one now.
+ * Add Participant (docs/contract.md#participants). A former member returns as the same participant. Throws ApiError,
+ * `resource_exists` (param actor_id) for a current member.
  */
 export async function joinConversation(
   tx: Tx,
@@ -48,9 +48,8 @@ export async function joinConversation(
 }
 
 /**
- * Update Participant: owners change roles, owners and admins change an agent's trigger, and everybody mutes the
- * conversation for themselves, which messaging:read is enough for. A value that the row already has changes nothing.
- * Throws ApiError.
+ * Update Participant: owners change roles, owners and admins change an agent's trigger, and every participant mutes
+ * the conversation for itself, for which messaging:read suffices. No-op if nothing differs. Throws ApiError.
  */
 export async function changeParticipant(
   tx: Tx,
@@ -102,7 +101,7 @@ export async function changeParticipant(
 }
 
 /**
- * Remove Participant: the caller leaves with its own participant, and removes others as owner or admin (owners and
+ * Remove Participant: callers leave by removing their own participant, and remove others as owner or admin (owners and
  * admins only as owner). The sockets of the removed actor lose the conversation with the commit. Throws ApiError.
  */
 export async function leaveConversation(
@@ -145,8 +144,9 @@ export async function leaveConversation(
 }
 
 /**
- * Takes an actor that can do nothing any more out of whatever it is in, with what everybody is told of a removal.
- * The caller answers for it: no role is looked at, and a group that it owned alone is left to the account's admins.
+ * Removes an actor that cannot act any more from all its conversations, with the events of each removal. The caller
+ * has checked the permission: no role is checked here, and a group that the actor owned alone is left to the account's
+ * admins.
  */
 export async function removeEverywhere(
   tx: Tx,
@@ -161,7 +161,7 @@ export async function removeEverywhere(
     .selectFrom('conversations')
     .selectAll()
     .where('id', 'in', memberships.select('conversation_id'))
-    // In one order, so that two of these cannot wait for each other.
+    // One fixed order, so that two such transactions cannot deadlock.
     .orderBy('id')
     .forUpdate()
     .execute();
@@ -172,7 +172,7 @@ export async function removeEverywhere(
       .select(['id', 'membership'])
       .where('conversation_id', '=', stream)
       .executeTakeFirst();
-    // It left while its conversation was waited for.
+    // The actor left while this transaction waited for the conversation.
     if (own === undefined) continue;
     const membership = transition(MEMBERSHIP_MOVES, 'remove', own.membership);
     const gone = await writeParticipant(tx, own.id, { membership });
@@ -191,13 +191,13 @@ export async function removeEverywhere(
   await enqueueChanged(tx, changes);
 }
 
-/** In a direct message both users are members. Throws ApiError `validation_failed`. */
+/** Both users of a direct message have the role member. Throws ApiError `validation_failed`. */
 export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param: string): void {
   if (type !== 'direct_message') return;
   throw invalid(param, 'A direct message has no roles: both of its users are members.');
 }
 
-/** The participant, as long as it is a member. Throws `resource_not_found` (param participant_id). */
+/** Returns the participant if it is a member. Throws `resource_not_found` (param participant_id). */
 export async function findMember(
   tx: Tx,
   conversationId: string,
@@ -214,7 +214,7 @@ export async function findMember(
   throw notFound('participant', 'participant_id');
 }
 
-/** Changes a row that clients are streamed. */
+/** Changes a row and enqueues the event for its subscribers. */
 export function writeParticipant(
   tx: Tx,
   participantId: string,
@@ -232,7 +232,7 @@ export function writeParticipant(
     .executeTakeFirstOrThrow();
 }
 
-/** A new row, or the one of before with what is asked now. */
+/** Inserts a row, or reactivates the former one with the new settings. */
 async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): Promise<ParticipantRow> {
   const before = await tx.kysely
     .selectFrom('participants')
@@ -252,7 +252,7 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
   });
 }
 
-/** What is absent stays; keywords go with a policy that has none. */
+/** Absent fields stay; keywords are removed together with a policy that uses them. */
 function triggerChange(
   participant: ParticipantRow,
   { agent_trigger_policy, agent_trigger_keywords }: UpdateParticipantBody,
@@ -280,7 +280,7 @@ async function checkRole(
   if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
 }
 
-/** A group with active users keeps an active owner: the last one hands it over first. */
+/** A group with active users keeps an active owner: the last one makes another user an owner first. */
 async function requireAnotherOwner(
   tx: Tx,
   { id, type }: ConversationRow,

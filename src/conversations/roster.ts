@@ -6,15 +6,15 @@ import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import type { NewParticipant } from './insert-conversation.ts';
 
-/** A participant to be, whose actor is known to fit. */
+/** A future participant, whose actor was checked. */
 export interface RosterEntry extends NewParticipant {
   readonly actorId: string;
 }
 
 /**
- * The participants that a body names, each with an actor of the account that is what the body says. A customer whose
- * address is not known is created here. `prefixOf` makes the params:
- * `participants[0].`, or nothing where the body is one participant. Throws the first problem.
+ * Returns the participants that a body names, each with an actor of the account that matches the body. A customer
+ * whose address is not known is created here. `prefixOf` makes the params: `participants[0].`, or an empty prefix if
+ * the body is one participant. Throws the first problem.
  */
 export async function readRoster(
   tx: Tx,
@@ -49,7 +49,7 @@ export async function readRoster(
   return entries;
 }
 
-/** The members of a roster as participants, in its order; who was deactivated meanwhile is left out. */
+/** Returns the members of a group as participants, in the group's order; deactivated users are left out. */
 export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
   const members = await tx.kysely
     .selectFrom('group_members')
@@ -65,8 +65,8 @@ export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEn
 }
 
 /**
- * What an agent reacts to (docs/contract.md#participants): keywords belong to the policies `keyword`,
- * which cannot be without, and `mention`. Throws `missing_field` or `validation_failed`.
+ * Checks an agent's trigger (docs/contract.md#participants): keywords belong to the policy `keyword`, which requires
+ * them, and to `mention`. Throws `missing_field` or `validation_failed`.
  */
 export function checkTrigger(
   policy: NonNullable<NewParticipant['triggerPolicy']>,
@@ -82,7 +82,7 @@ export function checkTrigger(
   }
 }
 
-/** What the body alone and the audience decide. */
+/** Checks what depends only on the body and the audience. */
 function checkInput(input: ParticipantInput, audience: ConversationAudience, prefix: string): void {
   if (input.type === 'agent') {
     checkTrigger(input.agent_trigger_policy ?? 'mention', input.agent_trigger_keywords, prefix);
@@ -112,7 +112,10 @@ function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput,
   return actor;
 }
 
-/** The customer with the address, whose name stays as it is, or a new one. Throws `missing_field` (param name). */
+/**
+ * Returns the customer with the address, whose name stays as it is, or creates one. Throws `missing_field` (param
+ * name).
+ */
 async function customerOf(
   tx: Tx,
   accountId: string,

@@ -163,7 +163,8 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       response: Conversation,
       async change(tx, { principal, params, query, body }) {
         const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
-        // The topic is there whenever there is one, and participants' actors never are (docs/contract.md#expansion).
+        // The topic is included whenever there is one, and participants' actors never are
+        // (docs/contract.md#expansion).
         const include = ['topic', ...(query['include[]'] ?? [])] as const;
         const shown = await expandConversations(tx, principal, [row], include);
         return shown.get(row.id)!;
@@ -174,7 +175,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
 
 export const ConversationQuery = Body({ 'include[]': Include(CONVERSATION_INCLUDES) });
 
-/** A conversation as the companions answer it. */
+/** Returns a conversation as the companions show it. */
 export async function show(
   db: Db,
   principal: Principal,
@@ -198,7 +199,7 @@ function stretchOf(page: PageRequest) {
   };
 }
 
-/** What lists here are ordered by: a cursor's content. */
+/** Returns a cursor's content: the sort key of the lists here. */
 export function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {
   return [created_at, id];
 }

@@ -3,7 +3,7 @@ import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/resources/agent-run.ts';
 
-/** What the resource shows of a run as it stands in Postgres. */
+/** The columns of a run that its resource shows. */
 export type ShownRun = Pick<Selectable<Schema['agent_runs']>, (typeof RUN_COLUMNS)[number]>;
 
 export const RUN_COLUMNS = [
@@ -19,7 +19,7 @@ export const RUN_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof Schema['agent_runs'])[];
 
-/** A run (docs/contract.md#runs), with its lists where the run endpoints were asked for them. */
+/** Returns a run (docs/contract.md#runs), with its lists if a run endpoint was asked for them. */
 export function presentRun(
   row: ShownRun,
   lists: { readonly actions?: AgentRunAction[] | null; readonly steps?: AgentRunStep[] | null } = {},
@@ -44,14 +44,14 @@ export function presentRun(
   };
 }
 
-/** The runs that messages show as who wrote them, by their ids. */
+/** Returns the runs that messages show as their authors, by their ids. */
 export async function readRuns(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, AgentRun>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<ShownRun>(READ_RUNS, [ids]);
   return new Map(rows.map((row) => [row.id, presentRun(row)]));
 }
 
-/** Null until it has ended, and where it ended before it began. */
+/** Null until the run has ended, and if it ended before it began. */
 function durationOf({ started_at, completed_at }: ShownRun): number | null {
   if (started_at === null || completed_at === null) return null;
   return Date.parse(completed_at) - Date.parse(started_at);

@@ -66,7 +66,7 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   };
 }
 
-/** Exactly two users, both members, of whom the caller is one unless it is a key. */
+/** Requires exactly two users, both members, one of them the caller unless the caller is an API key. */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
   if (principal.actor.type === 'agent') {
@@ -87,7 +87,7 @@ async function directInput(tx: Tx, principal: Principal, body: DirectBody): Prom
   };
 }
 
-/** The caller comes first, as owner. An API key does not take part: then a user owns the group. */
+/** The caller becomes the first participant and owner. An API key does not take part: then a user owns the group. */
 function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): RosterEntry[] {
   if (actor.type !== 'user' && actor.type !== 'agent') return [...entries];
   const listed = entries.find(({ actorId }) => actorId === actor.id);
@@ -96,7 +96,7 @@ function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): Ros
 }
 
 /**
- * A group has an owner: where none is named, the first user for whom the body states no role
+ * A group has an owner: if none is named, the first user for whom the body states no role
  * (docs/decisions.md#owner-of-a-group-that-an-api-key-begins).
  */
 function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
@@ -105,7 +105,7 @@ function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
   return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
 }
 
-/** The first of each: what the body says of a participant goes before the roster that it is in too. */
+/** Keeps the first entry of each actor: the body's settings of a participant win over a roster that contains it. */
 function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
   const byActor = new Map<string, RosterEntry>();
   for (const entry of entries) if (!byActor.has(entry.actorId)) byActor.set(entry.actorId, entry);
@@ -123,7 +123,7 @@ async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void
   throw notFound('group', 'group_id');
 }
 
-/** The direct message that the two have, in the caller's list and active again. */
+/** Returns the existing direct message of the two users, active again and visible in the caller's list. */
 async function openDirect(
   tx: Tx,
   principal: Principal,

@@ -4,8 +4,8 @@ import { addParticipant, type ConversationRow, createUnlessThere } from './inser
 import { enqueueChanged } from './outbox-topics.ts';
 
 /**
- * The account's one `system` conversation, for its automated alerts (docs/contract.md#system-messages), made at
- * first use. The account's admins are in it, those that became one since the last time too; who has left stays away.
+ * Returns the account's one `system` conversation, for automated alerts (docs/contract.md#system-messages), and
+ * creates it at first use. The account's current admins are added to it; an admin that has left it is not added again.
  */
 export async function systemConversation(tx: Tx, accountId: string): Promise<ConversationRow> {
   const created = await createUnlessThere(tx, {
@@ -29,10 +29,10 @@ export async function systemConversation(tx: Tx, accountId: string): Promise<Con
   return conversation;
 }
 
-/** No two actors' ids: an account has one conversation of each key. */
+/** Differs from all keys of two actors' ids: a key is unique within the account. */
 const KEY = 'system';
 
-/** Held until the end of `tx`: two at once would both add the same admin. */
+/** Locked until the end of `tx`: two concurrent transactions would both add the same admin. */
 function lockExisting(tx: Tx, accountId: string): Promise<ConversationRow> {
   return tx.kysely
     .selectFrom('conversations')

@@ -3,7 +3,7 @@ import { notFound } from '../protocol/errors.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 
 /**
- * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param topic.id) where the
+ * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param topic.id) if the
  * account has no such resource.
  */
 export async function findTopic(tx: Tx, accountId: string, topic: EntityRef): Promise<EntityRef> {

@@ -21,8 +21,8 @@ import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
 
 /**
- * Update Conversation (docs/contract.md#updating-a-conversation): sets what the body names and differs, audited and told. What
- * is so already changes nothing. Throws ApiError.
+ * Update Conversation (docs/contract.md#updating-a-conversation): sets the fields of the body that differ, audits them
+ * and enqueues events. No-op if nothing differs. Throws ApiError.
  */
 export async function updateConversation(
   tx: Tx,
@@ -42,8 +42,8 @@ export async function updateConversation(
 }
 
 /**
- * Set Legal Hold (docs/contract.md#legal-hold): told and audited when it changes. Whoever reads the
- * conversation on the team may, but its viewers.
+ * Set Legal Hold (docs/contract.md#legal-hold): audited and published if it changes. Every team reader of the
+ * conversation may set it, except viewers.
  */
 export async function setLegalHold(
   tx: Tx,
@@ -61,12 +61,12 @@ export async function setLegalHold(
   return readRow(tx, id);
 }
 
-/** One field's change, with what is kept and said of it. */
+/** The change of one field, with its audit and its system message. */
 interface FieldChange {
   readonly set: Updateable<Schema['conversations']>;
   readonly action: AuditAction;
   readonly details: Readonly<Record<string, unknown>>;
-  /** For the timeline, behind the name of who did it. */
+  /** Text of the system message after the name of the actor. */
   readonly says?: string;
 }
 
@@ -114,7 +114,7 @@ async function changesOf(
     });
   }
   if (status !== undefined && status !== conversation.status) {
-    // The two of a direct message are on a par, whoever began it.
+    // Both users of a direct message have equal rights, whichever of them began it.
     if (conversation.type !== 'direct_message') requireManager(principal, own);
     const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
     changes.push({ set: { status }, action, details: {} });
@@ -138,7 +138,7 @@ async function write(
     .where('id', '=', id)
     .execute();
   await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
-  // What conversations/directory.ts keeps.
+  // These fields are cached in conversations/directory.ts.
   if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);
   for (const { action, details, says } of changes) {
     await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
@@ -152,7 +152,7 @@ async function write(
   }
 }
 
-/** To `new` and `needs_approval`, and out of the latter, nobody moves a case by hand. */
+/** A case cannot be moved by hand to `new` or `needs_approval`, nor out of the latter. */
 async function moveByHand(
   tx: Tx,
   principal: Principal,
@@ -177,7 +177,7 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
 }
 
 /**
- * The actor that is to own the conversation: a user that can read it, or a group. Throws `resource_not_found` or
+ * Returns the future assignee: a user that can read the conversation, or a group. Throws `resource_not_found` or
  * `validation_failed`.
  */
 async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {

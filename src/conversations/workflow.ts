@@ -8,11 +8,11 @@ import type { ConversationRow } from './insert-conversation.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 
 /**
- * Moves a case to another lane (docs/contract.md#workflow), with its event, its audit and, where it is
- * resolved or reopened, what the timeline says of it. The caller has locked the row with FOR UPDATE; the lanes
- * are read again, so that one move after another needs nothing but the row. `by` is who caused it. For
- * `drafts_decided` the decided draft is written before. A conversation that is no case has no lanes: nothing
- * happens. Throws ApiError `resource_conflict` (param workflow_status) where the table has no such move.
+ * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit and, if it is
+ * resolved or reopened, a system message. The caller has locked the row with FOR UPDATE; the status is read again, so
+ * that consecutive moves need only the row. `by` is the actor that caused the move. For `drafts_decided` the decided
+ * draft is written before. No-op for a conversation that is not a case. Throws ApiError `resource_conflict` (param
+ * workflow_status) if the table has no such move.
  */
 export async function moveWorkflow(
   tx: Tx,
@@ -40,7 +40,7 @@ export async function moveWorkflow(
     .execute();
   if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
 
-  // A draft in between neither resolves nor reopens: customers would see that there is one.
+  // Drafts in between neither resolve nor reopen a case: customers would learn that drafts exist.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];
   if (from === to) return;
   const isEnd = from === 'resolved' || to === 'resolved';
@@ -53,14 +53,14 @@ export async function moveWorkflow(
     account_id: accountId,
     conversation_id: id,
     visibility: 'system',
-    // The customer reads it: no name of who did it.
+    // The customer reads this message, so it contains no name.
     body: to === 'resolved' ? 'The conversation was resolved.' : 'The conversation was reopened.',
   });
 }
 
 const BY_HAND: ReadonlySet<WorkflowMove> = new Set(Object.values(MOVES_BY_HAND));
 
-/** The lane that is shown, and while drafts are open the one behind it. */
+/** The visible status, and while drafts are open the status behind it. */
 interface WorkflowState {
   readonly shown: WorkflowStatus;
   readonly behind: WorkflowStatus | null;
