@@ -17,7 +17,7 @@ export const CUSTOMER_SERVICE = 'Customer Service';
 
 export interface NewAccount {
   readonly account: AccountRow;
-  /** By their names, which are these keys. */
+  /** The default roles by their names, which are these keys. */
   readonly roles: Readonly<Record<DefaultRole, RoleRow>>;
   readonly customerService: GroupRow;
 }
@@ -70,7 +70,10 @@ export async function countMembers(
   return counts!;
 }
 
-/** Absent fields stay. Announces the change, since nodes cache the subscription among rights. Throws `resource_not_found`. */
+/**
+ * Updates an account; absent fields stay. Announces the change, since nodes cache the subscription among rights.
+ * Throws `resource_not_found`.
+ */
 export async function updateAccount(
   tx: Tx,
   id: string,

@@ -8,7 +8,7 @@ import { findRoleById } from './roles.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
 import { findUser } from './users.ts';
 
-/** Both answer 201, because each makes a new credential. */
+/** Both endpoints return 201, because each creates a new credential. */
 export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
   return [
     defineRoute({

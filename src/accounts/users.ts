@@ -82,7 +82,7 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   return row;
 }
 
-/** The people of an account, newest first; searched by name and e-mail address. */
+/** The users of an account, newest first; searched by name and e-mail address. */
 export const USERS = defineAccountList<UserProfile>({
   name: 'users',
   ...USER,

@@ -50,7 +50,7 @@ async function download(
   };
 }
 
-/** Answers 204. Everything that the head decides is checked before a byte is read. */
+/** Returns 204. Everything that the head decides is checked before a byte is read. */
 async function takeIn(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,

@@ -22,19 +22,19 @@ export interface AgentRunsTable extends Times, Streamed {
   reply_message_id: string | null;
   depth: Generated<number>;
   root_id: string | null;
-  /** W3C `traceparent` of the request that led to it. */
+  /** W3C `traceparent` of the request that led to the run. */
   traceparent: string | null;
   owner: string | null;
   fence: Generated<number>;
   lease_until: string | null;
   cancel_requested_at: string | null;
-  /** Who asked first; null until somebody does. */
+  /** The first actor that asked for the cancel; null before that. */
   cancelled_by: string | null;
   started_at: string | null;
   completed_at: string | null;
 }
 
-/** Any JSON value: read parsed, written as its text. */
+/** Any JSON value: read as a value, written as JSON text. */
 type Json = ColumnType<unknown, string | null | undefined, string | null>;
 
 export interface AgentRunStepsTable extends Times {
@@ -55,7 +55,7 @@ export interface AgentRunStepsTable extends Times {
   completed_at: string | null;
 }
 
-/** A call as the model asked for it. `arguments`: the JSON text of an object. */
+/** A call as the model wrote it. `arguments`: the JSON text of an object. */
 export interface StoredCall {
   readonly id: string;
   readonly name: string;
@@ -71,7 +71,7 @@ export interface AgentRunActionsTable extends Times {
   tool: string;
   category: (typeof TOOL_CATEGORIES)[number];
   status: ActionStatus;
-  /** JSON text, byte for byte what was shown and is executed. */
+  /** JSON text, byte for byte what a person sees and what is executed. */
   arguments: string;
   result: Json;
   error_message: string | null;

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely';
 
-/** Written by Postgres unless given. */
+/** Set by Postgres if absent. */
 export type Time = ColumnType<string, string | undefined, string>;
 
 export interface Times {
@@ -8,7 +8,7 @@ export interface Times {
   updated_at: Time;
 }
 
-/** Rows that clients are streamed. */
+/** Columns of rows whose changes are published to clients. */
 export interface Streamed {
   changed_in: Generated<string>;
 }

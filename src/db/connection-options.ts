@@ -1,22 +1,22 @@
-/** What every connection to Postgres has in common: its settings and how columns become values. */
+/** The settings that all connections to Postgres share, and the conversion of columns to values. */
 
 import pg from 'pg';
 
 export interface ConnectionOptionsInput {
   readonly url: string;
-  /** After this long Postgres cancels a statement by itself, in milliseconds; 0: never. */
+  /** Milliseconds after which Postgres cancels a statement; 0: never. */
   readonly statementTimeoutMs: number;
-  /** After this long the connection counts as dead, in milliseconds; 0: never. More than the above. */
+  /** Milliseconds after which the connection counts as dead; 0: never. Must exceed `statementTimeoutMs`. */
   readonly queryTimeoutMs: number;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string | number>>;
 }
 
-/** Throws an Error with one line when `url` is no Postgres URL. */
+/** Throws an Error of one line if `url` is not a Postgres URL. */
 export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfig {
   const url = parsed(input.url);
   const settings = {
-    // The parsers below rely on these two. The keepalives let Postgres notice a node that vanished.
+    // The parsers below depend on these two. The keepalives let Postgres notice a node that vanished.
     TimeZone: 'UTC',
     DateStyle: 'ISO',
     tcp_keepalives_idle: 5,
@@ -26,7 +26,7 @@ export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfi
     ...input.settings,
   };
   const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-  // pg lets the URL's `options` replace ours: join them, ours last, so that ours count.
+  // pg lets the `options` of the URL replace ours, so they are joined; ours come last and take precedence.
   const theirs = url.searchParams.get('options');
   if (theirs !== null) url.searchParams.delete('options');
   return {
@@ -43,8 +43,8 @@ export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfi
 }
 
 /**
- * Every statement of ours looks rows up by an index. A prepared statement keeps the plan that it was given
- * when its table was empty, and over an empty table a scan looks cheapest, until autovacuum comes by.
+ * All our statements look rows up by an index. A prepared statement keeps the plan that it got when its table was
+ * empty, and for an empty table a scan looks cheapest until autovacuum runs.
  */
 const INDEX_PLANS = {
   enable_seqscan: 'off',
@@ -53,16 +53,16 @@ const INDEX_PLANS = {
   jit: 'off',
 } as const;
 
-/** `host:port/database`, for people: without the password. */
+/** Returns `host:port/database` for people, without the password. */
 export function placeOf(url: string): string {
   const { host, pathname } = parsed(url);
   return `${host || 'localhost'}${pathname}`;
 }
 
 /**
- * int8 as a number (an error beyond 2^53: our counts and sequences stay far below), timestamptz as ISO 8601
- * UTC text with six digits of microseconds, so that times compare as text; date and timestamp as Postgres
- * writes them. The rest as pg does it: numeric and xid8 are text, jsonb is parsed, bytea is a Buffer.
+ * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below), timestamptz ISO 8601 UTC text
+ * with six digits of microseconds, so that times compare as text; date and timestamp stay as Postgres writes them. The
+ * rest is pg's default: numeric and xid8 are text, jsonb is parsed, bytea is a Buffer.
  */
 const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -86,7 +86,10 @@ function integer(text: string): number {
   return value;
 }
 
-/** ISO 8601 in UTC with microseconds of a time as Postgres casts it to text. The times of one row are often the same. */
+/**
+ * Converts a time that Postgres has cast to text to ISO 8601 in UTC with microseconds. The times of one row are often
+ * equal, so the last result is reused.
+ */
 export function readTime(text: string): string {
   if (text !== lastText) {
     lastTime = parseTime(text);
@@ -98,16 +101,16 @@ export function readTime(text: string): string {
 let lastText = '';
 let lastTime = '';
 
-/** From `2026-11-21 01:02:03.12+00`, as Postgres writes with DateStyle ISO and TimeZone UTC. */
+/** Parses `2026-11-21 01:02:03.12+00`, the output of Postgres with DateStyle ISO and TimeZone UTC. */
 function parseTime(text: string): string {
-  if (text.length < 22 || text[10] !== ' ' || !text.endsWith('+00')) return text; // infinity, or far from our era
+  if (text.length < 22 || text[10] !== ' ' || !text.endsWith('+00')) return text; // infinity, or a year with other than four digits
   const day = text.slice(0, 10);
   const clock = text.slice(11, -3);
   if (clock.length === 15) return `${day}T${clock}Z`;
   return `${day}T${clock}${clock.length === 8 ? '.' : ''}${'0'.repeat(15 - Math.max(clock.length, 9))}Z`;
 }
 
-/** From pg's array of texts, nulls and nesting included. */
+/** Parses pg's array of texts, including nulls and nested arrays. */
 function arrayOf(parse: (text: string) => unknown): (text: string) => unknown {
   const textArray: number = 1009;
   const parseTexts: (text: string) => unknown = pg.types.getTypeParser(textArray, 'text');
@@ -123,7 +126,7 @@ function parsed(url: string): URL {
     const result = new URL(url);
     if (/^postgres(ql)?:$/.test(result.protocol)) return result;
   } catch {
-    // Said below; the URL itself is not, it may hold a password.
+    // The error below describes the problem; it omits the URL, which may contain a password.
   }
   throw new Error('DATABASE_URL is not of the form postgres://user:password@host:port/database');
 }

@@ -17,18 +17,18 @@ import { codeOf, isUnavailable, wrapUnavailable } from './unavailable.ts';
 export interface DatabaseOptions {
   readonly url: string;
   readonly log: Logger;
-  /** Where statements and errors are counted. */
+  /** Metrics of statements and errors. */
   readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
-  /** Of the pool; the pipelined connection comes on top. Default 10. */
+  /** Size of the pool; the pipelined connections come in addition. Default 10. */
   readonly maxConnections?: number | undefined;
-  /** How long a query may take, in milliseconds, before its connection counts as dead. Default 10,000. */
+  /** Milliseconds after which the connection of a query counts as dead. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
-  /** How long `openDatabase` goes on trying a Postgres that does not answer in time, in milliseconds. Default 10,000. */
+  /** Milliseconds for which `openDatabase` retries while Postgres does not answer in time. Default 10,000. */
   readonly patienceMs?: number | undefined;
 }
 
 /**
- * Connects. Rejects with one line, without the password: at once where Postgres refuses, after `patienceMs` where it does
+ * Connects. Rejects with one line, without the password: at once if Postgres refuses, after `patienceMs` if it does
  * not answer in time, as on a busy machine.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -53,7 +53,7 @@ async function connect(options: DatabaseOptions): Promise<Database> {
     } catch (cause) {
       await database.close();
       const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
-      // The words of `pg` where `connectionTimeoutMillis` has passed.
+      // The message of `pg` when `connectionTimeoutMillis` has passed.
       if (!reason.includes('timeout expired') || performance.now() > deadlineMs) {
         throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
       }
@@ -69,28 +69,29 @@ async function connect(options: DatabaseOptions): Promise<Database> {
 const PATIENCE_MS = 10_000;
 
 /**
- * Everything Parley says to Postgres. Three ways, by what is asked: `pipeline` for the short statements of
- * hot paths, `query` for other prepared statements, `kysely` and `transaction` for the rest.
+ * All access to Postgres, in three ways: `pipeline` for the short statements of hot paths, `query` for other prepared
+ * statements, `kysely` and `transaction` for the rest.
  *
- * With Postgres away each of them answers within about a second, and works again by itself when it is back.
- * isUnavailable() (unavailable.ts) recognizes such an error, also one of `kysely` itself, which is raw.
+ * While Postgres is unavailable, each of them rejects within about a second, and works again without further action
+ * when it is back. isUnavailable() (unavailable.ts) recognizes such an error, also one that `kysely` itself throws,
+ * which is not wrapped.
  */
 export class Database implements Db {
-  /** Of the Postgres that it was opened on, such as `18.4`. */
+  /** The version of the Postgres that it was opened on, such as `18.4`. */
   serverVersion = '';
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;
   /**
-   * Connections of their own for writes that must be durable when they are answered: a commit waits for the
-   * disk (3.5 ms where this was measured), and several of them wait together.
+   * Separate connections for writes that must be durable before they are acknowledged: a commit waits for the disk
+   * (3.5 ms as measured), and several connections wait for it at the same time.
    */
   readonly writers: readonly PipelinedConnection[];
   readonly #readers: readonly PipelinedConnection[];
   #lastReader = 0;
   /**
-   * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off): never for what
-   * was acknowledged. What such a write follows is durable whenever it is.
+   * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off), never for what was
+   * acknowledged. If such a write survives a crash, so do all writes that committed before it.
    */
   readonly relaxed: PipelinedConnection;
   readonly #config: pg.ClientConfig;
@@ -108,7 +109,7 @@ export class Database implements Db {
     this.pool = new pg.Pool({ ...this.#config, max: maxConnections, idleTimeoutMillis: 30_000 });
     surviveLostClients(this.pool);
     this.pool.on('error', (error) => {
-      // The pool ends before its sockets do: Postgres, stopped behind it, may still say so on them.
+      // The pool ends before its sockets do: a Postgres that is stopped after it may still report that on them.
       if (!this.pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
     });
     this.pool.on('connect', (client) => {
@@ -128,14 +129,14 @@ export class Database implements Db {
     this.relaxed = connect({ synchronous_commit: 'off' });
   }
 
-  /** Every connection that is not of the pool. */
+  /** All connections outside the pool. */
   get pipelines(): readonly PipelinedConnection[] {
     return [this.pipeline, ...this.#readers, ...this.writers, this.relaxed];
   }
 
   /**
-   * Connections of their own for what callers read most: statements that are sure to be short, such as a page
-   * straight off an index. They take turns.
+   * Separate connections for the most frequent reads: statements that are certain to be short, such as a page straight
+   * off an index. They are used in turn.
    */
   get reader(): PipelinedConnection {
     this.#lastReader = (this.#lastReader + 1) % READERS;
@@ -153,7 +154,7 @@ export class Database implements Db {
       client.release();
       return rows;
     } catch (error) {
-      // pool.query() would throw the connection away after any error: a unique violation is no reason to.
+      // pool.query() would discard the connection after any error, even after a unique violation.
       client?.release(isUnavailable(error) || !(error instanceof pg.DatabaseError));
       throw this.#failed(error);
     }
@@ -166,15 +167,15 @@ export class Database implements Db {
     return client;
   }
 
-  /** What Postgres has lately run out of. */
+  /** What Postgres has recently run out of. */
   get shortage(): ShortageKind | undefined {
     return this.#shortage.current;
   }
 
-  /** Counts the error and returns it as callers get it. */
+  /** Counts the error and returns it in the form for callers. */
   #failed(error: unknown): unknown {
     const result = wrapUnavailable(error);
-    // Anything without a code is a connection's end, or no error of Postgres at all.
+    // An error without a code is the end of a connection, or not an error of Postgres at all.
     const code = codeOf(error) || (isUnavailable(result) ? 'connection' : '');
     if (code !== '') this.#metrics?.postgresErrors.inc({ code });
     this.#shortage.record(code);
@@ -182,9 +183,9 @@ export class Database implements Db {
   }
 
   /**
-   * Commits when `work` resolves and rolls back when it rejects. Rejects with DatabaseUnavailableError (a
-   * commit that was under way may have happened), or with what `work` rejected with. What `work` put into the
-   * outbox is handed to the listener below before this resolves.
+   * Commits when `work` resolves and rolls back when it rejects. Rejects with DatabaseUnavailableError (a commit in
+   * progress may have happened), or with the error of `work`. The rows that `work` wrote into the outbox are passed to
+   * the listener below before this resolves.
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const outbox = { rows: [] as OutboxRow[], isHandledHere: this.#onCommitted !== undefined };
@@ -192,19 +193,21 @@ export class Database implements Db {
     try {
       result = await this.kysely.transaction().execute((kysely) => work(new OpenTransaction(kysely, outbox)));
     } catch (error) {
-      // Of what was thrown by the caller's own code nothing is counted: refusals are no errors of Postgres.
+      // Errors of the caller's own code, such as refusals, are not errors of Postgres and are not counted.
       throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
     }
     if (outbox.rows.length > 0) this.#onCommitted?.(outbox.rows);
     return result;
   }
 
-  /** `listener` is called with the outbox rows of each transaction, synchronously behind its commit. It must not throw. */
+  /**
+   * `listener` is called with the outbox rows of each transaction, synchronously after its commit. It must not throw.
+   */
   onCommitted(listener: (rows: readonly OutboxRow[]) => void): void {
     this.#onCommitted = listener;
   }
 
-  /** Kysely over one connection of its own that has no time limit: for migrations. */
+  /** Runs Kysely on a separate connection without a time limit, for migrations. */
   async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
     const pool = new pg.Pool({ ...this.#config, statement_timeout: 0, query_timeout: 0, max: 1 });
     surviveLostClients(pool);
@@ -217,13 +220,13 @@ export class Database implements Db {
     }
   }
 
-  /** Waits for what is under way, two seconds at most. */
+  /** Waits for running statements, two seconds at most. */
   async close(): Promise<void> {
     if (this.pool.ending) return;
     const timer = setTimeout(() => {
       for (const client of this.#clients) client.connection.stream.destroy();
     }, 2_000);
-    // Who holds a connection without using it never lets the pool end: it is not waited for.
+    // A client that is held without being used would keep the pool from ending, so it is not waited for.
     const patience = new AbortController();
     await Promise.all([
       ...this.pipelines.map((pipeline) => pipeline.close()),
@@ -234,15 +237,15 @@ export class Database implements Db {
   }
 }
 
-/** As many as let Postgres use another processor than the one of the first. */
+/** Enough for Postgres to use a second processor. */
 const READERS = 2;
-/** By then Postgres has enough to do to be told of it. */
+/** Maximum number of reads in one write: with this many Postgres has enough work to start on. */
 const GATHERED_READS = 8;
 
-/** More than this many commits under way at once gain nothing: they leave with the same flush of the disk. */
+/** More concurrent commits gain nothing: they share one flush of the disk. */
 const WRITERS = 3;
 
-/** pg-pool takes its own listener off while a client is out: an error event then would end the process. */
+/** pg-pool removes its own listener while a client is checked out: an error event would end the process then. */
 function surviveLostClients(pool: pg.Pool): void {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));

@@ -1,14 +1,14 @@
 /**
- * Answers what many ask at the same time with one read: asks gather for a turn of the loop, and while a
- * round is under way for the next one. A round begins after everything that it answers was asked, so what
- * is answered was true at the time of asking or later.
+ * Combines concurrent reads into one, as DataLoader does: requests gather for a turn of the loop, and while a round is
+ * in progress for the next one. A round begins after all its requests were made, so each result was true at the time
+ * of the request or later.
  */
 export class GatheredReads<Ask, Answer> {
   readonly #read: (asks: readonly Ask[]) => Promise<readonly Answer[]>;
   #waiting: Waiting<Ask, Answer>[] = [];
   #running = false;
 
-  /** `read` answers in the order of the asks; what it rejects with goes to everyone of its round. */
+  /** `read` returns results in the order of the requests; its rejection goes to every caller of the round. */
   constructor(read: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {
     this.#read = read;
   }
@@ -32,7 +32,7 @@ export class GatheredReads<Ask, Answer> {
     } catch (error) {
       for (const { reject } of round) reject(error);
     }
-    // Of thousands that come at once, those of the next moment are worth waiting for.
+    // When thousands arrive at once, waiting a moment for the next ones pays off.
     const pauseMs = round.length < BUSY_ASKS ? 0 : BUSY_MS - (performance.now() - startedMs);
     if (pauseMs > 0) setTimeout(this.#next, pauseMs);
     else this.#next();
@@ -44,7 +44,7 @@ export class GatheredReads<Ask, Answer> {
   };
 }
 
-/** A round of so many asks is followed by the next one no sooner than this after it began. */
+/** After a round of this many requests, the next one starts no sooner than BUSY_MS after its start. */
 const BUSY_ASKS = 50;
 const BUSY_MS = 100;
 

@@ -9,17 +9,17 @@ export interface Querier {
   query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
 }
 
-/** What reads and writes rows: the Database, where each statement is a transaction of its own, or a Tx. */
+/** A handle for reading and writing rows: the Database, where each statement is a transaction of its own, or a Tx. */
 export interface Db extends Querier {
   readonly kysely: Kysely<Schema>;
 }
 
 /**
- * A transaction under way: its statements see what it has written. Database.transaction makes it, and nothing else
- * can be given to a function that needs one.
+ * An open transaction: its statements see its own writes. Only Database.transaction creates one, so a function that
+ * takes a Tx cannot be called outside a transaction.
  */
 export interface Tx extends Db {
   readonly kysely: Transaction<Schema>;
-  /** What it has enqueued so far (outbox.ts). */
+  /** The rows enqueued so far (outbox.ts). */
   readonly outbox: OutboxRecord;
 }

@@ -5,13 +5,13 @@ import type { Schema } from './schema.ts';
 /** An index of a table that may be large. A changed definition gets a new name, and the old name goes to `DROPPED`. */
 interface Index {
   readonly unique?: true;
-  /** What follows `ON`. */
+  /** The SQL after `ON`. */
   readonly on: string;
 }
 
 /**
- * Indexes that are not made by a migration, because a migration would lock its table for as long as the build takes.
- * The first group is what a database of an early version may lack after migration 0005.
+ * Indexes that no migration makes, because a migration would lock its table for as long as the build takes. The first
+ * group is what a database of an early version may lack after migration 0005.
  */
 export const INDEXES: Readonly<Record<string, Index>> = {
   messages_sequence: { unique: true, on: 'messages (conversation_id, sequence) WHERE sequence IS NOT NULL' },
@@ -28,7 +28,7 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   },
   notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
   actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
-  // What resume reads of an author's own feed. A plain send does not touch it.
+  // The index for resuming an author's own feed. A plain send does not touch it.
   messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
@@ -68,7 +68,7 @@ export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
 
 interface Pending {
   readonly name: string;
-  /** It is there and invalid, or no longer wanted. */
+  /** The index exists and is invalid, or is not wanted any more. */
   readonly exists: boolean;
 }
 

@@ -13,12 +13,12 @@ import type { Schema } from './schema.ts';
 /**
  * Brings the database to the newest schema, in three steps that nodes may start together:
  * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails, the database is
- *    as it was, and the Error names it.
+ *    unchanged, and the Error names it.
  * 2. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
  * 3. The tables of the job queue (queue.ts), by its own library.
  *
- * Rejects with an Error that says what to do where the database is newer than this version of Parley. `provider`
- * is for tests of earlier states.
+ * Rejects with an Error that says what to do if the database is newer than this version of Parley. `provider` is for
+ * tests of earlier states.
  */
 export async function migrate(
   database: Database,
@@ -41,7 +41,7 @@ export async function migrate(
   await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });
 }
 
-/** A rolled back deployment, as a rule. Kysely would call such a database corrupted. */
+/** The usual cause is a deployment that was rolled back. Kysely would call such a database corrupted. */
 async function refuseNewer(db: Kysely<Schema>, known: readonly string[]): Promise<void> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   if (!tables.some(({ name }) => name === 'kysely_migration')) return;

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Querier } from './handle.ts';
 
 /**
- * Whether the database has exactly the migrations of this version. migrate() finds that out too, but it loads the job
- * queue's library for it, which costs a short command more time than everything else.
+ * Returns whether the database has exactly the migrations of this version. migrate() finds that out too, but it loads
+ * the job queue's library, which takes a short command longer than everything else.
  */
 export async function isMigrated(db: Querier): Promise<boolean> {
   const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
@@ -12,7 +12,7 @@ export async function isMigrated(db: Querier): Promise<boolean> {
   return known.sort().join() === applied.join();
 }
 
-/** In their order; none of a database that Parley has never used. */
+/** Returns the applied migrations in their order; none for a database that Parley has never used. */
 export async function appliedMigrations(db: Querier): Promise<string[]> {
   const [table] = await db.query<{ exists: boolean }>(FIND_TABLE);
   if (!table?.exists) return [];

@@ -5,16 +5,20 @@ import { connectionOptions, placeOf } from './connection-options.ts';
 
 export interface NodeLockOptions {
   readonly url: string;
-  /** `exclusive` for a node without Redis, `shared` for one with: only nodes with Redis may be several. */
+  /**
+   * `exclusive` for a node without Redis, `shared` for one with Redis: a database may have several nodes only if all
+   * of them use Redis.
+   */
   readonly mode: 'exclusive' | 'shared';
   readonly log: Logger;
-  /** How long to try before the lock counts as another node's, in milliseconds. Default 3,000. */
+  /** Milliseconds of retries before the lock counts as another node's. Default 3,000. */
   readonly patienceMs?: number | undefined;
 }
 
 /**
- * Rejects with an Error of one line that mentions REDIS_URL when a node that this one cannot work with has
- * the database. The lock of a node that was just killed may take a moment to go, hence the patience.
+ * Acquires the lock. Rejects with an Error of one line that mentions REDIS_URL if the database belongs to a node that
+ * this one cannot work with. It retries because the lock of a node that was just killed may take a moment to
+ * disappear.
  */
 export async function acquireNodeLock(options: NodeLockOptions): Promise<NodeLock> {
   const lock = new NodeLock(options);
@@ -39,12 +43,12 @@ const REFUSALS = {
 } as const;
 
 /**
- * A session-level advisory lock on a connection of its own (which must be a real session: no pooler in
- * transaction mode). `held` turns false at once when the connection is lost, and true again when the lock
- * was had again; a node that does not hold it must take no sends.
+ * A session-level advisory lock on a separate connection (which must be a real session: no pooler in transaction
+ * mode). `held` becomes false as soon as the connection is lost, and true again when the lock was reacquired; a node
+ * that does not hold it must not accept sends.
  *
- * A vanished peer: we ask every second and let go after 3 s without an answer; Postgres lets go of our lock
- * after 11 s (the keepalives in connection-options.ts). So we know first.
+ * If the peer vanishes: this node queries every second and gives up after 3 s without an answer; Postgres releases the
+ * lock after 11 s (the keepalives in connection-options.ts). So the node knows first.
  */
 export class NodeLock {
   readonly #options: NodeLockOptions;
@@ -61,7 +65,7 @@ export class NodeLock {
     return this.#held;
   }
 
-  /** False when another node has it. Rejects when Postgres cannot be reached. */
+  /** Returns false if another node has the lock. Rejects if Postgres cannot be reached. */
   async tryToAcquire(): Promise<boolean> {
     this.#client ??= await this.#connect();
     const client = this.#client;
@@ -76,14 +80,14 @@ export class NodeLock {
     return held;
   }
 
-  /** Gives the lock back. */
+  /** Releases the lock. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#held = false;
     clearTimeout(this.#next);
     const client = this.#client;
     this.#client = undefined;
-    // pg destroys the connection rather than waiting when a query is under way.
+    // If a query is in progress, pg destroys the connection instead of waiting.
     await client?.end();
   }
 
@@ -105,7 +109,7 @@ export class NodeLock {
     throw new Error('the lock was closed');
   }
 
-  /** Also when a query had no answer in time: whether the lock is still ours is unknown then. */
+  /** Also called when a query timed out: it is unknown then whether the lock is still held. */
   #lost(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -143,5 +147,5 @@ export class NodeLock {
 const CHECK_MS = 1_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;
-/** Any two numbers, the same in every Parley: a lock of the database, not of the server. */
+/** Two arbitrary numbers, the same in every Parley: the lock belongs to the database, not to the server. */
 const LOCK = [0x7061726c, 0x6579];

@@ -4,7 +4,7 @@ import type { OutboxRecord } from './outbox-row.ts';
 import type { Schema } from './schema.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
 
-/** A transaction of Database, for as long as its work runs. */
+/** A transaction of Database, as long as its work runs. */
 export class OpenTransaction implements Tx {
   readonly kysely: Transaction<Schema>;
   readonly outbox: OutboxRecord;

@@ -1,4 +1,4 @@
-/** An event that is true and whose effects may not have happened yet. */
+/** A committed event whose effects may not have happened yet. */
 export interface OutboxRow {
   readonly id: number;
   readonly topic: string;
@@ -6,12 +6,12 @@ export interface OutboxRow {
   readonly attempts: number;
 }
 
-/** What a transaction under way has put into the outbox. */
+/** The outbox rows of an open transaction. */
 export interface OutboxRecord {
   readonly rows: OutboxRow[];
   /**
-   * Whether this process handles the rows after the commit. A process that does not (a command outside any node)
-   * leaves them to whichever node sweeps next.
+   * Whether this process handles the rows after the commit. If it does not (a command outside any node), the next
+   * sweep of any node does.
    */
   readonly isHandledHere: boolean;
 }

@@ -3,10 +3,13 @@ import type { Querier, Tx } from './handle.ts';
 import type { OutboxRow } from './outbox-row.ts';
 import type { Topic } from './topic.ts';
 
-/** How long a row is its writer's alone; then a sweep of any node takes it over (docs/architecture.md#the-write-path). */
+/**
+ * Milliseconds for which a row belongs to its writer; then a sweep of any node takes it over
+ * (docs/architecture.md#the-write-path).
+ */
 export const TAKEOVER_MS = 2_000;
 
-/** How long a sweep has for what it took, before another one may. */
+/** Milliseconds that a sweep has for its rows before another sweep may take them. */
 const LEASE_MS = 10_000;
 
 /**
@@ -16,8 +19,8 @@ const LEASE_MS = 10_000;
 export const AWAITED_ATTEMPTS = 50;
 
 /**
- * Writes a row that exists if and only if `tx` commits. It is handled right after (Database.onCommitted), and by a
- * sweep if this process dies in between. `payload` is JSON.
+ * Writes a row that exists if and only if `tx` commits. It is handled right after the commit (Database.onCommitted),
+ * and by a sweep if this process dies in between. `payload` is JSON.
  */
 export async function enqueue<Payload extends object>(
   tx: Tx,
@@ -38,16 +41,16 @@ export async function enqueue<Payload extends object>(
 }
 
 /**
- * Takes rows that their writer has not dealt with, and keeps other sweeps off them for a while. The
- * lease is a time in the row, not a lock: no transaction stays open while effects run.
+ * Takes rows that their writer has not handled, and keeps other sweeps away from them for a while. The lease is a time
+ * in the row, not a lock: no transaction stays open while effects run.
  */
 export function takeOverdue(db: Querier, limit: number): Promise<OutboxRow[]> {
   return db.query<OutboxRow>(TAKE_OVERDUE, [limit]);
 }
 
 /**
- * The events were published and their effects are committed. For Database.relaxed: a row that comes back
- * after a crash is dealt with again.
+ * Deletes rows whose events were published and whose effects are committed. For Database.relaxed: a row that reappears
+ * after a crash is handled again.
  */
 export async function removeDone(relaxed: Querier, ids: readonly number[]): Promise<void> {
   await relaxed.query(REMOVE, [ids]);

@@ -10,29 +10,29 @@ export interface PipelinedConnectionOptions {
   readonly log: Logger;
   /** Called with the name of each statement. */
   readonly onStatement?: (name: string) => void;
-  /** Called with what a query failed with. */
+  /** Called with the error of each query that failed. */
   readonly onError?: (error: unknown) => void;
-  /** A query that has no answer after this long, in milliseconds, rejects and takes the connection with it. Default 10,000. */
+  /** Milliseconds after which a query without an answer rejects and its connection is closed. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /**
-   * Most queries of one turn of the event loop that leave in one write to the socket, for many small reads: the
-   * system call of each costs more than all else of it. Default 1: each leaves at once.
+   * Maximum number of queries of one turn of the event loop that are written to the socket together, for many small
+   * reads: the system call costs more than the rest of such a query. Default 1: each is written at once.
    */
   readonly gather?: number | undefined;
 }
 
 /**
- * One connection that many callers use at once: statements go out at once and come back in order, each one
- * a transaction of its own, so that an error is its sender's alone. For short statements only: a slow one
- * delays those behind it (Postgres cancels it at 80 % of the query timeout, before it costs the connection).
+ * One connection that many callers share: statements are sent at once and results return in order, each statement in a
+ * transaction of its own, so that an error affects only its sender. For short statements only: a slow one delays those
+ * after it (Postgres cancels it at 80 % of the query timeout, before it costs the connection).
  *
- * A lost connection comes back by itself; meanwhile queries reject at once. A query whose connection died
- * before its answer rejects with DatabaseUnavailableError: whether it was carried out is unknown.
+ * A lost connection is restored automatically; meanwhile queries reject at once. A query whose connection died before
+ * its answer rejects with DatabaseUnavailableError: it is unknown whether it was executed.
  *
- * What it relies on in pg 8.23.1 (`pipeline: true`, client.js and query.js): one Sync per query (errors are
- * isolated); a query that timed out destroys the stream; the end of a stream rejects everything sent.
+ * Relies on these properties of pg 8.23.1 (`pipeline: true`, client.js and query.js): one Sync per query (errors are
+ * isolated); a query that timed out destroys the stream; the end of a stream rejects everything that was sent.
  */
 export class PipelinedConnection implements Querier {
   readonly #config: pg.ClientConfig;
@@ -67,7 +67,7 @@ export class PipelinedConnection implements Querier {
     return this.#current !== undefined;
   }
 
-  /** The first connection; rejects when there is none to be had, and then does not try again. */
+  /** Opens the first connection; rejects if there is none, without retrying. */
   async open(): Promise<void> {
     try {
       await this.#connect();
@@ -89,7 +89,7 @@ export class PipelinedConnection implements Querier {
     }
   }
 
-  /** Waits for the queries under way, two seconds at most. */
+  /** Waits for the queries in progress, two seconds at most. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
@@ -102,8 +102,9 @@ export class PipelinedConnection implements Querier {
   }
 
   /**
-   * The first use of a name on a connection goes alone: pg sends the statement's text with that one only, so
-   * if it failed to parse, those sent behind it would find no statement of the name, or one too many.
+   * The first use of a name on a connection is sent alone: pg sends the statement's text only with that query. If it
+   * failed to parse, queries sent after it would refer to a missing statement, or to one that pg no longer knows
+   * about.
    */
   async #send(query: pg.QueryConfig): Promise<pg.QueryResult> {
     const name = query.name ?? '';
@@ -130,7 +131,7 @@ export class PipelinedConnection implements Querier {
     }
   }
 
-  /** What is written from now on leaves when the turn ends, or enough is together. */
+  /** Writes from now on leave when the turn ends, or when enough have gathered. */
   #gatherWrites(): void {
     const session = this.#session();
     if (session.gathered === 0) {
@@ -138,7 +139,7 @@ export class PipelinedConnection implements Querier {
       setImmediate(() => this.#letGo(session));
     }
     session.gathered += 1;
-    // Behind this query, which is written in the same step.
+    // Runs after this query, which is written in the same step.
     if (session.gathered === this.#gather) process.nextTick(() => this.#letGo(session));
   }
 
@@ -165,11 +166,11 @@ export class PipelinedConnection implements Querier {
     this.#backoffMs = MIN_BACKOFF_MS;
   }
 
-  /** An error of the client and the end of its stream may both come, in this order. */
+  /** Handles both an error of the client and the end of its stream, which may arrive in this order. */
   #lost(client: pg.Client, error: Error | undefined): void {
     if (this.#current?.client !== client) return;
     this.#current = undefined;
-    // A dead server's socket would linger: nothing more is expected from it.
+    // The socket of a dead server would linger; nothing more is expected from it.
     client.connection.stream.destroy();
     if (this.#closed) return;
     this.#log.warn({ reason: error?.message }, 'lost the pipelined connection to Postgres');
@@ -191,11 +192,11 @@ export class PipelinedConnection implements Querier {
 
 interface Session {
   readonly client: pg.Client;
-  /** Names that Postgres knows on this connection. */
+  /** Names of the statements prepared on this connection. */
   readonly prepared: Set<string>;
-  /** Names in their first use, which ends without rejecting. */
+  /** Names whose first use is in progress; these promises never reject. */
   readonly preparing: Map<string, Promise<void>>;
-  /** Queries that wait in the stream's cork. */
+  /** Number of queries that wait in the stream's cork. */
   gathered: number;
 }
 

@@ -5,15 +5,14 @@ import type { Querier, Tx } from './handle.ts';
 import type { Topic } from './topic.ts';
 
 export interface JobOptions {
-  /** ISO 8601; without: at once. A job begins no earlier, by Postgres' clock. */
+  /** ISO 8601; at once if absent. A job begins no earlier, by Postgres' clock. */
   readonly runAt?: string;
-  /** There is one waiting job of a key: a later one takes its place. */
+  /** A key has at most one waiting job: a later job replaces it. */
   readonly key?: string;
 }
 
 /**
- * Puts a job into the queue in the caller's transaction: it runs if and only if that commits, on whichever
- * node takes it (jobs/). `payload` is JSON.
+ * Adds a job in the caller's transaction: it runs if and only if that commits, on any node (jobs/). `payload` is JSON.
  */
 export async function addJob<Payload extends object>(
   tx: Tx,
@@ -26,14 +25,15 @@ export async function addJob<Payload extends object>(
       run_at => ${runAt ?? null}::timestamptz, job_key => ${key ?? null})`.execute(tx.kysely);
 }
 
-/** Takes the waiting job of a key out again; one that is running goes on. */
+/** Removes the waiting job of a key; one that is running continues. */
 export async function removeJob(tx: Tx, key: string): Promise<void> {
   await sql`SELECT graphile_worker.remove_job(${key})`.execute(tx.kysely);
 }
 
 /**
- * SQL: whether a job of this key (an expression) is going to be done soon. Who works on one for longer counts as
- * dead, which the library itself assumes after four hours; what failed may be put off by as much.
+ * Returns SQL for whether a job of this key (an expression) will run soon. A worker that holds a job longer than
+ * DEAD_AFTER_MS counts as dead here, which the library itself assumes only after four hours; a failed job may be
+ * delayed for as long.
  */
 export function hasLiveJob(key: string): string {
   return `EXISTS (
@@ -44,11 +44,11 @@ export function hasLiveJob(key: string): string {
     END)`;
 }
 
-/** A job that takes longer may be done twice at once: who asks `hasLiveJob` has to bear that. */
+/** A job that takes longer may run twice at once: callers of `hasLiveJob` must tolerate that. */
 const DEAD_AFTER_MS = 3_000;
 const SOON_MS = 15_000;
 
-/** Removes jobs that nobody will try again, an hour after their last attempt. */
+/** Removes jobs that have no attempts left, an hour after their last attempt. */
 export async function purgeJobs(db: Querier): Promise<void> {
   await db.query(PURGE);
 }
@@ -61,7 +61,7 @@ const PURGE = {
       WHERE locked_at IS NULL AND attempts >= max_attempts AND updated_at < now() - interval '1 hour'))`,
 };
 
-/** What the queue's library has to say, in our log: its everyday talk is ours at debug level. */
+/** Returns a logger for the queue's library that writes to our log; its info lines become debug. */
 export function jobLogger(log: Logger): JobLogger {
   return new JobLogger(() => (level, message, meta) => {
     if (level === 'error') log.error({ err: meta?.error }, message);

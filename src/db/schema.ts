@@ -27,8 +27,8 @@ import type {
 import type { Streamed, Time, Times } from './columns.ts';
 
 /**
- * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds,
- * bigints as numbers, xid8 as decimal text (db/database.ts).
+ * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds, bigints as numbers,
+ * xid8 as decimal text (db/connection-options.ts).
  */
 export interface Schema {
   settings: SettingsTable;
@@ -280,14 +280,14 @@ interface AgentDefinitionsTable extends Times {
   next_due_at: string | null;
 }
 
-/** `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that events start. */
+/** `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that is started by events. */
 interface AgentTriggerConfig {
   readonly cron_schedule?: string;
   readonly timezone?: string;
   readonly event_filters?: readonly string[];
 }
 
-/** A built-in tool of an agent. `config`: JSON that its schema has accepted, or null. */
+/** A built-in tool of an agent. `config`: JSON that fits the tool's schema, or null. */
 export interface AttachedTool {
   readonly id: string;
   readonly tool: BuiltInTool;

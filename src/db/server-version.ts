@@ -1,12 +1,15 @@
 import type { Querier } from './handle.ts';
 
-/** Oldest Postgres that Parley is tested with, by its major version. */
+/** The oldest Postgres that Parley is tested with, by its major version. */
 export const LEAST_POSTGRES = 15;
 
-/** The version of the server, such as `18.4`. Rejects with an Error of one line where it is older than Parley needs. */
+/**
+ * Returns the version of the server, such as `18.4`. Rejects with an Error of one line if it is older than
+ * LEAST_POSTGRES.
+ */
 export async function requireServerVersion(db: Querier, place: string): Promise<string> {
   const rows = await db.query<{ server_version: string }>(READ_VERSION);
-  // Distributions append their own: "15.14 (Debian 15.14-0+deb12u1)".
+  // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
   const version = rows[0]?.server_version.split(' ')[0] ?? '';
   if (Number.parseInt(version, 10) >= LEAST_POSTGRES) return version;
   throw new Error(

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from './database.ts';
 
 /**
- * A secret that all nodes of a database share, made when it is asked for first: 43 characters, 256 bits. Of
- * nodes that start at once the first one's stays; all of them read that one.
+ * Returns a secret that all nodes of a database share, created at first use: 43 characters, 256 bits. If several nodes
+ * create it at once, the first one stays and all of them read it.
  */
 export async function sharedSecret({ kysely }: Database, name: string): Promise<string> {
   await kysely

@@ -1,4 +1,4 @@
-/** What Postgres has run out of (SQLSTATE class 53); reads may go on while writes are refused. */
+/** A resource that Postgres has run out of (SQLSTATE class 53); reads may work while writes are refused. */
 export type ShortageKind = 'disk_full' | 'out_of_memory' | 'too_many_connections';
 
 const KINDS: Readonly<Record<string, ShortageKind>> = {
@@ -7,7 +7,7 @@ const KINDS: Readonly<Record<string, ShortageKind>> = {
   '53300': 'too_many_connections',
 };
 
-/** Without another error for so long it counts as over: nothing says so by itself. */
+/** Milliseconds without another error after which a shortage counts as over: nothing else signals its end. */
 const REMEMBERED_MS = 30_000;
 
 /** Remembers the last shortage, for readiness checks. */

@@ -1,19 +1,19 @@
-/** A statement that Postgres parses once per connection, by its name (at most 63 bytes, one text each). */
+/** A statement that Postgres parses once per connection, by its name (at most 63 bytes; a name has one text). */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
 /**
- * A parameter. Arrays become Postgres arrays, bytes bytea, other objects JSON (an array meant as JSON has to
- * be given as JSON text). Times are ISO 8601 strings.
+ * A parameter. Arrays become Postgres arrays, bytes bytea, other objects JSON (an array that is meant as JSON must be
+ * given as JSON text). Times are ISO 8601 strings.
  */
 export type Value = string | number | bigint | boolean | null | object;
 
 /**
- * The values in a form that pg's own conversion cannot fail on, or throws here. When it fails inside pg
- * (JSON of a circular object, for one), pg deallocates the named statement on the server and goes on
- * believing that it is there: every later use of the name fails on that connection.
+ * Returns the values in a form that pg can always convert, or throws here. If the conversion fails inside pg (on a
+ * circular object, for instance), pg deallocates the named statement on the server but still considers it prepared:
+ * every later use of the name fails on that connection.
  */
 export function bindable(values: readonly Value[]): Bindable[] {
   return values.map(convert);

@@ -1,11 +1,11 @@
 /**
- * What is to be done later, by the name under which it is stored: rows of the outbox (outbox.ts) and jobs of the queue
- * (queue.ts). The type ties what is written to what its handler receives. Names and payloads outlive a release: rows
- * that the version before has written must still be handled.
+ * A kind of deferred work, by the name under which it is stored: rows of the outbox (outbox.ts) and jobs of the queue
+ * (queue.ts). The type ties the written payload to the payload that the handler receives. Names and payloads outlive a
+ * release: rows of the version before must still be handled.
  */
 export interface Topic<Payload extends object> {
   readonly name: string;
-  /** No value: keeps topics with different payloads apart for the compiler, in both directions. */
+  /** Never set: it makes topics with different payloads different types, in both directions. */
   readonly payload?: (payload: Payload) => Payload;
 }
 
@@ -13,22 +13,25 @@ export function defineTopic<Payload extends object>(name: string): Topic<Payload
   return { name };
 }
 
-/** Does what a row of the topic stands for. Made by `handle` alone, which knows the type of the payload. */
+/** Handles rows of a topic. Made only by `handle`, which knows the type of the payload. */
 export interface TopicHandler {
   readonly topic: string;
   run(payload: unknown): Promise<void>;
 }
 
-/** `handler` does all of what the row or job stands for. It may be called again for the same one; when it rejects, it is. */
+/**
+ * `handler` does everything that the row or job stands for. After a rejection, and possibly at other times, it is
+ * called again for the same one.
+ */
 export function handle<Payload extends object>(
   { name }: Topic<Payload>,
   handler: (payload: Payload) => Promise<void>,
 ): TopicHandler {
-  // Rows of a topic are written by `enqueue` and `addJob`, and by statements that use its name: each with its payload.
+  // Rows of a topic are written by `enqueue` and `addJob`, and by statements that use its name, each with its payload.
   return { topic: name, run: (payload) => handler(payload as Payload) };
 }
 
-/** Handlers by the name of their topic. Throws where two handle the same one. */
+/** Returns the handlers by topic name. Throws if two handle the same topic. */
 export function byTopic(handlers: readonly TopicHandler[]): ReadonlyMap<string, TopicHandler['run']> {
   const found = new Map<string, TopicHandler['run']>();
   for (const { topic, run } of handlers) {

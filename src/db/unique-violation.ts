@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Whether Postgres refused a row for this unique key. */
+/** Returns whether Postgres rejected a row because of this unique key. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }

@@ -13,7 +13,7 @@ export async function readActors(db: Db, ids: readonly string[]): Promise<Readon
   return new Map(rows.map((row) => [row.id, presentActor(row)]));
 }
 
-/** An actor that a request names, with what decides whether it fits there. */
+/** An actor that a request names, with the columns that decide whether it fits there. */
 export interface NamedActor {
   readonly id: string;
   readonly type: ActorType;
@@ -38,8 +38,8 @@ export async function readNamedActors(
 }
 
 /**
- * Returns the ids with those of agents and groups replaced by their actors' ids, for filters: ids that name no actor of
- * the account match nothing. No query where every id is an actor's own.
+ * Returns the ids with those of agents and groups replaced by their actors' ids, for filters: ids that name no actor
+ * of the account match nothing. No query if every id is an actor's own.
  */
 export async function toActorIds(
   db: Db,

@@ -19,7 +19,7 @@ export interface ApiKeyProfile {
   readonly updated_at: string;
 }
 
-/** Where an ApiKeyProfile is read from. */
+/** The source of an ApiKeyProfile. */
 export const API_KEY = {
   columns: `
     t.id, t.name, t.redacted, t.actor_id, a.role_id, t.expires_at, t.revoked_at, t.created_at, t.updated_at,
@@ -28,7 +28,7 @@ export const API_KEY = {
   from: 'api_keys t JOIN actors a ON a.id = t.actor_id',
 };
 
-/** `role` is null where it was not asked for. */
+/** `role` is null if it was not requested. */
 export function presentApiKey(row: ApiKeyProfile, role: Role | null): ApiKey {
   return {
     id: row.id,

@@ -10,7 +10,7 @@ import {
 
 export type GroupRow = Selectable<Schema['messaging_groups']>;
 
-/** Of the table as `t`. */
+/** Columns of the table as `t`. */
 export const GROUP_COLUMNS = 't.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at';
 
 /** Returns groups as sub-objects of other resources show them, by their ids: without members. */

@@ -6,7 +6,7 @@ import type { Role } from '../protocol/resources/role.ts';
 
 export type RoleRow = Selectable<Schema['roles']>;
 
-/** Of the table as `t`. */
+/** Columns of the table as `t`. */
 export const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, t.created_at, t.updated_at';
 
 /** Returns roles as sub-objects of other resources show them, by their ids: without permissions. */

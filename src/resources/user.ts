@@ -12,7 +12,10 @@ export interface UserProfile extends UserRow {
   readonly deactivated: boolean;
 }
 
-/** Where a UserProfile is read from. A later change of the actor is the user's: the actor has the name and the role, and is deactivated. */
+/**
+ * The source of a UserProfile. The actor has the user's name and role, and the time of its deactivation, so a later
+ * change of the actor counts as a change of the user.
+ */
 export const USER = {
   columns: `
     t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated,
@@ -20,7 +23,7 @@ export const USER = {
   from: 'users t JOIN actors a ON a.id = t.id',
 };
 
-/** `role` is null where it was not asked for. */
+/** `role` is null if it was not requested. */
 export function presentUser(row: UserProfile, role: Role | null): User {
   return {
     id: row.id,
