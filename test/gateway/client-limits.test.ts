@@ -8,16 +8,16 @@ t.test('as many requests as a second has room for may come in one moment', async
   for (const requestsPerSecond of [SOCKET_LIMITS.requestsPerSecond, 30, 7]) {
     const limits = { ...SOCKET_LIMITS, requestsPerSecond };
     for (const nowMs of [0, 7, 12_345, 98_765_432]) {
-      const conduct = new ClientLimits();
-      const asked = Array.from({ length: requestsPerSecond + 1 }, () => conduct.takeRequest(limits, nowMs));
+      const client = new ClientLimits();
+      const asked = Array.from({ length: requestsPerSecond + 1 }, () => client.takeRequest(limits, nowMs));
       t.equal(asked.filter(Boolean).length, requestsPerSecond, `at ${nowMs}`);
     }
   }
 });
 
 t.test('ten faults within any minute are too many', async (t) => {
-  const conduct = new ClientLimits();
-  const faultsAt = (...times: number[]) => times.map((ms) => conduct.addFault(SOCKET_LIMITS, ms));
+  const client = new ClientLimits();
+  const faultsAt = (...times: number[]) => times.map((ms) => client.addFault(SOCKET_LIMITS, ms));
   const once = (ms: number, count: number) => Array.from({ length: count }, () => ms);
   t.notOk(faultsAt(0).includes(true));
   t.notOk(faultsAt(...once(56_000, MOST - 2)).includes(true));
@@ -26,6 +26,6 @@ t.test('ten faults within any minute are too many', async (t) => {
 });
 
 t.test('those of every six seconds and more are let pass', async (t) => {
-  const conduct = new ClientLimits();
-  for (let n = 0; n < 100; n++) t.notOk(conduct.addFault(SOCKET_LIMITS, n * 6_700));
+  const client = new ClientLimits();
+  for (let n = 0; n < 100; n++) t.notOk(client.addFault(SOCKET_LIMITS, n * 6_700));
 });
