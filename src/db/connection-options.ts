@@ -29,13 +29,16 @@ export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfi
   // pg lets the `options` of the URL replace ours, so they are joined; ours come last and take precedence.
   const theirs = url.searchParams.get('options');
   if (theirs !== null) url.searchParams.delete('options');
+  const connectTimeout = Number(url.searchParams.get('connect_timeout') ?? 1);
+  url.searchParams.delete('connect_timeout');
   return {
     connectionString: url.href,
     options: [...(theirs === null ? [] : [theirs]), ...ours].join(' '),
     application_name: 'parley',
     keepAlive: true,
     keepAliveInitialDelayMillis: 2_000,
-    connectionTimeoutMillis: 1_000,
+    // Seconds in the URL, as libpq has it. pg also counts the wait for a free connection of the pool.
+    connectionTimeoutMillis: Number.isFinite(connectTimeout) ? Math.max(0, connectTimeout * 1_000) : 1_000,
     statement_timeout: input.statementTimeoutMs,
     query_timeout: input.queryTimeoutMs,
     types: columnTypes,

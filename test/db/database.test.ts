@@ -148,6 +148,24 @@ t.test('a Postgres that cannot be reached is said without the password', async (
   });
 });
 
+t.test('a query waits for a free connection as long as the URL says', async (t) => {
+  const url = new URL((await createTestDatabase(t)).url);
+  const read = { name: 'one', text: 'SELECT 1 AS one' };
+  for (const [seconds, isPatient] of [
+    ['0.1', false],
+    ['60', true],
+  ] as const) {
+    url.searchParams.set('connect_timeout', seconds);
+    const database = await open(t, url.href, 1);
+    const slow = database.transaction((tx) =>
+      tx.query({ name: 'slow', text: 'SELECT pg_sleep(1)::text AS done' }),
+    );
+    const answer = await database.query(read).catch((error: unknown) => isUnavailable(error));
+    t.same(answer, isPatient ? [{ one: 1 }] : true, `${seconds} s`);
+    await slow;
+  }
+});
+
 t.test('options in the URL are kept, ours count', async (t) => {
   const url = new URL((await createTestDatabase(t)).url);
   url.searchParams.set('options', '-c work_mem=5MB -c TimeZone=Asia/Tokyo');

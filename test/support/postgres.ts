@@ -26,7 +26,8 @@ export async function createTestDatabase(t: Teardown): Promise<{ url: string }> 
   t.teardown(async () => {
     await current.request({ op: 'drop', name });
   });
-  return { url };
+  // On a busy machine, opening a connection may take longer than the second that a request waits for one.
+  return { url: `${url}?connect_timeout=60` };
 }
 
 export interface TestPostgres {
