@@ -10,7 +10,7 @@ export interface ArtifactRoutesOptions extends RunSources {
   readonly files: Downloads;
 }
 
-/** The files that agents make, for callers that may read the run. */
+/** Routes of the files that agents make, for callers that may read the run. */
 export function artifactRoutes({ database, directory, files }: ArtifactRoutesOptions): Route[] {
   return [
     defineRoute({

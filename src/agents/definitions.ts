@@ -21,8 +21,8 @@ import { checkEndpointTools, readTools } from './tools/rules.ts';
 import { readTrigger } from './triggers/rules.ts';
 
 /**
- * What a body of Create Agent asks for, by the rules that need no database (docs/contract.md#creating-an-agent).
- * Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
+ * Returns the agent that a body of Create Agent describes, checked by the rules that need no database
+ * (docs/contract.md#creating-an-agent). Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
  */
 export function readNewAgent(
   catalogue: ToolCatalogue,
@@ -50,8 +50,8 @@ export function readNewAgent(
 }
 
 /**
- * Throws ApiError `resource_not_found` (param role_id), `insufficient_permissions` (a role above the
- * caller's own rights), `resource_exists` (param slug) or `limit_exceeded`.
+ * Inserts the agent. Throws ApiError `resource_not_found` (param role_id), `insufficient_permissions` (a role above
+ * the caller's own rights), `resource_exists` (param slug) or `limit_exceeded`.
  */
 export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent): Promise<AgentRow> {
   await requireRole(tx, principal, agent.roleId);
@@ -62,10 +62,10 @@ export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent)
 }
 
 /**
- * Each field that is given takes the old one's place, those of `config` one by one; a body without any
- * changes nothing. Of a system definition only the status can change: it is the account's own. Throws what
- * `createAgent` does, and `resource_not_found` (param id), `resource_conflict` (a system definition),
- * `insufficient_permissions` (itself).
+ * Replaces each field that is given, those of `config` one by one; a body without fields is a no-op. Only the status
+ * of a system definition can change: it belongs to the account. Throws what `createAgent` does, and
+ * `resource_not_found` (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller
+ * is the agent itself).
  */
 export async function changeAgent(
   tx: Tx,
@@ -84,8 +84,8 @@ export async function changeAgent(
 }
 
 /**
- * Answers its last state; whatever it acts with ends, what it is running is cancelled, and it is in no conversation
- * any more. Throws as `changeAgent`.
+ * Deletes the agent and returns its last state. Its credentials end, its runs are cancelled, and it leaves every
+ * conversation. Throws as `changeAgent`.
  */
 export async function removeAgent(tx: Tx, principal: Principal, id: string): Promise<AgentRow> {
   const row = await lockAgent(tx, principal.accountId, id);
@@ -117,16 +117,13 @@ async function requireRole(tx: Tx, principal: Principal, roleId: string | null |
   requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
 }
 
-/**
- * An agent cannot change which of its own calls wait for a person's approval
- * (docs/contract.md#limits-of-agents).
- */
+/** An agent cannot change which of its own calls need a person's approval (docs/contract.md#limits-of-agents). */
 function refuseSelf({ actor }: Principal, row: AgentRow): void {
   if (actor.id !== row.actor_id) return;
   throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');
 }
 
-/** `definition_type` (docs/contract.md#agents). */
+/** System definitions cannot be edited (docs/contract.md#agents). */
 function requireEditable({ definition_type }: AgentRow): void {
   if (definition_type !== 'system') return;
   throw new ApiError('resource_conflict', 'What the service provides can be neither edited nor deleted.');

@@ -10,9 +10,10 @@ import type { AgentRow } from './rows.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
 /**
- * Each row's resource with what was asked for: one query for the roles, none where they were not. `tools`
- * are part of `config`, so asking for them shows it. Without a catalogue as Create Agent shows it
- * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` null.
+ * Returns each row's resource with the requested expansions. Roles take one query, and none if they were not
+ * requested. `tools` are part of `config`, so requesting them includes it. Without a catalogue the resources look as
+ * in the answer of Create Agent (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are
+ * null.
  */
 export async function expandAgents(
   db: Db,

@@ -3,14 +3,14 @@ import type { Statement } from '../db/statement.ts';
 import type { SearchStretch } from '../db/stretch.ts';
 import { AGENT_COLUMNS, type AgentRow } from './rows.ts';
 
-/** What a list of agents can be narrowed to. */
+/** Filters for a list of agents. */
 export interface AgentFilters {
   readonly trigger_type?: string | undefined;
   readonly status?: string | undefined;
   readonly category_code?: string | undefined;
 }
 
-/** Agents of one account: newest first in the direction `next`, else oldest first. */
+/** Returns agents of one account: newest first in the direction `next`, else oldest first. */
 export function readAgents(
   db: Db,
   accountId: string,

@@ -9,7 +9,7 @@ import type { AvailableTool } from '../protocol/resources/available-tool.ts';
 import type { Role } from '../protocol/resources/role.ts';
 import type { AgentRow } from './rows.ts';
 
-/** A definition (docs/contract.md#agents) with what was asked for of it. */
+/** Returns a definition (docs/contract.md#agents) with the requested expansions. */
 export function presentAgent(
   row: AgentRow,
   expansions: { readonly role: Role | null; readonly config: AgentDefinitionConfig | null },
@@ -33,7 +33,7 @@ export function presentAgent(
   };
 }
 
-/** The configuration of an agent (docs/contract.md#agents). */
+/** Returns the configuration of an agent (docs/contract.md#agents). */
 export function presentConfig(
   row: AgentRow,
   expansions: {
@@ -53,7 +53,7 @@ export function presentConfig(
   };
 }
 
-/** Null where nothing but a hand or a chat starts the agent. */
+/** Returns null for agents that are started only by hand or by a chat. */
 export function presentTrigger({ trigger_config: trigger }: AgentRow): TriggerConfig | null {
   if (trigger === null) return null;
   return {
@@ -63,7 +63,7 @@ export function presentTrigger({ trigger_config: trigger }: AgentRow): TriggerCo
   };
 }
 
-/** A tool that is attached to an agent (docs/contract.md#tools). */
+/** Returns a tool that is attached to an agent (docs/contract.md#tools). */
 export function presentTool(attached: AttachedTool, tool: AvailableTool | null): AgentDefinitionTool {
   return {
     id: attached.id,

@@ -26,7 +26,7 @@ export interface AgentRoutesOptions {
   readonly catalogue: ToolCatalogue;
 }
 
-/** Agents as they are defined (docs/contract.md#agents). */
+/** Routes of agent definitions (docs/contract.md#agents). */
 export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[] {
   const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;

@@ -19,7 +19,7 @@ export interface NewAgent {
   readonly description?: string | null;
   readonly categoryCode: string;
   readonly triggerType: TriggerType;
-  /** Of the same account. */
+  /** A role of the same account. */
   readonly roleId?: string | null;
   readonly systemPrompt?: string | null;
   readonly tier?: Tier | null;
@@ -30,7 +30,7 @@ export interface NewAgent {
   readonly tools?: readonly ToolSetting[];
 }
 
-/** A definition with the actor it acts as, active at once. Throws `resource_exists` (param slug). */
+/** Inserts an active definition together with the actor that it acts as. Throws `resource_exists` (param slug). */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
   const { accountId, name, roleId = null, trigger = null, tools = [] } = agent;
   const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
@@ -61,7 +61,7 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
     .onConflict((conflict) => conflict.columns(['account_id', 'slug']).doNothing())
     .returningAll()
     .executeTakeFirst();
-  // The transaction is rolled back, and the actor with it.
+  // The error rolls the transaction back, including the actor.
   if (row === undefined) {
     throw new ApiError('resource_exists', 'The account has an agent with this slug.', { param: 'slug' });
   }
@@ -70,8 +70,8 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
 }
 
 /**
- * Has the account's agents counted and made one after the other from here to the end of `tx`: two at once
- * would both find room for one. Sends go on: their rows only lock the account's key.
+ * Serializes counting and creating the account's agents from here to the end of `tx`: two transactions at once would
+ * both find room for one. Sends are not blocked: their rows only lock the account's key.
  */
 export async function lockAgentsOf(tx: Tx, accountId: string): Promise<void> {
   await tx.kysely
@@ -82,7 +82,7 @@ export async function lockAgentsOf(tx: Tx, accountId: string): Promise<void> {
     .executeTakeFirstOrThrow();
 }
 
-/** Under `lockAgentsOf`, the new one being among them. Throws `limit_exceeded` with the quota. */
+/** Called under `lockAgentsOf`, after the insert. Throws `limit_exceeded` with the quota. */
 export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   const { plan, agents } = await tx.kysely
     .selectFrom('accounts')
@@ -100,15 +100,15 @@ export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   });
 }
 
-/** What can change of an agent; what is left out stays. */
+/** The fields of an agent that can change; omitted fields stay. */
 export interface AgentChanges {
   readonly fields: Omit<Updateable<Schema['agent_definitions']>, 'trigger_config' | 'tools'>;
   readonly trigger?: StoredTrigger | null;
-  /** In place of all there are: one that stays the same tool keeps its id. */
+  /** Replaces all tools; a tool that is in both lists keeps its id. */
   readonly tools?: readonly ToolSetting[];
 }
 
-/** `row` is locked. Its actor has the same name and role. */
+/** Updates a locked agent, and the name and role of its actor with it. */
 export async function updateAgent(
   tx: Tx,
   row: AgentRow,
@@ -140,10 +140,7 @@ export async function updateAgent(
   return updated;
 }
 
-/**
- * The definition goes, and its slug is free again; the actor stays for what it has written, and can do no
- * more.
- */
+/** Deletes the definition and frees its slug. The actor remains as the author of its messages, without any rights. */
 export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
   await tx.kysely.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
   await tx.kysely
@@ -157,7 +154,7 @@ export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
   await enqueueRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
 }
 
-/** When a changed definition is due next: what is due already stays so, and is taken with its old time. */
+/** Returns when a changed definition is due next. A time that is due already stays and is taken as it is. */
 function dueAfter(
   row: AgentRow,
   fields: AgentChanges['fields'],
@@ -170,14 +167,14 @@ function dueAfter(
   return isKept || isDue ? row.next_due_at : dueBehind(trigger ?? row.trigger_config, now);
 }
 
-/** Null where no schedule starts the agent. */
+/** Returns null if the agent has no schedule. */
 function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | null {
   const { cron_schedule, timezone } = trigger ?? {};
   if (cron_schedule === undefined || timezone === undefined) return null;
   return nextDue({ cron_schedule, timezone }, new Date(now))?.toISOString() ?? null;
 }
 
-/** The time that a row and what stands in its JSON are written with; behind `earlier`, where there is one. */
+/** Returns the time for a row and for the times in its JSON; later than `earlier` if that is given. */
 async function readClock(tx: Tx, earlier: string | null = null): Promise<string> {
   const { now } = await tx.kysely
     .selectNoFrom(sql<string>`coalesce(later_than(${earlier}::timestamptz), clock_timestamp())`.as('now'))
@@ -185,7 +182,9 @@ async function readClock(tx: Tx, earlier: string | null = null): Promise<string>
   return now;
 }
 
-/** In the order of `sort_order`. A tool that was there keeps its id and the time of its making. */
+/**
+ * Attaches tools in the order of `sort_order`. A tool that was attached already keeps its id and its creation time.
+ */
 function attach(
   settings: readonly ToolSetting[],
   before: readonly AttachedTool[],

@@ -1,12 +1,12 @@
 import { ModelError, type ModelPart } from './model.ts';
 
-/** How long a model is waited for, in milliseconds. */
+/** Time limits for a model, in milliseconds. */
 export interface Patience {
-  /** Until its first part. */
+  /** Until the first part. */
   readonly firstPartMs: number;
   /** Between parts. */
   readonly stallMs: number;
-  /** The same after a sign that it thinks: vendors show little of it, and it takes them minutes of silence. */
+  /** Between parts while the model thinks: vendors show little of it and can be silent for minutes. */
   readonly thinkingMs: number;
   /** From the request to the last part. */
   readonly turnMs: number;
@@ -20,8 +20,8 @@ export const PATIENCE: Patience = {
 };
 
 /**
- * One model being asked: `signal` ends with the caller's, or with a ModelError `stalled` once the model was waited
- * for long enough. `end` releases it.
+ * One request to one model. `signal` aborts with the caller's signal, or with a ModelError `stalled` when a limit of
+ * Patience has passed. `end` releases the timers.
  */
 export class ModelAttempt {
   readonly #patience: Patience;
@@ -46,7 +46,7 @@ export class ModelAttempt {
     return this.#controller.signal;
   }
 
-  /** The model gave a sign of life. Called per token: a timer is moved, none is made. */
+  /** Handles a sign of life from the model. Called once a token, so it moves a timer instead of making one. */
   onPart({ type }: ModelPart): void {
     const ms = type === 'thinking' ? this.#patience.thinkingMs : this.#patience.stallMs;
     if (ms === this.#silenceMs) {

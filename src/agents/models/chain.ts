@@ -6,37 +6,37 @@ import { Cooldowns } from './cooldowns.ts';
 import { type Model, ModelError, type ModelPart, type Prompt, type ToolCall } from './model.ts';
 import { cleanText, cutText, TextCleaner } from './text-cleaner.ts';
 
-/** Sizes of what a model may answer in one turn. */
+/** Size limits for what a model may produce in one turn. */
 export const TURN_LIMITS = {
-  /** UTF-16 units of text, after which it is cut off: as long as a message may be. */
+  /** UTF-16 units of text, after which it is cut off: the maximum length of a message. */
   textCharacters: MESSAGE_LIMITS.bodyCharacters,
   calls: RUN_LIMITS.callsPerStep,
-  /** Of the arguments of all calls: room for the largest artifact, escaped as JSON. */
+  /** Bytes of the arguments of all calls: room for the largest artifact, escaped as JSON. */
   argumentsBytes: 2_097_152,
 } as const;
 
-/** Hears of a turn while it is made. */
+/** Receives the progress of a turn. */
 export interface TurnListener {
-  /** The model said more. All of it together, since the last failover, is `Completion.text`. */
+  /** The model produced more text. `Completion.text` is all of it since the last failover. */
   onText(text: string): void;
-  /** A model failed and the next one is about to be asked: what it said does not count. */
+  /** A model failed and the next one is about to be asked. The text of the failed model is discarded. */
   onFailover(failover: Failover): void;
 }
 
-/** One turn, made. */
+/** A completed turn. */
 export interface Completion {
   readonly provider: string;
   readonly model: string;
   readonly text: string;
-  /** At most TURN_LIMITS.calls, with ids that differ. */
+  /** At most TURN_LIMITS.calls, with distinct ids. */
   readonly calls: readonly ToolCall[];
   /** `length`: the text was cut off. */
   readonly reason: 'stop' | 'calls' | 'length';
-  /** Of the model that answered; null where it did not tell. */
+  /** Reported by the model that answered; null if it did not report any. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly costUsd: number | null;
-  /** The models that failed before it, in order. */
+  /** The models that failed before this one, in order. */
   readonly failovers: readonly Failover[];
 }
 
@@ -44,21 +44,21 @@ export interface ChainOptions {
   /** Shared by the chains of a node. */
   readonly cooldowns?: Cooldowns;
   readonly patience?: Partial<Patience>;
-  /** How long a turn waits where every model wants to be left alone, in milliseconds. */
+  /** How long a turn waits when every model is rate-limited, in milliseconds. */
   readonly mostWaitMs?: number;
 }
 
-/** How often a turn goes through its chain. */
+/** How many times a turn goes through its chain. */
 const ROUNDS = 2;
 
-/** Models that stand in for each other, best first (docs/contract.md#tiers). */
+/** A list of models that replace each other, best first (docs/contract.md#tiers). */
 export class ModelChain {
   readonly #models: readonly Model[];
   readonly #cooldowns: Cooldowns;
   readonly #patience: Patience;
   readonly #mostWaitMs: number;
 
-  /** At least one model. */
+  /** `models` has at least one entry. */
   constructor(models: readonly Model[], options: ChainOptions = {}) {
     this.#models = models;
     this.#cooldowns = options.cooldowns ?? new Cooldowns();
@@ -72,10 +72,10 @@ export class ModelChain {
   }
 
   /**
-   * Makes one turn with the first model that manages to: one that fails, refuses, breaks off or keeps silent for
-   * too long is left for the next, and one that is rate-limited is not asked before it wants to be. Where none
-   * managed, those that asked for a pause which is over soon are asked once more. Throws ModelError `unavailable` when
-   * none managed then either; what `signal` aborts with when that ends it.
+   * Makes one turn with the first model that succeeds. A model that fails, refuses, breaks off or stalls is followed
+   * by the next one, and a rate-limited model is not asked before its pause is over. If every model failed, those
+   * whose pause ends soon are asked once more. Throws ModelError `unavailable` if that fails too, or the reason of
+   * `signal` when it aborts.
    */
   async complete(prompt: Prompt, listener: TurnListener, signal: AbortSignal): Promise<Completion> {
     const failovers: Failover[] = [];
@@ -99,9 +99,9 @@ export class ModelChain {
   }
 
   /**
-   * Who is to be asked next, as long as nobody has answered: those that may be asked now, in order, and of a chain that
-   * is rate-limited as a whole who is first to be free; then the same of those that are not given up. Waits no longer
-   * than a turn may, all together.
+   * Yields the models to ask next, until one has answered: first those that may be asked now, in order, or the first
+   * to become free if the whole chain is rate-limited; then, in the second round, those that were not given up. All
+   * waits together take no longer than a turn may wait.
    */
   async *#askable(givenUp: ReadonlySet<Model>, signal: AbortSignal): AsyncGenerator<Model> {
     let leftMs = this.#mostWaitMs;
@@ -117,7 +117,7 @@ export class ModelChain {
       if (shortestMs > 0) await sleep(shortestMs, signal);
       leftMs -= shortestMs;
       for (const [model, waitMs] of waits) {
-        // Some are free by the time that those before them have failed.
+        // A model may have become free while those before it failed.
         if (waitMs <= shortestMs || this.#cooldowns.left(model) === 0) yield model;
       }
     }
@@ -147,7 +147,7 @@ export class ModelChain {
 
 type End = Omit<Extract<ModelPart, { type: 'end' }>, 'type'>;
 
-/** What one model has said of its turn, within TURN_LIMITS. */
+/** The parts of one model's answer, within TURN_LIMITS. */
 class ModelAnswer {
   readonly #listener: TurnListener;
   readonly #cleaner = new TextCleaner();
@@ -160,7 +160,7 @@ class ModelAnswer {
     this.#listener = listener;
   }
 
-  /** Throws ModelError `malformed` where arguments are too large to be meant. */
+  /** Throws ModelError `malformed` if the arguments exceed TURN_LIMITS.argumentsBytes. */
   add(part: ModelPart): void {
     switch (part.type) {
       case 'text':
@@ -200,7 +200,7 @@ class ModelAnswer {
     if (this.#argumentsBytes > TURN_LIMITS.argumentsBytes) {
       throw new ModelError('malformed', 'The model called a tool with arguments that are too large.');
     }
-    // What is left out is not in the history either: a model that still wants it asks again.
+    // Dropped calls are absent from the history too: a model that still needs one asks again.
     if (this.#calls.length === TURN_LIMITS.calls) return;
     const isTaken = id === '' || this.#calls.some((call) => call.id === id);
     this.#calls.push({

@@ -1,19 +1,22 @@
 import type { Model, ModelError } from './model.ts';
 
-/** For a model that is rate-limited and does not say until when, in milliseconds. */
+/** Pause for a rate-limited model that does not say how long to wait, in milliseconds. */
 const UNTOLD_MS = 5_000;
 
-/** Which models want to be left alone until when: of one node, for all chains that a model is in. */
+/**
+ * The models of this node that are rate-limited, each with the time at which it may be asked again. Shared by all
+ * chains that contain the model.
+ */
 export class Cooldowns {
   readonly #untilMs = new Map<Model, number>();
   readonly #now: () => number;
 
-  /** `now` in milliseconds. */
+  /** `now` returns milliseconds. */
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
-  /** Takes note of a failure that asks for a pause. Answers whether it does. */
+  /** Records a failure. Returns whether it asks for a pause. */
   recordFailure(model: Model, { reason, retryAfterMs }: ModelError): boolean {
     const isLimited = reason === 'rate_limited';
     const pauseMs = retryAfterMs ?? (isLimited ? UNTOLD_MS : 0);
@@ -21,7 +24,7 @@ export class Cooldowns {
     return isLimited || pauseMs > 0;
   }
 
-  /** How long the model is to be left alone from now, in milliseconds. */
+  /** Returns the remaining pause of the model, in milliseconds. */
   left(model: Model): number {
     const leftMs = (this.#untilMs.get(model) ?? 0) - this.#now();
     if (leftMs <= 0) this.#untilMs.delete(model);

@@ -6,7 +6,7 @@ import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './tokens.ts';
 
-/** What the history of a run is read for. */
+/** Parameters of the history of a run. */
 export interface HistoryAsk {
   readonly run: {
     readonly trigger_type: RunTrigger;
@@ -15,23 +15,23 @@ export interface HistoryAsk {
     readonly trigger_message_id: string | null;
   };
   readonly agent: Pick<AgentRow, 'actor_id' | 'system_prompt'>;
-  /** Of the smallest model that may be asked, without what tools take of them. */
+  /** The context window of the smallest model that may be asked, less the tokens of the tools. */
   readonly contextTokens: number;
 }
 
-/** Messages that a model is shown at most: the window alone would let a hundred thousand short ones in. */
+/** Maximum number of messages shown to a model: the window alone would admit a hundred thousand short ones. */
 const MAX_MESSAGES = 200;
 
-/** What of the window is for the conversation; the rest is for tools, their results and the answer. */
+/** Share of the window for the conversation; the rest is for tools, their results and the answer. */
 const SHARE = 0.6;
 
-/** The platform's guidance (instructions.ts), roughly. */
+/** Approximate size of the platform's guidance (instructions.ts). */
 const GUIDANCE_TOKENS = 500;
 
 /**
- * What led to a run, oldest first, as the model is told of it, the last of it a user's: the conversation up to the
- * message that started the run, or its input where there is none. Bounded to the model's window: the newest
- * messages are kept, and what started the run always is, cut if need be.
+ * Returns the turns that led to a run, oldest first; the last one is a user's. They are the conversation up to the
+ * message that started the run, or the run's input if there is no conversation. The history is bounded by the model's
+ * window: the newest messages are kept, and the message that started the run is always included, cut if necessary.
  */
 export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAsk): Promise<Turn[]> {
   const promptTokens = tokensOf(agent.system_prompt ?? '') + GUIDANCE_TOKENS;
@@ -40,7 +40,8 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
   const rows = await db.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MAX_MESSAGES]);
   const isTold = messageId !== null && rows[0]?.id === messageId;
-  // Started by something else than a message, or by one that was deleted since: that is said at the end.
+  // The run was started by something other than a message, or by a message that was deleted since: its input goes
+  // last.
   const said = isTold ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
   let left = budget - tokensOf(said[0]?.text ?? '');
   const kept: Line[] = [];
@@ -73,7 +74,7 @@ function lineOf(row: MessageRow, actorId: string): Line {
   return { role: 'user', text: labelled(row, row.audience) };
 }
 
-/** Some providers take no two turns of the same role in a row, and none that begins with the model's. */
+/** Some providers reject two consecutive turns of the same role, and a history that begins with the model's turn. */
 function toTurns(lines: readonly Line[]): Turn[] {
   const texts: { role: Line['role']; text: string }[] = [];
   for (const { role, text } of lines[0]?.role === 'assistant' ? [EARLIER, ...lines] : lines) {

@@ -2,7 +2,7 @@ import type { ConversationAudience, ConversationType } from '../../protocol/reso
 import type { AgentRow } from '../rows.ts';
 import { oneLine } from './text-cleaner.ts';
 
-/** What an agent is told of where it answers. */
+/** The facts of the conversation that an agent's instructions contain. */
 export interface ConversationContext {
   readonly type: ConversationType;
   readonly audience: ConversationAudience;
@@ -10,9 +10,9 @@ export interface ConversationContext {
 }
 
 /**
- * What stands in front of every turn of a run: the agent's own standing instructions, and the platform's guidance
- * (docs/contract.md#tiers). The guidance comes last and says that it counts more; what really
- * binds the agent is its role.
+ * Returns the instructions that precede every turn of a run: the agent's own standing instructions and the platform's
+ * guidance (docs/contract.md#tiers). The guidance comes last and states that it takes precedence; what actually
+ * restricts the agent is its role.
  */
 export function instructionsFor(
   { name, description, system_prompt: prompt }: Pick<AgentRow, 'name' | 'description' | 'system_prompt'>,
@@ -52,7 +52,7 @@ function whereIs({ type, audience, title }: ConversationContext): string[] {
   return [`You answer in ${kind} of a team${named}. What you write is posted there.`, names];
 }
 
-/** On one line: what people wrote into a name or a title does not look like guidance. */
+/** Returns the text on one line, so that a name or a title written by a user cannot pass for guidance. */
 function quoted(text: string): string {
   return JSON.stringify(oneLine(text));
 }

@@ -7,12 +7,12 @@ export interface KnownModel {
 }
 
 /**
- * Less than most of these models can take (1,000,000 tokens): from 272,000 on OpenAI doubles its prices, and an
- * answer does not get better by a whole year of a conversation.
+ * Less than most of these models accept (1,000,000 tokens): above 272,000 OpenAI doubles its prices, and a whole year
+ * of a conversation does not improve an answer.
  */
 const CONTEXT_TOKENS = 200_000;
 
-/** The models of the default chains, as of November 2026; others are used as well, by their names alone. */
+/** The models of the default chains, as of November 2026. Models that are not listed here can be used by name. */
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   'claude-fable-5-1': known(10, 50),
   'claude-opus-5-5': known(4, 20),
@@ -26,7 +26,7 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   'gpt-5.4': known(2.5, 15),
 };
 
-/** For each tier what each vendor has for it (docs/contract.md#tiers). */
+/** Each vendor's model for each tier (docs/contract.md#tiers). */
 export const VENDOR_MODELS: Readonly<Record<Tier, { readonly anthropic: string; readonly openai: string }>> =
   {
     frontier: { anthropic: 'claude-fable-5-1', openai: 'gpt-6-astra' },

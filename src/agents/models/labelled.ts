@@ -2,7 +2,7 @@ import type { Visibility } from '../../protocol/resources/chat-message.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
-/** What of a message a model is shown. */
+/** The fields of a message that a model sees. */
 export interface HistoryMessage {
   readonly visibility: Visibility;
   readonly subject: string | null;
@@ -20,8 +20,8 @@ interface HistoryFile {
 }
 
 /**
- * A message as a line of a conversation: `Ada (internal note): text`. What follows its first line is indented, so
- * that nobody can write a line in somebody else's name. Empty where there is nothing to show.
+ * Returns a message as a line of a conversation: `Ada (internal note): text`. Lines after the first are indented, so
+ * that an author cannot write a line in the name of another. Returns an empty string if there is nothing to show.
  */
 export function labelled(message: HistoryMessage, audience: ConversationAudience): string {
   const { subject, body, files } = message;
@@ -39,14 +39,14 @@ function authorOf(
   { author_name: name, by_customer, visibility }: HistoryMessage,
   audience: ConversationAudience,
 ): string {
-  // Without what would make a part of a name look like ours.
+  // Characters that would make part of a name look like our own markup are removed.
   const author = name === null ? 'System' : cutText(oneLine(name.replace(/[:()]/g, ' ')), 80);
   if (audience !== 'customer' || visibility === 'system') return author;
   if (visibility === 'internal') return `${author} (internal note)`;
   return `${author} (${by_customer ? 'customer' : 'to the customer'})`;
 }
 
-/** With its id, by which tools can read it. */
+/** The line contains the file's id, which tools accept. */
 function fileLine({ id, filename, content_type, url }: HistoryFile): string {
   const facts = [filename, content_type, filename === null ? url : null].filter((fact) => fact !== null);
   return `[attachment ${id}: ${oneLine(facts.join(', '))}]`;

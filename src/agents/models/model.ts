@@ -1,8 +1,8 @@
 import type { TraceContext } from '../../protocol/traceparent.ts';
 
 /**
- * The port to a language model: one turn in, its parts out as they come. What speaks to a provider implements it
- * (open-model.ts, demo-model.ts); who runs an agent talks to a chain of them (chain.ts).
+ * The port to a language model: one turn in, its parts out as they arrive. Adapters to providers implement it
+ * (open-model.ts, demo-model.ts); runs use a chain of models (chain.ts).
  */
 export interface Model {
   readonly provider: string;
@@ -10,8 +10,8 @@ export interface Model {
   /** Tokens that a prompt and its answer may have together. */
   readonly contextTokens: number;
   /**
-   * Ends with a part `end`. Throws ModelError where the provider fails, refuses or breaks off, whatever was
-   * streamed by then; what `signal` aborts with where that ends it.
+   * Ends with a part `end`. Throws ModelError if the provider fails, refuses or breaks off, even after parts were
+   * streamed, or the reason of `signal` when it aborts.
    */
   stream(prompt: Prompt, signal: AbortSignal): AsyncIterable<ModelPart>;
 }
@@ -21,20 +21,20 @@ export interface Prompt {
   readonly instructions: string;
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolSpec[];
-  /** 0 to 1; null: the model's own. */
+  /** 0 to 1; null for the model's default. */
   readonly temperature: number | null;
-  /** Of the run: each call of a provider is a step of it. */
+  /** The run's trace: each call of a provider becomes a step of it. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** What was said so far, oldest first. */
+/** A turn of the history, oldest first in a prompt. */
 export type Turn =
   | { readonly role: 'user'; readonly text: string }
   | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[] }
-  /** What the calls of the turn before brought, one for each. */
+  /** The results of the previous turn's calls, one for each. */
   | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
 
-/** A tool as models are told of it. */
+/** A tool as models see it. */
 export interface ToolSpec {
   /** `[a-zA-Z0-9_-]{1,64}`. */
   readonly name: string;
@@ -44,10 +44,10 @@ export interface ToolSpec {
 }
 
 export interface ToolCall {
-  /** The provider's, of one turn. */
+  /** The provider's id, unique within one turn. */
   readonly id: string;
   readonly name: string;
-  /** JSON text as the model wrote it; may be no valid JSON. */
+  /** JSON text as the model wrote it; may be invalid JSON. */
   readonly arguments: string;
 }
 
@@ -61,7 +61,7 @@ export interface ToolResult {
 
 export type ModelPart =
   | { readonly type: 'text'; readonly text: string }
-  /** It is at work on what is not shown: it thinks, or writes the arguments of a call. */
+  /** Activity that produces no visible text: thinking, or writing the arguments of a call. */
   | { readonly type: 'thinking' | 'calling' }
   | { readonly type: 'call'; readonly call: ToolCall }
   | {
@@ -70,18 +70,18 @@ export type ModelPart =
       readonly reason: 'stop' | 'calls' | 'length';
       readonly inputTokens: number | null;
       readonly outputTokens: number | null;
-      /** US dollars; null where no price is known. */
+      /** US dollars; null if no price is known. */
       readonly costUsd: number | null;
     };
 
-/** A provider failed: whoever has another one goes on with that. */
+/** A provider failed. The caller continues with another one if it has one. */
 export class ModelError extends Error {
   /** Short, without secrets: `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed`, `cut_off`. */
   readonly reason: string;
-  /** How long it wants to be left alone, in milliseconds; null: it did not say. */
+  /** Pause that the provider asked for, in milliseconds; null if it did not say. */
   readonly retryAfterMs: number | null;
 
-  /** `message` is shown to users: no keys, no addresses, nothing that the provider wrote. */
+  /** `message` is shown to users: it contains no keys, no addresses and nothing that the provider wrote. */
   constructor(reason: string, message: string, retryAfterMs: number | null = null) {
     super(message);
     this.name = 'ModelError';

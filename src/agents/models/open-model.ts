@@ -5,19 +5,19 @@ import { type ProviderModel, toCallOptions } from './provider-prompt.ts';
 export interface OpenModelSettings {
   readonly provider: 'openai' | 'anthropic' | 'openai-compatible';
   readonly model: string;
-  /** Undefined: the vendor's. An openai-compatible one has to have it. */
+  /** Undefined: the vendor's own URL. An openai-compatible provider requires one. */
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
   readonly contextTokens: number;
-  /** US dollars per million tokens; null: unknown. */
+  /** US dollars per million tokens; null if unknown. */
   readonly prices: { readonly input: number; readonly output: number } | null;
 }
 
 /**
  * A model behind a provider's HTTP API, through the `ai` SDK's providers. The SDK's `streamText` is left out on
- * purpose: for its loop over tools, which is ours here, each token goes through some eight streams (220 µs, where
- * the provider's own stream takes 40), and calls come parsed, where the text that is approved has to be the
- * model's own.
+ * purpose: the loop over tools is ours, `streamText` passes each token through some eight streams (220 µs, against 40
+ * µs for the provider's own stream), and it parses calls, while the approved text must be byte for byte the model's
+ * own.
  */
 export class OpenModel implements Model {
   readonly provider: string;
@@ -68,7 +68,7 @@ export class OpenModel implements Model {
             thinks = false;
             break;
           case 'ping':
-            // By itself it says that the server lives, not that the model does.
+            // This part alone proves that the server is alive, not that the model is.
             if (thinks) yield THINKING;
             break;
           case 'error':
@@ -92,7 +92,7 @@ export class OpenModel implements Model {
     return { type: 'end', reason, inputTokens, outputTokens, costUsd: this.#cost(inputTokens, outputTokens) };
   }
 
-  /** At list price: what a provider takes off for what it had cached is not known here. */
+  /** Returns the cost at list price: discounts for prompts that the provider had cached are not known here. */
   #cost(inputTokens: number | null, outputTokens: number | null): number | null {
     const { prices } = this.#settings;
     if (prices === null || inputTokens === null || outputTokens === null) return null;
@@ -107,7 +107,7 @@ type Finish = Extract<Part, { type: 'finish' }>;
 const THINKING: ModelPart = { type: 'thinking' };
 const CALLING: ModelPart = { type: 'calling' };
 
-/** Throws ModelError where the provider did not come to an end, or would not answer. */
+/** Throws ModelError if the provider broke off or refused to answer. */
 function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 'stop' | 'calls' | 'length' {
   switch (finish?.unified) {
     case 'content-filter':
@@ -119,12 +119,12 @@ function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 's
     case 'length':
       return 'length';
     default:
-      // Some servers say `stop` after calls, and `other` is a name that the SDK does not know.
+      // Some servers send `stop` after calls, and `other` stands for a reason that the SDK does not know.
       return calls > 0 ? 'calls' : 'stop';
   }
 }
 
-/** Loads the provider's part of the SDK: not before a model is asked for the first time. */
+/** Loads the provider's part of the SDK, on the first request to a model and not before. */
 async function open({ provider, model, baseUrl, apiKey }: OpenModelSettings): Promise<ProviderModel> {
   switch (provider) {
     case 'openai': {
@@ -143,7 +143,7 @@ async function open({ provider, model, baseUrl, apiKey }: OpenModelSettings): Pr
   }
 }
 
-/** Under exactOptionalPropertyTypes what is not set has to be left out. */
+/** exactOptionalPropertyTypes requires unset options to be absent. */
 function definedOnly(options: { baseURL: string | undefined; apiKey: string | undefined }) {
   const { baseURL, apiKey } = options;
   return { ...(baseURL === undefined ? {} : { baseURL }), ...(apiKey === undefined ? {} : { apiKey }) };

@@ -1,8 +1,8 @@
 import { ModelError } from './model.ts';
 
 /**
- * What went wrong at a provider, without anything that it or the SDK wrote: their texts quote keys, addresses and
- * the prompt itself. All that is kept of them is the status and a code that looks like one. `began`: the answer had
+ * Converts a provider's failure into a ModelError without any text of the provider or the SDK: such texts quote keys,
+ * addresses and the prompt itself. Only the status and a code that looks like one are kept. `began`: the answer had
  * begun.
  */
 export function toModelError(error: unknown, began: boolean): ModelError {
@@ -12,7 +12,7 @@ export function toModelError(error: unknown, began: boolean): ModelError {
   if (status === 429 || (code !== null && RATE_LIMITED.test(code))) {
     return new ModelError('rate_limited', 'The model takes no more requests for now.', retryAfterOf(error));
   }
-  // The SDK gives a connection that broke the 200 that its answer had begun with.
+  // For a connection that broke, the SDK reports the 200 that the answer had begun with.
   if (status !== null && status !== 200) {
     const detail = code === null ? '' : ` (${code})`;
     return new ModelError('unavailable', `The model answered ${status}${detail}.`, retryAfterOf(error));
@@ -31,10 +31,10 @@ const RATE_LIMITED = /^(rate_limit(_error|_exceeded)?|insufficient_quota|too_man
 
 const UNREADABLE = new Set(['AI_JSONParseError', 'AI_TypeValidationError', 'AI_InvalidResponseDataError']);
 
-/** Longer than this nobody is left alone: a quota that returns in a day is asked for again before. */
+/** The longest pause a model gets: a quota that returns in a day is tried before that. */
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
-/** Retry-After in seconds or as a date, or the vendors' retry-after-ms. */
+/** Reads Retry-After in seconds or as a date, or the vendors' retry-after-ms. */
 function retryAfterOf(error: unknown): number | null {
   const headers = fieldOf(error, 'responseHeaders');
   const inMs = Number(fieldOf(headers, 'retry-after-ms') ?? Number.NaN);
@@ -45,7 +45,7 @@ function retryAfterOf(error: unknown): number | null {
   return ms === undefined ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
-/** `error.code` or `.type`, of an error chunk or of the body that came with a status. */
+/** Reads `error.code` or `.type` of an error chunk, or of the body of an error response. */
 function codeOf(error: unknown): string | null {
   const body = fieldOf(fieldOf(error, 'data'), 'error');
   for (const value of [

@@ -2,7 +2,7 @@ import type { LanguageModel } from 'ai';
 import { childTrace, formatTraceparent } from '../../protocol/traceparent.ts';
 import type { Prompt, ToolResult, Turn } from './model.ts';
 
-/** A model of the SDK's providers, spoken to by their own interface. */
+/** A model of the SDK's providers, called through their own interface. */
 export type ProviderModel = Extract<LanguageModel, { specificationVersion: 'v4' }>;
 
 type CallOptions = Parameters<ProviderModel['doStream']>[0];
@@ -13,7 +13,7 @@ type Output = Extract<
   { type: 'tool-result' }
 >['output'];
 
-/** A prompt as the SDK's providers take it. */
+/** Converts a prompt to the call options of the SDK's providers. */
 export function toCallOptions(
   { instructions, turns, tools, temperature, trace }: Prompt,
   signal: AbortSignal,
@@ -30,7 +30,7 @@ export function toCallOptions(
             return { type: 'function', name, description, inputSchema: { ...parameters } };
           }),
         }),
-    // What was said is kept here, not at the vendor's.
+    // The history is stored by us, not by the vendor.
     providerOptions: { openai: { store: false } },
   };
 }
@@ -64,7 +64,9 @@ function toMessage(turn: Turn): Message[] {
   }
 }
 
-/** Providers refuse a history in which arguments are no object: what was wrong says the call's result. */
+/**
+ * Providers reject a history in which arguments are not an object. The call's result says what was wrong with them.
+ */
 function parsedArguments(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
@@ -74,7 +76,7 @@ function parsedArguments(text: string): object {
   }
 }
 
-/** As text in either case: what a tool answered may have any shape, and every provider takes text. */
+/** Converts a result to text in either case: a tool's output may have any shape, and every provider accepts text. */
 function toOutput({ output, failed }: ToolResult): Output {
   const value = typeof output === 'string' ? output : JSON.stringify(output ?? null);
   return { type: failed ? 'error-text' : 'text', value };

@@ -1,7 +1,6 @@
 /**
- * A model's text as Postgres, JSON and readers can hold it: U+0000 is left out, a surrogate without its partner
- * becomes U+FFFD, and a pair that came in two pieces leaves in one. What comes out is what counts: readers'
- * offsets and hashes are of it.
+ * Makes a model's text safe for Postgres, JSON and readers: U+0000 is removed, a lone surrogate becomes U+FFFD, and a
+ * pair that arrives in two chunks leaves in one. Readers' offsets and hashes refer to the cleaned text.
  */
 export class TextCleaner {
   #half = '';
@@ -13,7 +12,7 @@ export class TextCleaner {
     return (isCut ? whole.slice(0, -1) : whole).toWellFormed();
   }
 
-  /** What was held back for a partner that did not come. */
+  /** Returns what was held back for a second half that did not arrive. */
   end(): string {
     const rest = this.#half.toWellFormed();
     this.#half = '';
@@ -21,17 +20,17 @@ export class TextCleaner {
   }
 }
 
-/** Of a text that came in one piece. */
+/** Cleans a text that arrived in one piece. */
 export function cleanText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** Without anything that begins a new line. */
+/** Replaces everything that begins a new line. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\u0085]+/g, ' ').trim();
 }
 
-/** At most `length` UTF-16 units, no pair split. */
+/** Returns at most `length` UTF-16 units, without splitting a pair. */
 export function cutText(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.slice(0, length);

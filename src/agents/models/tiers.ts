@@ -13,11 +13,11 @@ export interface ModelChoice {
   readonly provider: 'openai' | 'anthropic' | 'openai-compatible' | 'demo';
   readonly model: string;
   readonly base_url?: string;
-  /** In place of the vendor's key. */
+  /** Replaces the vendor's key. */
   readonly api_key?: string;
   /** Tokens of a prompt and its answer together. */
   readonly context_tokens?: number;
-  /** US dollars per million tokens; without both the costs of a known model, or none. */
+  /** US dollars per million tokens. Without both prices those of a known model apply, or none. */
   readonly input_price?: number;
   readonly output_price?: number;
 }
@@ -25,15 +25,15 @@ export interface ModelChoice {
 export interface TiersOptions {
   readonly openaiApiKey: string | null;
   readonly anthropicApiKey: string | null;
-  /** Null: chosen by the keys. */
+  /** Null: derived from the keys. */
   readonly chains: Readonly<Partial<Record<Tier, readonly ModelChoice[]>>> | null;
   readonly patience?: Partial<Patience>;
 }
 
-/** The chain of each tier. Nothing is loaded or connected before a chain is asked. */
+/** The chain of each tier. Nothing is loaded or connected before a chain is used. */
 export class ModelTiers {
   readonly #chains = new Map<Tier, ModelChain>();
-  /** Tiers that name the same model share it, and what is known of its limits. */
+  /** Tiers that name the same model share it, and with it its cooldown. */
   readonly #models = new Map<string, Model>();
   readonly #options: TiersOptions;
 
@@ -47,7 +47,7 @@ export class ModelTiers {
     }
   }
 
-  /** Of a run: by the agent's tier, or where it has none by what started it. */
+  /** Returns the chain for a run: that of the agent's tier, or, if it has none, of the tier for the trigger. */
   chainFor(agent: { readonly tier: Tier | null }, trigger: RunTrigger): ModelChain {
     return this.#chains.get(tierOf(agent, trigger))!;
   }
@@ -60,13 +60,13 @@ export class ModelTiers {
   }
 }
 
-/** Every provider that some tier asks, each once. */
+/** Returns every provider that some tier uses, each once. */
 export function providersOf(options: TiersOptions): string[] {
   const choices = Object.values(chainsOf(options)).flat();
   return [...new Set(choices.map(({ provider }) => provider))];
 }
 
-/** A tier left unset is chosen when the agent runs (docs/contract.md#tiers). */
+/** A tier that is unset is chosen when the agent runs (docs/contract.md#tiers). */
 export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
   return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
 }
@@ -79,10 +79,13 @@ type Chains = Readonly<Partial<Record<Tier, readonly ModelChoice[]>>>;
 
 const DEMO: readonly ModelChoice[] = [{ provider: 'demo', model: 'demo' }];
 
-/** What models of unknown servers are taken to have: small ones are common there. */
+/** Assumed window of models of unknown servers, where small ones are common. */
 const UNKNOWN_CONTEXT_TOKENS = 32_000;
 
-/** Without PARLEY_MODELS: what the keys give, the one vendor standing in for the other; without keys the demo. */
+/**
+ * The chains without PARLEY_MODELS: the vendors whose keys are set, each as the fallback of the other; the demo model
+ * without keys.
+ */
 function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
   return Object.fromEntries(
     TIERS.map((tier) => {
@@ -95,7 +98,10 @@ function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
   );
 }
 
-/** For each tier its own chain or the nearest one's; of two as near the cheaper, so that no bill grows unasked. */
+/**
+ * Returns for each tier its own chain or that of the nearest tier. Of two equally near tiers the cheaper one is taken,
+ * so that costs do not grow unasked.
+ */
 function nearestNamed(chains: Chains): Readonly<Record<Tier, readonly ModelChoice[]>> {
   const named = TIERS.filter((tier) => chains[tier] !== undefined).toReversed();
   const nearestTo = (tier: Tier) => {
@@ -115,7 +121,7 @@ function nearestNamed(chains: Chains): Readonly<Record<Tier, readonly ModelChoic
 function openChoice(choice: ModelChoice, { openaiApiKey, anthropicApiKey }: TiersOptions): Model {
   const { provider, model, base_url: baseUrl, api_key, context_tokens, input_price, output_price } = choice;
   if (provider === 'demo') return new DemoModel();
-  // Another server may give another model the same name.
+  // Another server may serve another model under the same name.
   const known = provider === 'openai-compatible' ? undefined : KNOWN_MODELS[model];
   const vendorKey = { openai: openaiApiKey, anthropic: anthropicApiKey, 'openai-compatible': null }[provider];
   const isPriced = input_price !== undefined && output_price !== undefined;

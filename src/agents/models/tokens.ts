@@ -1,14 +1,14 @@
 import { cutText } from './text-cleaner.ts';
 
-/** 3.5 bytes a token: right for English, and on the safe side for what takes several bytes a character. */
+/** 3.5 bytes a token: right for English, and a safe estimate for scripts with several bytes a character. */
 const BYTES_PER_TOKEN = 3.5;
 
-/** How many tokens a text has, roughly. */
+/** Returns the approximate number of tokens of a text. */
 export function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
-/** At most so many of them, and a mark where there was more. */
+/** Returns at most `tokens` tokens of the text, with a mark if it was cut. */
 export function cutToTokens(text: string, tokens: number): string {
   const bytes = Buffer.byteLength(text);
   const most = Math.floor(Math.max(tokens, 0) * BYTES_PER_TOKEN);

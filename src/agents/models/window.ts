@@ -1,26 +1,26 @@
 import type { Prompt, ToolCall, ToolResult, Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './tokens.ts';
 
-/** What of a window is kept for the answer. */
+/** Tokens of a window that are reserved for the answer. */
 const ANSWER_TOKENS = 4_000;
 
-/** However much else there is: enough to see how the last calls went. */
+/** Minimum for the transcript, however full the window is: enough to see how the last calls ended. */
 const LEAST_TOKENS = 1_000;
 
-/** Tokens that a run may add to the prompt that it began with, in a window of so many. */
+/** Returns how many tokens a run may add to the prompt that it began with, in a window of `contextTokens`. */
 export function roomBehind({ instructions, turns, tools }: Prompt, contextTokens: number): number {
   const taken = tokensOf(instructions) + tokensOf(JSON.stringify(turns)) + tokensOfTools(tools);
   return Math.max(contextTokens - taken - ANSWER_TOKENS, LEAST_TOKENS);
 }
 
-/** They stand in every prompt. */
+/** Tools are part of every prompt. */
 export function tokensOfTools(tools: Prompt['tools']): number {
   return tokensOf(JSON.stringify(tools));
 }
 
 /**
- * What a run has said and learned, within so many tokens: the newest is whole, and what it leaves no room for is cut,
- * the oldest first. No turn is left out: each call has its result behind it.
+ * Fits a run's transcript into `tokens`. The newest turn stays whole; turns that do not fit are cut, oldest first. No
+ * turn is left out: each call keeps its result.
  */
 export function fitTurns(turns: readonly Turn[], tokens: number): readonly Turn[] {
   let left = tokens;
@@ -46,7 +46,7 @@ function fitTurn(turn: Turn, fit: (text: string) => string): Turn {
   }
 }
 
-/** Half of its arguments would not be JSON any more. */
+/** Truncated arguments would not be JSON, so they are replaced as a whole. */
 function fitCall(call: ToolCall, fit: (text: string) => string): ToolCall {
   return { ...call, arguments: fit(call.arguments) === call.arguments ? call.arguments : '{}' };
 }

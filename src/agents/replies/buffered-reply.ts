@@ -1,7 +1,7 @@
 import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
 
-/** Of a run that has no conversation: its text goes into its output, and nobody reads along. */
+/** The reply of a run without a conversation: its text goes into the run's output and is not published. */
 export class BufferedReply implements AgentReply {
   readonly messageId = null;
   readonly #text = new ReplyText();

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/handle.ts';
 import type { RunRow } from '../rows.ts';
 
-/** Notes what a run writes, under the fence of its claim. Rejects with ClaimLost. */
+/** Records which message a run writes, under the fence of its claim. Rejects with ClaimLost. */
 export async function claimReply(db: Db, { id, owner, fence }: RunRow, messageId: string): Promise<void> {
   const rows = await db.query(NOTE, [id, owner, fence, messageId]);
   if (rows.length === 0) throw new ClaimLost();

@@ -12,14 +12,17 @@ interface ReplyPosition {
 
 export interface End {
   readonly event: 'message.updated' | 'draft.updated';
-  /** Which attempt wrote the last of it. */
+  /** The attempt that wrote the end of the body. */
   readonly attempt: number;
   readonly body: string;
   readonly hasAttachments: boolean;
   readonly mentions: readonly string[] | null;
 }
 
-/** Ends a text that is being written, and has everybody told. False where it has ended already, or was never begun. */
+/**
+ * Completes a streaming text and enqueues its final event. Returns false if it is complete already, or was never
+ * begun.
+ */
 export async function completeReply(
   tx: Tx,
   { id, conversation_id: stream }: ReplyPosition,
@@ -38,7 +41,7 @@ export async function completeReply(
   return true;
 }
 
-/** The files that a run has made, as attachments of what it has written, in the order of their making. */
+/** Attaches the files that a run has made to the message it has written, in the order in which they were made. */
 export async function attachArtifacts(
   tx: Tx,
   { id: message_id, conversation_id }: ReplyPosition,
@@ -66,8 +69,8 @@ export async function attachArtifacts(
 }
 
 /**
- * Ends what a run that is not written on any more was writing, with the text that was kept of it. Found by the run,
- * not by its `reply_message_id`: a node may have died between the two.
+ * Completes the text of a run that is not written any more, with the body of the last checkpoint. The message is found
+ * by the run, not by its `reply_message_id`: a node may have died between the two.
  */
 export async function completeAbandoned(
   tx: Tx,
@@ -88,15 +91,15 @@ export async function completeAbandoned(
       event: sequence === null ? 'draft.updated' : 'message.updated',
       id,
       stream,
-      // Nobody knows any more: its readers take the body as it is.
+      // The real number is unknown: readers take the body as it is.
       attempt: 1,
     })),
   );
 }
 
 /**
- * Runs that have ended, or wait, and yet have a text that is being written: a node that had lost the run without
- * knowing it yet has begun it behind its end.
+ * Returns runs that have ended, or wait, but still have a streaming text: a node that had lost the run without knowing
+ * it began the text after the run's end.
  */
 export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
   return db.query(FIND_STRAYS);

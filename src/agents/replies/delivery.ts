@@ -13,10 +13,10 @@ export interface DeliveryOptions {
 }
 
 /**
- * Sends the draft that a completed run has composed, in the agent's name behind the persona. It stays a draft where
- * the agent may not do so by itself, where somebody has touched it, or where a person has answered the customer
- * meanwhile: that is looked at under the conversation's lock, so whoever sends at the same moment was either seen
- * here or comes behind.
+ * Sends the draft that a completed run has composed, in the agent's name behind the persona. It stays a draft if the
+ * agent may not send by itself, if a person has changed it, or if a person has answered the customer meanwhile. That
+ * is checked under the conversation's lock, so an answer sent at the same moment is either seen here or comes after
+ * this one.
  */
 export async function deliverReply(
   { database, lockedWrites }: DeliveryOptions,
@@ -41,7 +41,7 @@ export async function deliverReply(
 
 type Draft = Pick<MessageRow, 'id' | 'conversation_id' | 'status'>;
 
-/** The draft is left to people. */
+/** The draft is left for people to decide about. */
 class DraftKept extends Error {}
 
 async function requireUnanswered(
@@ -65,9 +65,10 @@ const READ_DRAFT = {
     WHERE r.id = $1 AND r.status = 'completed'`,
 };
 
-// Numbers are given under the lock, so behind the trigger's number is exactly what was not there before it. The
-// trigger counts as well: where it is a person's own answer to the customer, nobody has asked for another. A time may
-// be that of a transaction which waited. Keys are counted as people: whoever works through another program.
+// Numbers are assigned under the lock, so the messages after the trigger's number are exactly those that did not exist
+// before it. The trigger counts as well: if it is a person's own answer to the customer, no other answer was
+// requested. Numbers are compared because a time may be that of a transaction that waited. API keys count as people
+// who work through another program.
 const READ_ANSWERS = {
   name: 'read-answers-since-run',
   text: `

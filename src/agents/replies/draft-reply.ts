@@ -7,8 +7,9 @@ import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
 
 /**
- * On a customer's case: a draft, which the team sees filling, in the name that the team writes in. What the run has
- * composed before a pause, and nobody has decided about, it goes on with: the customer gets one reply.
+ * The reply on a customer's case: a draft that the team sees grow, in the name that the team writes in. After a pause
+ * the run continues the draft that it composed before, unless a person has decided about it: the customer gets one
+ * reply.
  */
 export class DraftReply extends LiveReply {
   protected readonly endEvent = 'draft.updated';
@@ -25,7 +26,8 @@ export class DraftReply extends LiveReply {
         .executeTakeFirst();
       if (known !== undefined) return;
       requireActive(conversation);
-      // Only here, where nobody can approve, reject or edit it: what was sent is not to be sent again.
+      // Checked inside this lock, under which people cannot approve, reject or edit the draft: what was sent must not
+      // be sent again.
       const earlier = await this.#lockEarlier(tx);
       this.beginWith(earlier?.body ?? '');
       if (earlier !== undefined) await conclude(tx, earlier, 'supersede');
@@ -33,13 +35,13 @@ export class DraftReply extends LiveReply {
       const message = { ...this.newMessage(id), visibility: 'external' as const, sender_id };
       await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
       if (earlier?.edited_at) await this.#markEdited(tx, id, earlier.edited_at);
-      // Last: whoever renews the leases of this node waits for this row.
+      // This is the last statement because the renewal of this node's leases waits for this row.
       await claimReply(tx, run, id);
     });
     return 0;
   }
 
-  /** What an earlier claim of the run has composed, if it is still open. */
+  /** Locks and returns the draft that an earlier claim of the run has composed, if it is still open. */
   #lockEarlier(tx: Tx): Promise<MessageRow | undefined> {
     return tx.kysely
       .selectFrom('messages')
@@ -54,7 +56,7 @@ export class DraftReply extends LiveReply {
       .executeTakeFirst();
   }
 
-  /** A person's words are in it: it is not sent unseen (delivery.ts). */
+  /** The draft contains a person's words, so it is not sent without review (delivery.ts). */
   async #markEdited(tx: Tx, id: string, edited_at: string): Promise<void> {
     await tx.kysely
       .updateTable('messages')

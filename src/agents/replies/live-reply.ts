@@ -19,17 +19,17 @@ import { PacedText, type Piece } from './paced-text.ts';
 import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
 
-/** What the replies of a node share. */
+/** The dependencies that the replies of a node share. */
 export interface ReplyHost {
   readonly database: Database;
   readonly engine: Engine;
   readonly writePath: Pick<WritePath, 'append'>;
   readonly pace: Pace;
-  /** The reply has nothing more to do here. */
+  /** The reply needs no more frames and can be forgotten. */
   over(reply: LiveReply): void;
 }
 
-/** What a checkpoint keeps of a reply. */
+/** The part of a reply that a checkpoint stores. */
 export interface ReplyCheckpoint {
   readonly id: string;
   readonly conversation_id: string;
@@ -39,13 +39,13 @@ export interface ReplyCheckpoint {
 }
 
 /**
- * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns its text: it listens on the
- * conversation's channel, begins to tell once it has seen its message go out, answers who asks how far it is, and is
- * over when it sees the end go out.
+ * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns the text: it
+ * subscribes to the conversation's channel, publishes deltas once it has received its own message's frame, answers
+ * snapshot requests, and closes when it receives the final frame.
  */
 export abstract class LiveReply implements AgentReply {
   protected readonly host: ReplyHost;
-  /** As claimed by this node. */
+  /** The run as this node claimed it. */
   protected readonly run: RunRow;
   protected readonly facts: ConversationFacts;
   readonly #text = new ReplyText();
@@ -67,10 +67,13 @@ export abstract class LiveReply implements AgentReply {
     this.#published = new PacedText(this.#text, host.pace, (piece) => this.#publishPiece(piece));
   }
 
-  /** Writes the row with this id, empty and `streaming`, if it is not there yet; answers its number, 0 for none. */
+  /**
+   * Inserts the row with this id, empty and `streaming`, if it does not exist yet. Returns its sequence number, 0 if
+   * it has none.
+   */
   protected abstract insert(id: string): Promise<number>;
 
-  /** The event of its end. */
+  /** The event that announces the end of the text. */
   protected abstract readonly endEvent: 'message.updated' | 'draft.updated';
 
   get messageId(): string | null {
@@ -99,7 +102,7 @@ export abstract class LiveReply implements AgentReply {
   open(): void {
     if (this.#isOver || this.#opening !== undefined) return;
     this.#opening = this.#begin();
-    // `settle` hears of it.
+    // `settle` reports the failure.
     this.#opening.catch(() => {});
   }
 
@@ -131,7 +134,7 @@ export abstract class LiveReply implements AgentReply {
       mentions: allMentions({ listed: [], text: this.body, authorId: this.run.actor_id }, this.facts),
     });
     if (isEnded) await attachArtifacts(tx, message, runId, artifactIds);
-    // Its own end frame ends it; should that never come, so does this.
+    // The reply closes at its own final frame; this timer closes it if that frame never arrives.
     this.#later(FORGOTTEN_MS, () => this.#close());
   }
 
@@ -140,7 +143,7 @@ export abstract class LiveReply implements AgentReply {
     this.#close();
   }
 
-  /** What was said since the last checkpoint; undefined: nothing. */
+  /** Returns the text since the last checkpoint; undefined if there is none. */
   unkept(): ReplyCheckpoint | undefined {
     const { body } = this;
     if (!this.#isWritten || body === this.#kept) return undefined;
@@ -148,7 +151,10 @@ export abstract class LiveReply implements AgentReply {
     return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
   }
 
-  /** A question of another node may be among the frames that were lost on these channels, or on any. */
+  /**
+   * A snapshot request of another node may be among the frames that were lost on these channels, or, if undefined, on
+   * any channel.
+   */
   missed(channels: ReadonlySet<string> | undefined): void {
     if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
   }
@@ -157,12 +163,12 @@ export abstract class LiveReply implements AgentReply {
     this.#kept = body;
   }
 
-  /** For `insert`, as nobody is told of the text yet: what stands in front of it. */
+  /** Sets the head of the text. Called by `insert`, before any delta was published. */
   protected beginWith(head: string): void {
     this.#text.begin(head);
   }
 
-  /** Columns that every reply has alike. */
+  /** Returns the columns that all kinds of replies share. */
   protected newMessage(id: string): Omit<NewMessage, 'visibility' | 'sender_id'> {
     return {
       id,
@@ -195,11 +201,11 @@ export abstract class LiveReply implements AgentReply {
     const [sequence] = await Promise.all([this.#write(), this.#listen()]);
     this.#isWritten = true;
     this.#sequence ||= sequence;
-    // Its frame may be lost, or left to a sweep: readers can ask.
+    // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas begin without it.
     this.#later(UNHEARD_MS, () => this.#published.begin());
   }
 
-  /** Tries again while Postgres or the counters are away: what the model says meanwhile is worth more than a second. */
+  /** Retries while Postgres or the counters are unavailable: the model's text is worth more than a second's delay. */
   async #write(): Promise<number> {
     for (let tried = 1; ; tried++) {
       try {
@@ -211,7 +217,7 @@ export abstract class LiveReply implements AgentReply {
     }
   }
 
-  /** Tried again until it is over; meanwhile nobody can ask for the text so far, and everything else goes on. */
+  /** Retries until the reply is over. Meanwhile no node can request the text so far, and everything else continues. */
   async #listen(isLate = false): Promise<void> {
     if (this.#isOver) return;
     try {
@@ -220,14 +226,14 @@ export abstract class LiveReply implements AgentReply {
       );
       if (this.#isOver) subscription.unsubscribe();
       else this.#listening = subscription;
-      // Who has asked meanwhile was not heard.
+      // Requests that were published before the subscription were not received.
       if (isLate) this.#repeat();
     } catch {
       this.host.pace.clock.after(AGAIN_MS, () => void this.#listen(true));
     }
   }
 
-  /** Unasked; nodes that have all pieces take no notice. */
+  /** Publishes a snapshot unasked. Nodes that have all pieces ignore it. */
   #repeat(): void {
     if (this.#isWritten && !this.#isOver) this.#answer();
   }
@@ -255,7 +261,7 @@ export abstract class LiveReply implements AgentReply {
     this.host.engine.publish(event.stream, snapshotFrame(event)).catch(() => {});
   }
 
-  /** A piece that is lost on the way is made up for: nodes see the gap and ask. */
+  /** A lost piece needs no retry: nodes see the gap and request a snapshot. */
   #publishPiece(piece: Piece): void {
     const { attempt } = piece;
     const message_id = this.#id;

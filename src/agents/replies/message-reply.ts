@@ -4,7 +4,7 @@ import type { RunRow } from '../rows.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply, type ReplyHost } from './live-reply.ts';
 
-/** In a team's conversation: one message, which is there from the first text on and fills. */
+/** The reply in a team's conversation: one message, which appears with the first text and grows. */
 export class MessageReply extends LiveReply {
   protected readonly endEvent = 'message.updated';
   readonly #sender: Actor;
@@ -15,7 +15,8 @@ export class MessageReply extends LiveReply {
   }
 
   protected async insert(id: string): Promise<number> {
-    // Ahead of the message: what this node begins behind the end of its claim is found nevertheless (ending.ts).
+    // The claim precedes the message: a message that this node begins after it has lost the run can still be found
+    // (complete-reply.ts).
     await claimReply(this.host.database, this.run, id);
     const { row } = await this.host.writePath.append({
       message: { ...this.newMessage(id), visibility: 'internal', sender_id: this.#sender.id },

@@ -1,8 +1,8 @@
 /** The clock that texts are paced by. */
 export interface Clock {
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Calls once, after `ms`; returns what forgets it. */
+  /** Calls `call` once, after `ms`. Returns a function that cancels it. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -14,20 +14,20 @@ const REAL_CLOCK: Clock = {
   },
 };
 
-/** How long text gathers before it is told (docs/realtime.md#streamed-replies). */
+/** Milliseconds for which text gathers before it is published (docs/realtime.md#streamed-replies). */
 export const GATHER_MS = 40;
 
 /**
- * How often those that are due are looked for. What is due together leaves in one turn of the loop: one write to the
- * broker, one to each socket.
+ * Interval of the check for texts that are due. Texts that are due together leave in one turn of the loop: one write
+ * to the broker, one to each socket.
  */
 const LOOK_EVERY_MS = 8;
 
-/** One timer for all texts of a node that have something to tell, and none while they have not. */
+/** One timer for all texts of a node that have something to publish. It runs only while there are such texts. */
 export class Pace {
   readonly gatherMs: number;
   readonly clock: Clock;
-  /** In the order in which they are due: all of them wait equally long. */
+  /** In the order in which they are due: all texts wait equally long. */
   readonly #waiting = new Map<() => void, number>();
   #forget: (() => void) | undefined;
 
@@ -36,7 +36,7 @@ export class Pace {
     this.clock = clock;
   }
 
-  /** Calls once, `gatherMs` from now or a little later; again is once. */
+  /** Schedules one call, `gatherMs` from now or a little later. Scheduling it again while it waits is a no-op. */
   wake(call: () => void): void {
     if (this.#waiting.has(call)) return;
     this.#waiting.set(call, this.clock.now() + this.gatherMs);

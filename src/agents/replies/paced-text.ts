@@ -1,15 +1,15 @@
 import type { Pace } from './pace.ts';
 import type { ReplyText } from './reply-text.ts';
 
-/** What readers are told of a text that grows. */
+/** One publication of a growing text. */
 export type Piece =
   | { readonly kind: 'delta'; readonly attempt: number; readonly offset: number; readonly text: string }
   | { readonly kind: 'reset'; readonly attempt: number; readonly keep: number; readonly reason: string };
 
 /**
- * Tells readers of a text as it grows (docs/realtime.md#streamed-replies): what comes after a silence at once, what follows
- * gathers, so that no two deltas are closer than the window. Invariant: the pieces told so far, put together, are the
- * first `told` units of `attempt`.
+ * Publishes a text as it grows (docs/realtime.md#streamed-replies). Text after a silence is published at once, later
+ * text gathers, so that no two deltas are closer than the window. Invariant: the pieces published so far,
+ * concatenated, are the first `told` units of `attempt`.
  */
 export class PacedText {
   readonly #text: ReplyText;
@@ -28,12 +28,12 @@ export class PacedText {
     this.#publish = tell;
   }
 
-  /** What every reader has that has missed nothing. */
+  /** The text that every reader has that has missed nothing. */
   get snapshot(): { readonly attempt: number; readonly body: string } {
     return { attempt: this.#attempt, body: this.#text.body.slice(0, this.#publishedLength) };
   }
 
-  /** Readers know of the message from here on: what was held goes out. */
+  /** Readers have the message from here on: the text that was held back is published. */
   begin(): void {
     if (this.#state !== 'held') return;
     this.#state = 'told';
@@ -45,26 +45,29 @@ export class PacedText {
     if (this.#state !== 'told') return;
     this.#publishReset();
     if (this.#isDrained) return;
-    // What gathers has its time: cutting that short would make more deltas, and none of them earlier.
+    // Text that already gathers keeps its time: a shorter wait would make more deltas, and none of them earlier.
     const isSilent = this.#pace.clock.now() - this.#publishedAtMs >= this.#pace.gatherMs;
     if (isSilent && !this.#pace.isWaiting(this.#flush)) this.#flush();
     else this.#pace.wake(this.#flush);
   }
 
-  /** The text was cut to its first `keep` units, and has a new attempt. */
+  /** The text was cut to its first `keep` units and has a new attempt. */
   reset(keep: number, reason: string): void {
     this.#reason = reason;
     this.#publishedLength = Math.min(this.#publishedLength, keep);
     this.changed();
   }
 
-  /** Resolves when everything was told, or never will be; while it is held, at once: it is told when it begins. */
+  /**
+   * Resolves when all text was published, or will never be. Resolves at once while the text is held back: `begin`
+   * publishes it.
+   */
   drained(): Promise<void> {
     if (this.#state !== 'told' || this.#isDrained) return Promise.resolve();
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
-  /** Nothing more is told. */
+  /** Publishes nothing more. */
   stop(): void {
     this.#state = 'over';
     this.#pace.forget(this.#flush);

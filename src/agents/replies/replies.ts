@@ -24,11 +24,11 @@ export interface RepliesOptions {
   readonly writePath: Pick<WritePath, 'append'>;
   readonly lockedWrites: LockedWrites;
   readonly log: Logger;
-  /** Milliseconds for which text gathers; 0 tells each token by itself, which is what the bench compares with. */
+  /** Milliseconds for which text gathers. 0 publishes each token by itself, which the bench uses as its control. */
   readonly gatherMs?: number;
 }
 
-/** What the runs of this node are writing. */
+/** The replies that the runs of this node are writing. */
 export class Replies {
   readonly #options: RepliesOptions;
   readonly #host: ReplyHost;
@@ -52,7 +52,10 @@ export class Replies {
     });
   }
 
-  /** Where the text of a run that this node has claimed goes. `facts`: of its conversation; null: it has none. */
+  /**
+   * Opens the reply of a run that this node has claimed. `facts` describes the run's conversation; null if it has
+   * none.
+   */
   open(run: RunRow, agent: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts | null): AgentReply {
     if (facts === null) return new BufferedReply();
     const reply =
@@ -64,8 +67,8 @@ export class Replies {
   }
 
   /**
-   * Keeps in Postgres what was said since the last time, where this node's claims still hold: what another node ends
-   * a text with when this one dies. No event: readers have it already.
+   * Stores the text since the last checkpoint in Postgres, for runs whose claims this node still holds. If this node
+   * dies, another node completes the text with it. No event is published: readers have the text already.
    */
   checkpoint(): Promise<void> {
     this.#checkpoint ??= this.#keep().finally(() => {
@@ -74,15 +77,18 @@ export class Replies {
     return this.#checkpoint;
   }
 
-  /** In the transaction that ends a run whose node died: what it was writing ends with the text that was kept. */
+  /**
+   * Completes what a run was writing with the text of the last checkpoint, in the transaction that ends the run
+   * because its node died.
+   */
   finishAbandoned(tx: Tx, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
     return completeAbandoned(tx, run);
   }
 
   /**
    * Sends the reply to a customer that a completed run has composed, if its role grants `messaging:send_external`
-   * (docs/contract.md#sending-a-message) and no person has written to the customer since; otherwise it waits for approval.
-   * Never rejects: what fails waits too.
+   * (docs/contract.md#sending-a-message) and no person has written to the customer since. Otherwise the draft waits
+   * for approval, and so it does after an error. Never rejects.
    */
   async deliver(run: Pick<RunRow, 'id' | 'conversation_id'>, principal: Principal): Promise<void> {
     try {
@@ -128,7 +134,7 @@ function senderOf({ actor_id: id, name }: Pick<AgentRow, 'actor_id' | 'name'>, f
   return member?.actor ?? presentActor({ id, type: 'agent', name, handle: null, avatar_url: null });
 }
 
-// Neither `updated_at` nor `changed_in`: nothing has changed for who reads along.
+// Sets neither `updated_at` nor `changed_in`: nothing has changed for sockets that read along.
 const KEEP = {
   name: 'keep-replies',
   text: `

@@ -1,38 +1,38 @@
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 
-/** Between what was said in turns of their own. */
+/** Separates the texts of different turns. */
 export const BLANK_LINE = '\n\n';
 
 /**
- * What one reply says, as it grows. Invariant: `body` is text that every reader and Postgres keep alike: no half of
- * a surrogate pair (one that ends what came waits for its other half), no U+0000, and no longer than a message
- * may be. Lengths are in UTF-16 units.
+ * The text of one reply as it grows. Invariant: `body` is text that every reader and Postgres store alike: no half of
+ * a surrogate pair (one at the end waits for its other half), no U+0000, and no longer than a message may be. Lengths
+ * are in UTF-16 units.
  */
 export class ReplyText {
   #head = '';
   #stepText = '';
   #attempt = 1;
-  /** The first half of a pair, whose second half is still to come. */
+  /** The first half of a pair whose second half is still to come. */
   #half = '';
-  /** More was said than a message holds: it ends where it is, until a reset makes room. */
+  /** The text reached the maximum length of a message. It ends there until a reset makes room. */
   #full = false;
 
-  /** The head, and behind it what was said. */
+  /** The head and the text after it. */
   get body(): string {
     return this.#stepText === '' ? this.#head : `${this.#front}${this.#stepText}`;
   }
 
-  /** Without the head. */
+  /** The text without the head. */
   get said(): string {
     return this.#stepText;
   }
 
-  /** From 1; counts resets. */
+  /** Starts at 1; each reset increments it. */
   get attempt(): number {
     return this.#attempt;
   }
 
-  /** What stands in front of all that is said. Only before anybody was told of it. */
+  /** Sets the head of the text. Only before the first delta was published. */
   begin(head: string): void {
     const said = this.#stepText;
     this.#head = head;
@@ -48,7 +48,9 @@ export class ReplyText {
     this.#grow(whole.slice(0, end));
   }
 
-  /** Begins anew behind the first `keep` units of what was said; answers how long the body is then. */
+  /**
+   * Keeps the first `keep` units of the text after the head and starts a new attempt. Returns the length of the body.
+   */
   reset(keep: number): number {
     const kept = this.#stepText.slice(0, Math.max(0, keep));
     this.#stepText = endsInHalf(kept) ? kept.slice(0, -1) : kept;
@@ -58,7 +60,7 @@ export class ReplyText {
     return this.body.length;
   }
 
-  /** No text follows: a half that is left is none. */
+  /** No more text follows: a half pair that is left is dropped. */
   end(): void {
     if (this.#half !== '') this.#grow(this.#half);
     this.#half = '';

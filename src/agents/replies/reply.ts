@@ -2,38 +2,38 @@ import type { Tx } from '../../db/handle.ts';
 
 /**
  * The text that one run writes for people, as it grows: a streaming message in the conversation, a draft on a
- * customer's case, or nothing but a buffer where there is no conversation. One run, one node, one reply at a time.
+ * customer's case, or only a buffer if there is no conversation. A run has one reply at a time, on one node.
  */
 export interface AgentReply {
-  /** The message's or draft's id; null before it is opened, and where there is no conversation. */
+  /** The id of the message or draft; null before it is opened, and without a conversation. */
   readonly messageId: string | null;
-  /** The text so far: what readers have, or get within the window. */
+  /** The text so far: readers have it, or get it within the window. */
   readonly body: string;
-  /** What this claim of the run has said of it. */
+  /** The part of the body that this claim of the run has written. */
   readonly said: string;
 
-  /** The model said more. The first text opens the message. Never throws, never waits. */
+  /** Appends text of the model. The first text opens the message. Never throws, never waits. */
   append(text: string): void;
 
-  /** A model failed over: what was said is cut to its first `keep` UTF-16 units. */
+  /** A model failed over: the text is cut to its first `keep` UTF-16 units. */
   reset(keep: number, reason: string): void;
 
-  /** Opens the message although nothing was said: there are files for it. Never throws, never waits. */
+  /** Opens the message without text, because there are files for it. Never throws, never waits. */
   open(): void;
 
   /**
-   * Puts what is outstanding on the way and waits until the message, if there is to be one, is in Postgres.
-   * No text may follow. Rejects where the message could not be written, once: it counts as not begun then.
+   * Publishes what is outstanding and waits until the message, if there is to be one, is in Postgres. No text may
+   * follow. Rejects, once, if the message could not be written: it counts as not begun then.
    */
   settle(): Promise<void>;
 
   /**
-   * After `settle`, in the transaction that ends or pauses the run: the whole body, `complete`, and with the commit
-   * everybody is told (`message.updated` or `draft.updated` with its seal). Files are attached. Nothing where there
-   * is no message.
+   * Completes the message after `settle`, in the transaction that ends or pauses the run: the whole body, `complete`,
+   * files attached. The commit enqueues `message.updated` or `draft.updated` with the seal. No-op if there is no
+   * message.
    */
   finish(tx: Tx, artifactIds: readonly string[]): Promise<void>;
 
-  /** The run is not this node's any more: nothing more is told. */
+  /** The run does not belong to this node any more: nothing more is published. */
   abandon(): void;
 }

@@ -15,8 +15,9 @@ export interface RunSources {
 }
 
 /**
- * A run of the caller's account. What a run says in a conversation is shown to its readers only (docs/contract.md#runs);
- * other callers get the answer for a run that does not exist. Throws ApiError `resource_not_found` (param id).
+ * Returns a run of the caller's account. A run with a conversation is visible only to the conversation's readers
+ * (docs/contract.md#runs); other callers get the error for a run that does not exist. Throws ApiError
+ * `resource_not_found` (param id).
  */
 export async function readableRun(
   { database, directory }: RunSources,
@@ -29,8 +30,8 @@ export async function readableRun(
 }
 
 /**
- * The same, for who is to change it, held until the end of `tx`. Throws as well `insufficient_permissions`: viewers of
- * its conversation read only.
+ * Like `readableRun`, for a caller that is to change the run, which stays locked until the end of `tx`. Also throws
+ * `insufficient_permissions`: viewers of its conversation can only read.
  */
 export async function lockChangeableRun(
   tx: Tx,
@@ -44,7 +45,7 @@ export async function lockChangeableRun(
   return run;
 }
 
-/** A call of an endpoint tool, as it waits. */
+/** A call of an endpoint tool that waits for approval. */
 interface WaitingCall {
   readonly endpoint: Pick<EndpointFacts, 'path' | 'permission'>;
   /** JSON text, as its model wrote it. */
@@ -52,8 +53,8 @@ interface WaitingCall {
 }
 
 /**
- * Who approves a call has to get to the conversation that it acts in as its own caller would have to. Throws ApiError
- * `insufficient_permissions`. Where there is no such conversation, the call fails by itself.
+ * A person who approves a call must have the access to the conversation that the call's own caller would need. Throws
+ * ApiError `insufficient_permissions`. If there is no such conversation, the call fails by itself.
  */
 export async function requirePlaceOf(
   tx: Tx,
@@ -66,7 +67,7 @@ export async function requirePlaceOf(
   if (id === undefined) return;
   const conversationId = kind === 'messages' ? (await readMessage(tx, id))?.conversation_id : id;
   const facts = conversationId === undefined ? undefined : await directory.facts(conversationId);
-  // Another account's is none: whether it is there is not to be learned by asking.
+  // A conversation of another account counts as missing, so that its existence cannot be probed.
   if (facts === undefined || facts.accountId !== principal.accountId) return;
   if (!mayRead(principal, facts)) {
     throw new ApiError('insufficient_permissions', 'The call acts in a conversation that you may not read.');
@@ -86,7 +87,7 @@ interface PathArguments {
   readonly path?: { readonly id?: unknown } | null;
 }
 
-/** The same rule in SQL, of a run `r` and an actor that does not see the whole account. */
+/** The same rule in SQL, for a run `r` and an actor that does not see the whole account. */
 export function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
@@ -94,13 +95,19 @@ export function isReadableBy(actor: string): string {
         AND p.membership IN ('active', 'hidden')))`;
 }
 
-/** The same of an actor of whom nothing else is known: who triggered the run is told of it no longer than this holds. */
+/**
+ * The same rule for an actor of which only the id is known: the user who triggered the run is notified only while this
+ * holds.
+ */
 export function mayBeTold(actor: string): string {
   return `(${isReadableBy(actor)} OR EXISTS (
       SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
 }
 
-/** Whether the caller may read a run of its account: any of no conversation, else as the run's conversation. */
+/**
+ * Returns whether the caller may read a run of its account: any run without a conversation, otherwise a run of a
+ * conversation that it may read.
+ */
 export async function mayReadRun(
   directory: ConversationDirectory,
   principal: Principal,
@@ -111,7 +118,7 @@ export async function mayReadRun(
   return facts !== undefined && mayRead(principal, facts);
 }
 
-/** Returns the run's conversation; null where it has none. */
+/** Returns the run's conversation; null if it has none. */
 async function requireReadable(
   directory: ConversationDirectory,
   principal: Principal,

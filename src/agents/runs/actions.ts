@@ -7,17 +7,20 @@ import { transition } from '../../protocol/states/transitions.ts';
 import type { ActionRow, StepRow } from '../rows.ts';
 import type { RunTool } from '../tools/tool.ts';
 
-/** A call of a turn that can be made: its tool is the agent's, its arguments are what the tool takes. */
+/** A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool. */
 export interface ReadyCall {
   readonly tool: RunTool;
-  /** In the step's `calls`. */
+  /** Position in the step's `calls`. */
   readonly position: number;
   readonly callId: string;
-  /** JSON text, byte for byte what a person is shown and what is executed. */
+  /** JSON text, byte for byte what a person sees and what is executed. */
   readonly arguments: string;
 }
 
-/** The calls of a turn, in the transaction that ends it: those that need review wait for it, the rest may begin. */
+/**
+ * Inserts the calls of a turn, in the transaction that ends the turn. Calls that need review wait for it, the others
+ * are allowed.
+ */
 export async function insertActions(
   tx: Tx,
   step: StepRow,
@@ -46,7 +49,7 @@ export async function insertActions(
     .execute();
 }
 
-/** Once for each action: rejects where it was begun before. In a transaction that holds the run. */
+/** Marks the action as begun. Rejects if it was begun before. `tx` holds the run's lock. */
 export function beginAction(tx: Tx, { id }: Pick<ActionRow, 'id'>): Promise<ActionRow> {
   return tx.kysely
     .updateTable('agent_run_actions')
@@ -61,7 +64,7 @@ export function beginAction(tx: Tx, { id }: Pick<ActionRow, 'id'>): Promise<Acti
     .executeTakeFirstOrThrow();
 }
 
-/** What came of it: a JSON value, or why not. */
+/** The outcome of an action: a JSON value, or an error. */
 export type ActionOutcome =
   | { readonly move: 'complete'; readonly result: unknown }
   | { readonly move: 'fail'; readonly error: string };

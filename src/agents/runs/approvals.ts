@@ -8,7 +8,10 @@ import { RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
-/** A run that waits for people goes on as soon as nothing of it waits any more; answers how it stands. `run` is locked. */
+/**
+ * Resumes a run that waits for people as soon as none of its actions waits any more. Returns the run's current row.
+ * `run` is locked.
+ */
 export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
   const waiting = await tx.kysely
     .selectFrom('agent_run_actions')
@@ -24,7 +27,10 @@ export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
   return row;
 }
 
-/** Calls that nobody decided in time are not executed: their runs go on without (ACTION_MOVES.expire). */
+/**
+ * Expires calls that were not decided in time. They are not executed, and their runs continue without them
+ * (ACTION_MOVES.expire).
+ */
 export async function expireApprovals(database: Database): Promise<void> {
   for (let found = true; found; ) {
     found = await database.transaction(async (tx) => {
@@ -43,7 +49,7 @@ export async function expireApprovals(database: Database): Promise<void> {
   }
 }
 
-/** Of the statement: unlike clock_timestamp(), an index can be asked for it. */
+/** The time of the statement: unlike clock_timestamp(), it can be used in an index condition. */
 const NOW = sql<string>`statement_timestamp()`;
 
 function lockOverdue(tx: Tx): Promise<RunRow | undefined> {

@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import type { RunRow } from '../rows.ts';
 
-/** Ids of the files that a run has made, oldest first. */
+/** Returns the ids of the files that a run has made, oldest first. */
 export async function artifactsOf(database: Database, runId: string): Promise<string[]> {
   const rows = await database.kysely
     .selectFrom('artifacts')
@@ -13,7 +13,10 @@ export async function artifactsOf(database: Database, runId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
-/** Those of them that no message shows yet: a draft whose place another has taken shows none. */
+/**
+ * Returns those files of the run that no message shows yet. A draft that was replaced by another does not count as
+ * showing them.
+ */
 export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string[]> {
   const rows = await tx.kysely
     .selectFrom('artifacts')
@@ -40,8 +43,8 @@ export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string
 }
 
 /**
- * Whether this claim of a run has made files, and the agent may still show them in the conversation. What earlier
- * claims have made was shown when they paused: who has deleted it does not get it again.
+ * Returns whether this claim of a run has made files that the agent may still show in the conversation. Files of
+ * earlier claims were shown when the run paused: if a person deleted that message, it is not posted again.
  */
 export async function hasFilesToShow(
   db: Db,
@@ -51,7 +54,7 @@ export async function hasFilesToShow(
   return rows.length > 0;
 }
 
-// A run may end because its agent has lost its place: what was said stands then, and nothing new is put there.
+// A run may end because its agent has lost its place: the text that is there stays, and nothing new is added.
 const READ_NEW_FILE = {
   name: 'read-new-file-of-run',
   text: `

@@ -7,8 +7,8 @@ import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';
 
 /**
- * Cancels what an agent is running, whose definition is locked: nothing starts it meanwhile. What no node has in hand
- * ends here; a run's owner hears of it as of any cancel (cancel.ts), and ends it with what it is writing.
+ * Cancels all open runs of an agent. Its definition is locked, so nothing starts meanwhile. A run that no node has
+ * claimed ends here; the owner of any other run receives the cancel as in cancel.ts, and ends the run and its text.
  */
 export async function cancelRuns(
   tx: Tx,

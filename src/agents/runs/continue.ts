@@ -13,18 +13,18 @@ import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts'
 import { continueIfDecided } from './approvals.ts';
 
 export interface ContinueSources extends Pick<RunSources, 'directory'> {
-  /** What a call of this tool calls; undefined: no endpoint. */
+  /** Returns the endpoint that a tool calls; undefined if the tool calls none. */
   readonly endpointOf: (tool: string) => EndpointFacts | undefined;
 }
 
 type Decision = ContinueRunBody['decisions'][number];
 
 /**
- * Continue Agent Run (docs/contract.md#tools): decides calls that wait, each once and for the arguments that it shows;
- * all of them or none. The run goes on when none waits any more. Nobody approves what they may not do themselves, by
- * their role or where it acts. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
- * `resource_conflict` (the run or a call waits for no decision), `insufficient_permissions` or `validation_failed`
- * (a call named twice).
+ * Continue Agent Run (docs/contract.md#tools): decides waiting calls, each once and for the arguments that it shows;
+ * either all of them or none. The run continues when no call waits any more. A person cannot approve what they may not
+ * do themselves, by their role or in the conversation. Throws ApiError `resource_not_found` (param id or
+ * `decisions[i].action_id`), `resource_conflict` (the run or a call waits for no decision), `insufficient_permissions`
+ * or `validation_failed` (a call named twice).
  */
 export async function continueRun(
   tx: Tx,
@@ -59,7 +59,7 @@ type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status' | 'arguments'> & {
   readonly is_overdue: boolean | null;
 };
 
-/** Nobody else changes them while their run is locked and waits. */
+/** The rows cannot change while their run is locked and waits. */
 async function readActions(tx: Tx, runId: string): Promise<ReadonlyMap<string, WaitingAction>> {
   const rows = await tx.kysely
     .selectFrom('agent_run_actions')
@@ -79,7 +79,7 @@ function moveOf({ approve }: Decision): 'approve' | 'reject' {
   return approve ? 'approve' : 'reject';
 }
 
-/** One whose time is over is expired, whether or not somebody has noticed yet. */
+/** A call past its deadline counts as expired, even before `expireApprovals` has marked it. */
 function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
   const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
   transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);

@@ -8,15 +8,15 @@ import { RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
-/** How a run ends. `output` is any JSON value; `error` one line for people. */
+/** The way in which a run ends. `output` is any JSON value; `error` is one line for people. */
 export type Ending =
   | { readonly move: 'complete'; readonly output: unknown }
   | { readonly move: 'fail'; readonly error: string }
   | { readonly move: 'cancel' };
 
 /**
- * The end of a run that is locked: nothing of it is open afterwards. Who triggered it is told, notifications and
- * triggers follow. Throws ApiError `resource_conflict` where it has ended already.
+ * Ends a locked run and everything of it that is open. Enqueues `agent_run.updated` and RUN_ENDED, which leads to
+ * notifications and triggers. Throws ApiError `resource_conflict` if the run has ended already.
  */
 export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRow> {
   const status = transition(RUN_MOVES, ending.move, run.status);
@@ -34,7 +34,7 @@ export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRo
   return ended;
 }
 
-/** What waits is never executed any more; of what was under way nobody knows how far it came. */
+/** Waiting calls will never be executed. Of those under way it is unknown how far they came. */
 async function endCalls(tx: Tx, runId: string): Promise<void> {
   const now = sql<string>`clock_timestamp()`;
   const later = sql<string>`later_than(updated_at)`;

@@ -4,8 +4,8 @@ import type { DomainEvent } from '../../engine/publish.ts';
 import { mayBeTold } from './access.ts';
 
 /**
- * `agent_run.updated`, on the feed of who triggered the run (docs/realtime.md#events): nothing expanded. Who has lost
- * the conversation that it speaks in meanwhile is told nothing more.
+ * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events), with nothing
+ * expanded. An actor that has lost access to the run's conversation meanwhile gets no further events.
  */
 export const runEvents = eventSource({
   events: ['agent_run.updated'],

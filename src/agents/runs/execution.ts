@@ -34,45 +34,45 @@ import {
 import { updateRun } from './store.ts';
 import { transcriptOf } from './transcript.ts';
 
-/** Everything that one claim of a run works with. */
+/** The dependencies of one claim of a run. */
 export interface ExecutionOptions {
   readonly database: Database;
-  /** Of the run: each of its lines names it. */
+  /** A child logger whose lines name the run. */
   readonly log: Logger;
-  /** As claimed. */
+  /** The run as it was claimed. */
   readonly run: RunRow;
   readonly agent: AgentRow;
-  /** The agent with its role as it stands now. */
+  /** Reads the agent's principal with its current role. */
   readonly principal: () => Promise<Principal>;
   readonly admit: Admit;
   readonly reply: AgentReply;
-  /** What the agent may call, as the run was claimed. */
+  /** The agent's tools at the time of the claim. */
   readonly tools: readonly RunTool[];
-  /** The same as it stands now: people change agents while they run. */
+  /** Reads the agent's current tools: people change agents while they run. */
   readonly readTools: () => Promise<readonly RunTool[]>;
   readonly chain: Pick<ModelChain, 'complete' | 'contextTokens'>;
   readonly instructions: string;
-  /** What led to the run, oldest first. */
+  /** The turns that led to the run, oldest first. */
   readonly history: readonly Turn[];
-  /** Aborts with a Stop, or with what the run may not go on for. */
+  /** Aborts with a Stop, or with the error for which the run cannot continue. */
   readonly signal: AbortSignal;
-  /** Where turns are counted. */
+  /** Metrics of turns. */
   readonly metrics?: Pick<Metrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
 }
 
-/** Has work with Postgres done, when its turn has come: hundreds of runs of a node share a few connections. */
+/** Runs work with Postgres as soon as a slot is free: hundreds of runs of a node share a few connections. */
 export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * A run from where it stands to its end or its next pause: turns of the model, each with the calls that it asks for.
- * What is decided is in Postgres before the next thing begins, under the claim's fence: a node that has lost the run
- * changes nothing more.
+ * Executes a run from its current state to its end or its next pause: turns of the model, each with the calls that it
+ * requests. Every decision is in Postgres before the next step begins, under the claim's fence: a node that has lost
+ * the run changes nothing more.
  */
 export class Execution {
   readonly #options: ExecutionOptions;
   readonly #trace: TraceContext | undefined;
   #record: RunRecord = { steps: [], actions: [] };
-  /** As last looked at. */
+  /** The tools when they were last read. */
   #tools: readonly RunTool[];
 
   constructor(options: ExecutionOptions) {
@@ -82,8 +82,8 @@ export class Execution {
   }
 
   /**
-   * Resolves when the run is completed or waits for people. Throws Stop, RunFailure, ModelError, or whatever Postgres
-   * throws: what had been written by then is the caller's to end.
+   * Resolves when the run is completed or waits for people. Throws Stop, RunFailure, ModelError, or any error of
+   * Postgres. After an error the caller completes the text that was written by then.
    */
   async run(): Promise<'completed' | 'paused'> {
     const { database, run, admit } = this.#options;
@@ -113,7 +113,7 @@ export class Execution {
         this.#prompt(),
         {
           onText: (text) => {
-            // What was said in turns of their own are paragraphs of their own.
+            // The texts of different turns become separate paragraphs.
             reply.append(said === '' && before > 0 ? `${BLANK_LINE}${text}` : text);
             said += text;
           },
@@ -147,7 +147,7 @@ export class Execution {
     metrics?.modelCost.inc({ provider }, costUsd ?? 0);
   }
 
-  /** The prompt that the run began with, and what it has said and learned since, as far as the window holds it. */
+  /** Returns the prompt that the run began with, and the transcript since, as far as it fits the window. */
   #prompt(): Prompt {
     const { agent, instructions, history, chain } = this.#options;
     const first: Prompt = {
@@ -163,7 +163,7 @@ export class Execution {
     return { ...first, turns: [...history, ...turns] };
   }
 
-  /** The turn and its calls, as they are from now on. */
+  /** Stores the turn and its calls. */
   async #keep(step: StepRow, completion: Completion): Promise<void> {
     const { run } = this.#options;
     if (completion.calls.length > 0) await this.#lookAtTools();
@@ -220,7 +220,7 @@ export class Execution {
     }
   }
 
-  /** Each once: what was begun by a node that died is not begun again. */
+  /** Executes each allowed call once: a call that was begun by a node that died is not begun again. */
   async #executeAllowed(): Promise<void> {
     const { database, signal, admit } = this.#options;
     for (const [index, action] of this.#record.actions.entries()) {
@@ -247,7 +247,7 @@ export class Execution {
         trace: this.#trace,
         signal: deadline,
       });
-      // A store that never answers takes no notice of signals.
+      // A store that hangs does not react to signals.
       const { output } = await unlessAborted(called, deadline);
       return { move: 'complete', result: output };
     } catch (error) {
@@ -260,7 +260,10 @@ export class Execution {
     }
   }
 
-  /** What was said so far is a message of its own: nobody waits for people before an unfinished sentence. */
+  /**
+   * The text so far becomes a message of its own, so that no unfinished sentence stays open while the run waits for
+   * people.
+   */
   async #pause(): Promise<'paused'> {
     const { run, reply } = this.#options;
     await settleReply(this.#options, run, reply);
@@ -280,7 +283,7 @@ export class Execution {
     const { database, run, reply, admit } = this.#options;
     await settleReply(this.#options, run, reply);
     const ids = await admit(() => artifactsOf(database, run.id));
-    // Where this claim wrote nothing, what an earlier one wrote is the reply.
+    // If this claim wrote nothing, the message of an earlier claim is the reply.
     const messageId = reply.messageId ?? run.reply_message_id;
     const output = {
       text: textOf(this.#record.steps),
@@ -292,7 +295,7 @@ export class Execution {
     return 'completed';
   }
 
-  /** Under the claim, and only while nobody has asked the run to end. Throws Stop. */
+  /** Runs `work` under the claim, unless a cancel was requested. Throws Stop. */
   #change<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const { database, run, admit } = this.#options;
     return admit(() =>
@@ -306,12 +309,12 @@ export class Execution {
   }
 }
 
-/** How long one call may take, in milliseconds. */
+/** Time limit of one call, in milliseconds. */
 const CALL_MS = 60_000;
 
 /**
- * The end of a claimed run with that of what it was writing, in one transaction. False where the run is not the
- * claim's any more: nothing was changed.
+ * Ends a claimed run and its text in one transaction. Returns false if the run does not belong to the claim any more:
+ * nothing was changed then.
  */
 export async function endClaimed(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
@@ -323,7 +326,7 @@ export async function endClaimed(
     try {
       await settleReply({ database, admit }, run, reply);
     } catch (error) {
-      // It counts as not begun. What fails, or is cancelled, ends without it.
+      // The message counts as not begun. A run that fails or is cancelled ends without it.
       if (ending.move === 'complete') throw error;
     }
   }
@@ -338,7 +341,7 @@ export async function endClaimed(
   );
 }
 
-/** Files wait for no text: they have a message of their own where nothing was said. */
+/** Files do not depend on text: they get a message of their own if the run wrote none. */
 async function settleReply(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
   run: RunRow,
@@ -350,7 +353,7 @@ async function settleReply(
   await reply.settle();
 }
 
-/** In all turns, also those before a pause: within the bounds of a message. */
+/** Returns the text of all turns, including those before a pause, within the bounds of a message. */
 function textOf(steps: readonly StepRow[]): string {
   const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
   const said = new ReplyText();

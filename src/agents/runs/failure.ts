@@ -2,9 +2,9 @@ import { isUnavailable } from '../../db/unavailable.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { ModelError } from '../models/model.ts';
 
-/** Why a run does not go on here. */
+/** The reason why a run does not continue on this node. */
 export class Stop extends Error {
-  /** `lost`: it is another node's, or nobody's: nothing may be changed any more. */
+  /** `lost`: another node, or none, owns the run, and this one must not change anything any more. */
   readonly reason: 'cancelled' | 'stopping' | 'lost';
 
   constructor(reason: Stop['reason']) {
@@ -20,15 +20,18 @@ const STOPS = {
   lost: 'taken from the server',
 } as const;
 
-/** The run cannot go on, for a reason that people are told. */
+/** The run cannot continue, for a reason that is shown to people. */
 export class RunFailure extends Error {}
 
-/** Whether an error is part of what runs come to; any other one is a fault of ours. */
+/** Returns whether an error is an expected outcome of a run; any other error is a defect of ours. */
 export function isExpected(error: unknown): error is Error {
   return [Stop, RunFailure, ModelError, ApiError].some((kind) => error instanceof kind);
 }
 
-/** One line for people. What drivers and libraries say is not for them: it names addresses, tables and keys. */
+/**
+ * Returns one line for people. Messages of drivers and libraries are not passed on: they name addresses, tables and
+ * keys.
+ */
 export function whyOf(error: unknown): string {
   if (isExpected(error)) return error.message;
   if (isUnavailable(error)) return 'The service was not available for a moment.';

@@ -8,20 +8,20 @@ import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
 /**
- * How long a run is its owner's without renewal, in milliseconds. A node that is killed has its runs ended within
- * this and one round of another node's sweep.
+ * How long a run belongs to its owner without renewal, in milliseconds. The runs of a killed node end within this time
+ * and one round of another node's sweep.
  */
 const LEASE_MS = 6_000;
 
-/** A run that was not taken up by the node that made it, after so long, is anybody's. */
+/** After this many milliseconds any node may take a run that the node that created it has not claimed. */
 const UNCLAIMED_MS = 1_000;
 
-/** Runs that a sweep takes at a time. */
+/** Runs that one sweep takes. */
 const MAX_AT_ONCE = 100;
 
 /**
- * Makes a run that waits for a node this node's: `owner` and `fence` of the row say so from now on, until the lease
- * runs out. Undefined where it does not wait any more.
+ * Claims a run that waits for a node. The row's `owner` and `fence` name the claim until the lease runs out. Returns
+ * undefined if the run does not wait any more.
  */
 export function claimRun(database: Database, node: string, id: string): Promise<RunRow | undefined> {
   return database.transaction(async (tx) => {
@@ -47,10 +47,10 @@ export function claimRun(database: Database, node: string, id: string): Promise<
   });
 }
 
-/** What identifies a claim: whoever holds another fence, or none, may change nothing. */
+/** The identity of a claim. A node with another fence, or none, must not change the run. */
 export type RunClaim = Pick<RunRow, 'id' | 'owner' | 'fence'>;
 
-/** The run, locked, if the claim still holds. */
+/** Returns the run, locked, if the claim still holds. */
 export function lockClaimed(tx: Tx, { id, owner, fence }: RunClaim): Promise<RunRow | undefined> {
   return tx.kysely
     .selectFrom('agent_runs')
@@ -69,28 +69,37 @@ export interface Renewed {
   readonly cancel_requested: boolean;
 }
 
-/** Renews what this node holds of these runs; those that do not come back are not its any more. */
+/**
+ * Renews the leases that this node holds on these runs. Runs that are missing from the result do not belong to this
+ * node any more.
+ */
 export function renewLeases(db: Db, node: string, ids: readonly string[]): Promise<Renewed[]> {
   return db.query<Renewed>(RENEW, [node, ids]);
 }
 
-/** What runs of this database wait for. */
+/** What the runs of this database wait for. */
 export interface Overdue {
-  /** Runs that were not taken up at once: their maker died, or was full. Of each account the oldest first, all in turn. */
+  /**
+   * Runs that were not claimed in time: the node that created them died or was full. Oldest first within an account,
+   * the accounts in turn.
+   */
   readonly unclaimed: readonly RunDue[];
-  /** Whether there is one whose lease has run out. */
+  /** Whether a run's lease has run out. */
   readonly dead: boolean;
-  /** Whether there is a call that nobody decided in time. */
+  /** Whether a call was not decided in time. */
   readonly undecided: boolean;
 }
 
-/** One statement for all that a round looks for: nearly always there is nothing. */
+/** One statement for everything that a round looks for, because it nearly always finds nothing. */
 export async function findOverdue(db: Db): Promise<Overdue> {
   const [overdue] = await db.query<Overdue>(FIND_OVERDUE);
   return overdue!;
 }
 
-/** Locks a run whose owner has let its lease run out, until the end of `tx`; `alive`: runs of which it is known better. */
+/**
+ * Locks and returns a run whose owner has let its lease run out, until the end of `tx`. `alive`: runs that this node
+ * knows to be running.
+ */
 export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
   return tx.kysely
     .selectFrom('agent_runs')

@@ -5,13 +5,13 @@ import type { Stretch } from '../../db/stretch.ts';
 import type { RunRow } from '../rows.ts';
 import { isReadableBy } from './access.ts';
 
-/** What the runs of an agent can be narrowed to. */
+/** Filters for the runs of an agent. */
 export interface RunFilters {
   readonly status?: string | undefined;
   readonly trigger_type?: string | undefined;
 }
 
-/** Runs of one agent that the caller may read: newest first in the direction `next`, else oldest first. */
+/** Returns runs of one agent that the caller may read: newest first in the direction `next`, else oldest first. */
 export function readRunsOf(
   db: Db,
   principal: Principal,

@@ -20,9 +20,9 @@ export interface EndedOptions {
 }
 
 /**
- * What the end of a run has people told of: the user who triggered it by a notification (`agent.run_completed`), the
- * account of a failure by an alert (docs/contract.md#system-messages). A handler of RUN_ENDED, which may be called
- * again for the same run: each is there once. Rejects when something is left to do.
+ * Handles RUN_ENDED: notifies the user who triggered the run (`agent.run_completed`) and raises an alert in the
+ * account for a failure (docs/contract.md#system-messages). May be called again for the same run; each notification
+ * and alert is inserted once. Rejects if something is left to do.
  */
 export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
   const [run] = await options.database.query<EndedRun>(READ_ENDED, [run_id]);
@@ -36,15 +36,15 @@ interface EndedRun {
   readonly account_id: string;
   readonly agent_id: string;
   readonly actor_id: string;
-  /** The agent's. */
+  /** The agent's name. */
   readonly name: string | null;
   readonly status: RunStatus;
   readonly error_message: string | null;
-  /** The output's `text`, where it has one. */
+  /** The output's `text`, if it has one. */
   readonly text: string | null;
   readonly conversation_id: string | null;
   readonly completed_at: string;
-  /** The user to be told; null: nobody. */
+  /** The user to notify; null if there is none. */
   readonly notified_id: string | null;
 }
 
@@ -74,8 +74,8 @@ const ENDINGS: Readonly<Partial<Record<RunStatus, string>>> = {
 };
 
 /**
- * One for each agent and minute of the clock, that of the first failure in it: an agent that fails at every message
- * is one problem, not hundreds.
+ * Raises one alert for each agent and minute of the clock, with the first failure in it: an agent that fails at every
+ * message is one problem, not hundreds.
  */
 async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun): Promise<void> {
   const minute = run.completed_at.slice(0, 'YYYY-MM-DDTHH:MM'.length);
@@ -97,7 +97,7 @@ async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun):
   });
 }
 
-// People of the account alone have notifications, and nobody is told of what they did themselves.
+// Only users of the account get notifications, and not of their own actions.
 const READ_ENDED = {
   name: 'read-ended-run',
   text: `

@@ -23,7 +23,7 @@ export interface OpenRunnerOptions
   readonly caller: EndpointCaller;
 }
 
-/** Everything that runs of agents need on a node, put together; `close` ends what runs as it stands. */
+/** Returns the runner of this node with its dependencies. `close` ends running runs as they stand. */
 export function openRunner(options: OpenRunnerOptions): Pick<Runner, 'due' | 'drain' | 'close'> {
   const { engine, models, fetchAllow } = options;
   const replies = new Replies(options);

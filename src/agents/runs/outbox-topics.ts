@@ -1,8 +1,8 @@
-/** What runs write into the outbox (db/topic.ts). Each is handled once its transaction has committed. */
+/** Outbox topics of runs (db/topic.ts). Each is handled once its transaction has committed. */
 
 import { defineTopic } from '../../db/topic.ts';
 
-/** A run is to be taken up (runner.ts). */
+/** A run waits to be claimed (runner.ts). */
 export const RUN_DUE = defineTopic<RunDue>('agent_runs.due');
 
 export interface RunDue {
@@ -10,7 +10,7 @@ export interface RunDue {
   readonly account_id: string;
 }
 
-/** A run has ended, however it did: notifications and triggers follow (on-run-ended.ts, triggers/triggers.ts). */
+/** A run has ended, in whatever way: notifications and triggers follow (on-run-ended.ts, triggers/triggers.ts). */
 export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
 
 export interface RunEnded {

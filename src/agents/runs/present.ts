@@ -8,7 +8,7 @@ import type {
 } from '../../protocol/resources/agent-run.ts';
 import type { ActionRow, RunRow, StepRow } from '../rows.ts';
 
-/** Each row's resource with the lists that were asked for: one query a list, whatever the number of runs. */
+/** Returns each row's resource with the requested lists: one query a list, whatever the number of runs. */
 export async function expandRuns(
   db: Db,
   rows: readonly RunRow[],
@@ -59,7 +59,7 @@ function presentAction(row: ActionRow): AgentRunAction {
     tool: row.tool,
     category: row.category,
     status: row.status,
-    // A model that has nothing to say leaves it empty (tools/toolbox.ts).
+    // Models leave the arguments of a tool without parameters empty (tools/toolbox.ts).
     arguments: row.arguments.trim() === '' ? {} : JSON.parse(row.arguments),
     result: row.result,
     error_message: row.error_message,

@@ -26,7 +26,7 @@ export interface RunRoutesOptions extends RunSources {
   readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
 }
 
-/** Runs of agents: started by hand, looked at, decided about and ended (docs/contract.md#runs). */
+/** Routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database, directory, catalogue } = options;
   const endpointOf = (tool: string) => catalogue.endpoints.get(tool);

@@ -1,14 +1,14 @@
 import type { RunRow } from '../rows.ts';
 
-/** Runs that a node has at once; the rest wait, and other nodes take them. */
+/** Maximum number of runs on a node; the rest wait, and other nodes take them. */
 export const MAX_RUNS = 1_000;
 
-/** Of its places, those that no account gets that has as many already. */
+/** Share of the places that is reserved for accounts with fewer runs. */
 const KEPT = 1 / 4;
 
 /**
- * Whether a node on which these run takes up another run of the account. One account may fill three quarters of the
- * places: however many runs it starts, those of others are taken up at once.
+ * Returns whether a node on which these runs are active takes another run of the account. One account may fill three
+ * quarters of the places, so that runs of other accounts start at once, however many it starts.
  */
 export function hasRoomFor(
   accountId: string,

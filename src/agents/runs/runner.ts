@@ -39,16 +39,18 @@ export interface RunnerOptions {
   readonly log: Logger;
 }
 
-/** Of the pool's connections, for all runs together: the rest is for who asks. */
+/** Connections of the pool for all runs together: the rest is left for requests. */
 const MAX_CONNECTIONS = 4;
 
-/** Leases are renewed and texts kept this often, in milliseconds: what a kill can take of a text. */
+/**
+ * Interval at which leases are renewed and texts stored, in milliseconds: a kill loses at most this much of a text.
+ */
 const ROUND_MS = 1_000;
 
 /**
- * Runs agents on this node. A run is claimed with a lease; while this node lives it renews it, and a run whose
- * lease has run out is ended by whichever node sees that first (recovery.ts). Nothing of a run is only in memory but
- * the last second of its text.
+ * Runs agents on this node. A run is claimed with a lease, which this node renews while it lives; a run whose lease
+ * has run out is ended by the first node that sees it (recovery.ts). Only the last second of a run's text exists in
+ * memory alone.
  */
 export class Runner {
   readonly #options: RunnerOptions;
@@ -63,16 +65,17 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     const onError = (error: unknown) => options.log.warn({ err: error }, 'runner round failed');
-    // Apart: however much there is to take up, it must not cost what runs here its leases.
+    // A loop of its own: claiming runs, however many, must not delay the renewal of leases.
     this.#hold = new Loop({ intervalMs: ROUND_MS, run: () => this.#holdActive(), onError });
     this.#sweep = new Loop({ intervalMs: ROUND_MS, run: () => this.#takeOver(), onError });
-    // A cancel is announced as a right that changed: of the run. Others are those that it stands on.
+    // A cancel arrives as a changed right with the run as its subject. All other subjects are rights that runs depend
+    // on.
     this.#forgetRights = options.rights.onChange((subject) => {
       if (subject === EVERYTHING || this.#concerns(subject)) this.#hold.wake();
     });
   }
 
-  /** Takes a run up (the handler of RUN_DUE). What does not fit here waits for a node with room. */
+  /** Claims and starts a run (handles RUN_DUE). A run that does not fit waits for a node with room. */
   async due({ run_id: id, account_id }: RunDue): Promise<void> {
     const { database, node } = this.#options;
     await this.#turns.run(id, async () => {
@@ -82,7 +85,7 @@ export class Runner {
     });
   }
 
-  /** Takes up nothing more, and waits for what runs here; what has not ended within `ms` ends as it stands. */
+  /** Claims nothing more and waits for the active runs. A run that has not ended within `ms` ends as it stands. */
   async drain(ms: number): Promise<void> {
     this.#stopping = true;
     if (this.#active.size === 0) return;
@@ -116,7 +119,7 @@ export class Runner {
     const active: Active = { run, log, abort: new AbortController() };
     this.#active.set(run.id, active);
     this.#options.metrics.agentRunsActive.inc();
-    // Stopped between the claim and here.
+    // The runner was stopped between the claim and this line.
     if (this.#stopping) active.abort.abort(new Stop('stopping'));
     void this.#run(active).finally(() => {
       this.#active.delete(run.id);
@@ -146,7 +149,7 @@ export class Runner {
     }
   }
 
-  /** Throws RunFailure where it cannot even begin, or what Postgres throws. */
+  /** Throws RunFailure if the run cannot begin, or an error of Postgres. */
   async #prepare({ run, log, abort: { signal } }: Active) {
     const { database, authenticator, replies, toolbox, tiers } = this.#options;
     const admit = this.#admitFor(run, signal);
@@ -171,15 +174,15 @@ export class Runner {
     return { execution, reply };
   }
 
-  /** With the role as it stands when the reply is whole. */
+  /** Reads the role again, as it stands when the reply is complete. */
   async #deliver(run: RunRow): Promise<void> {
     const { authenticator, replies } = this.#options;
     await replies.deliver(run, await authenticator.principalOf(identityOf(run)));
   }
 
   /**
-   * What a run needs as long as it goes on: a subscription, a role, and where it has a conversation a say in it.
-   * Answers the conversation. Throws RunFailure, or ApiError where the agent can act no more.
+   * Checks what a run needs throughout: an active subscription, a role, and in a conversation the right to write.
+   * Returns the conversation. Throws RunFailure, or ApiError if the agent cannot act any more.
    */
   async #requireStanding(run: RunRow): Promise<ConversationFacts | null> {
     const { authenticator, directory } = this.#options;
@@ -221,7 +224,7 @@ export class Runner {
     await this.#stopUnwelcome();
   }
 
-  /** What lost its place meanwhile says nothing more. */
+  /** Stops runs whose agents have lost their place in the conversation. */
   async #stopUnwelcome(): Promise<void> {
     for (const { run, abort } of [...this.#active.values()]) {
       try {
@@ -252,7 +255,7 @@ export class Runner {
     for (const { run, abort } of asked) {
       const row = renewed.get(run.id);
       if (row?.fence !== run.fence) {
-        // One that has just ended is not renewed either: aborting it does nothing.
+        // A run that has just ended is missing as well: aborting it is a no-op.
         abort.abort(new Stop('lost'));
       } else if (row.cancel_requested) {
         abort.abort(new Stop('cancelled'));
@@ -263,12 +266,12 @@ export class Runner {
 
 interface Active {
   readonly run: RunRow;
-  /** With the run's id and conversation in each line. */
+  /** Each line contains the run's id and conversation. */
   readonly log: Logger;
   readonly abort: AbortController;
 }
 
-/** Without a credential of its own: what counts is the actor's role, as it stands at each call. */
+/** The identity has no credential of its own: the actor's current role counts at each call. */
 function identityOf({ account_id: accountId, actor_id: actorId }: RunRow): Identity {
   return {
     accountId,
@@ -277,7 +280,7 @@ function identityOf({ account_id: accountId, actor_id: actorId }: RunRow): Ident
   };
 }
 
-/** The agent was deleted; other refusals come of Postgres being away. */
+/** Returns whether the agent was deleted; other errors mean that Postgres is unavailable. */
 function isGone(error: unknown): boolean {
   return error instanceof ApiError && error.condition === 'invalid_credentials';
 }

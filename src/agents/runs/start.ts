@@ -7,29 +7,32 @@ import { formatTraceparent, type TraceContext } from '../../protocol/traceparent
 import type { AgentRow, RunRow } from '../rows.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 
-/** What starts a run. */
+/** The cause of a run. */
 export interface Trigger {
   readonly type: RunTrigger;
-  /** What started it, unique to the agent: a message, an event, an occurrence. The same thing starts it once. */
+  /**
+   * Identifies what started the run, unique to the agent: a message, an event, an occurrence. The same key starts a
+   * run only once.
+   */
   readonly key: string;
   /** Any JSON value; for chats `{conversation_id, message_id}` (docs/contract.md#runs). */
   readonly input: unknown;
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
-  /** Where its text goes; null: into the run's output alone. */
+  /** The conversation that the text is written to; null: only into the run's output. */
   readonly conversationId: string | null;
   readonly messageId: string | null;
-  /** How many runs led to this one. */
+  /** Number of runs that led to this one. */
   readonly depth: number;
-  /** The first of those; null: none did. */
+  /** The first of those runs; null if there is none. */
   readonly rootId: string | null;
-  /** Of what started it. */
+  /** The trace of what started the run. */
   readonly trace?: TraceContext | undefined;
 }
 
 /**
- * A run that begins once `tx` has committed, on whichever node is first. Undefined where the same thing started it
- * before. Who triggered it is told (`agent_run.updated`).
+ * Inserts a run, which the first free node begins once `tx` has committed. Returns undefined if the same key has
+ * started a run before. Enqueues `agent_run.updated` for the actor that triggered it.
  */
 export async function startRun(
   tx: Tx,
@@ -62,7 +65,10 @@ export async function startRun(
   return row;
 }
 
-/** Has who triggered the run told of how it stands, once the transaction has committed (docs/realtime.md#events). */
+/**
+ * Enqueues `agent_run.updated` for the actor that triggered the run; it is published after the commit
+ * (docs/realtime.md#events).
+ */
 export async function enqueueRunUpdated(
   tx: Tx,
   { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,

@@ -6,7 +6,7 @@ import type { Failover } from '../../protocol/resources/agent-run.ts';
 import type { Completion } from '../models/chain.ts';
 import type { ActionRow, StepRow } from '../rows.ts';
 
-/** What a run has done so far: its turns in order, and their calls. */
+/** The record of a run so far: its turns in order, and their calls. */
 export interface RunRecord {
   readonly steps: StepRow[];
   readonly actions: ActionRow[];
@@ -30,14 +30,14 @@ export async function readRecord(database: Database, runId: string): Promise<Run
   return { steps, actions };
 }
 
-/** How much it is: of what the model has said, asked for and read. */
+/** Returns the size of the texts, the arguments and the results of a run. */
 export function bytesOf({ steps, actions }: RunRecord): number {
   const said = steps.map(({ text, calls }) => [text, calls]);
   const read = actions.map(({ result, error_message }) => [result, error_message]);
   return Buffer.byteLength(JSON.stringify([said, read]));
 }
 
-/** A turn that begins. */
+/** Inserts a turn that begins. */
 export function insertStep(database: Database, runId: string, position: number): Promise<StepRow> {
   return database.kysely
     .insertInto('agent_run_steps')
@@ -46,7 +46,7 @@ export function insertStep(database: Database, runId: string, position: number):
     .executeTakeFirstOrThrow();
 }
 
-/** What the model has said in it. */
+/** Stores the model's answer for a turn. */
 export function completeStep(tx: Tx, { id }: StepRow, completion: Completion): Promise<StepRow> {
   return tx.kysely
     .updateTable('agent_run_steps')
@@ -67,7 +67,7 @@ export function completeStep(tx: Tx, { id }: StepRow, completion: Completion): P
     .executeTakeFirstOrThrow();
 }
 
-/** A turn that was not finished; `text` is what had come of it. */
+/** A turn that was not finished; `text` is the part that had arrived. */
 export interface FailedStep {
   readonly text: string;
   readonly failovers: readonly Failover[];

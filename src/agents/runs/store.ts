@@ -4,21 +4,21 @@ import type { Schema } from '../../db/schema.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
 import type { RunRow } from '../rows.ts';
 
-/** A run of this account. Throws ApiError `resource_not_found` (param id). */
+/** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
 export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();
   if (row === undefined) throw runNotFound();
   return row;
 }
 
-/** The same, held until the end of `tx`: whoever decides about a run decides alone. */
+/** Like `findRun`, locked until the end of `tx`: decisions about a run are made one at a time. */
 export async function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> {
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw runNotFound();
   return row;
 }
 
-/** `row` is locked. Its time grows, and readers that were away find it changed. */
+/** Updates a locked run. `updated_at` grows, and the change is part of catch-up. */
 export function updateRun(
   tx: Tx,
   id: string,

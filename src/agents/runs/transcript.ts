@@ -4,8 +4,8 @@ import type { ActionRow } from '../rows.ts';
 import type { RunRecord } from './steps.ts';
 
 /**
- * What a run has said and learned so far, as the model is told of it: each finished turn, and behind it what came
- * of its calls. `refusal` says why a call has no action: it named no tool of the agent's, or its arguments are wrong.
+ * Returns what a run has produced so far, in the form that models see: each finished turn, followed by the results of
+ * its calls. `refusal` says why a call has no action: it named no tool of the agent, or its arguments are invalid.
  */
 export function transcriptOf(
   { steps, actions }: RunRecord,

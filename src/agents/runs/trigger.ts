@@ -8,7 +8,7 @@ import { holdAgent, type RunRow } from '../rows.ts';
 import { type Origin, readOrigin } from './origin.ts';
 import { startRun } from './start.ts';
 
-/** Throws ApiError `validation_failed` (param input) where it is too large to keep. */
+/** Throws ApiError `validation_failed` (param input) if the input exceeds the size limit. */
 export function checkInput(input: unknown): void {
   const bytes = Buffer.byteLength(JSON.stringify(input ?? null));
   if (bytes <= RUN_LIMITS.inputBytes) return;
@@ -17,8 +17,9 @@ export function checkInput(input: unknown): void {
 }
 
 /**
- * Trigger Agent Run (docs/contract.md#triggers): by hand, whatever starts the agent otherwise. Throws ApiError
- * `resource_not_found` (param id) or `resource_conflict` (an inactive agent, a chain of agents that is too long).
+ * Trigger Agent Run (docs/contract.md#triggers): starts a run by hand, whatever the agent's trigger type is. Throws
+ * ApiError `resource_not_found` (param id) or `resource_conflict` (an inactive agent, a chain of agents that is too
+ * long).
  */
 export async function triggerRun(
   tx: Tx,
@@ -53,7 +54,9 @@ export async function triggerRun(
   return run!;
 }
 
-/** An agent asks from within a run. Which one is not known: the deepest counts, so that no chain is endless. */
+/**
+ * The caller is an agent within a run, but it is unknown which one: the deepest counts, so that chains of agents end.
+ */
 function originOf(tx: Tx, { actor }: Principal): Promise<Origin> {
   return readOrigin(tx, { by: actor.id, runId: null, at: 'infinity' });
 }

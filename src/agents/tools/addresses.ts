@@ -2,31 +2,34 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Whether an address belongs to the public internet: nobody's loopback, private network, link, metadata service,
- * test network, multicast group or tunnel. `address`: as sockets and look-ups write it.
+ * Returns whether an address belongs to the public internet: not loopback, private, link-local, a metadata service, a
+ * test network, multicast or a tunnel. `address` is in the form that sockets and look-ups return.
  */
 export function isPublicAddress(address: string): boolean {
   const parsed = parse(address);
   if (parsed === undefined) return false;
   if (parsed.kind() === 'ipv4') return parsed.range() === 'unicast' && parsed.toString() !== AZURE_HOST;
   const v6 = parsed as ipaddr.IPv6;
-  // A translator's prefix says nothing: what counts is the IPv4 address behind it.
+  // The prefix of a translator says nothing: the embedded IPv4 address counts.
   if (v6.match(TRANSLATED)) return isPublicAddress(embedded(v6));
-  // The rest of what is not 2000::/3 is special or nobody's: IPv4-compatible addresses among it.
+  // Addresses outside 2000::/3 are special or unassigned, IPv4-compatible addresses among them.
   return v6.match(GLOBAL_UNICAST) && v6.range() === 'unicast';
 }
 
-/** What may be reached besides public addresses, each on every port or on one: `PARLEY_FETCH_ALLOW`. */
+/**
+ * Hosts and networks that may be reached in addition to public addresses, each on all ports or on one:
+ * `PARLEY_FETCH_ALLOW`.
+ */
 export class AllowedPlaces {
   readonly #names: { readonly name: string; readonly port: number | null }[] = [];
   readonly #networks: { readonly list: BlockList; readonly port: number | null }[] = [];
 
-  /** `places` as config.ts has accepted them: `127.0.0.1:8000`, `10.0.0.0/8`, `[::1]:80`, `files.internal`. */
+  /** `places` in the forms that config.ts accepts: `127.0.0.1:8000`, `10.0.0.0/8`, `[::1]:80`, `files.internal`. */
   constructor(places: readonly string[]) {
     for (const place of places) this.#add(place);
   }
 
-  /** Whatever addresses it has. `name` in lower case. */
+  /** Returns whether the name is allowed, whatever its addresses are. `name` is in lower case. */
   hasName(name: string, port: number): boolean {
     return this.#names.some((place) => place.name === name && isPort(place.port, port));
   }
@@ -60,7 +63,7 @@ export class AllowedPlaces {
 
 const PLACE = /^(\[[^\]]+\]|[^/]*?)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/;
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
-/** The host of a virtual machine in Azure: its metadata and keys, under an address like any other. */
+/** The host of a virtual machine in Azure: it serves metadata and keys under an address that looks public. */
 const AZURE_HOST = '168.63.129.16';
 /** RFC 6052. */
 const TRANSLATED: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('64:ff9b::'), 96];
@@ -69,7 +72,10 @@ function isPort(allowed: number | null, port: number): boolean {
   return allowed === null || allowed === port;
 }
 
-/** IPv4 addresses that are mapped into IPv6 are what they stand for. Spellings that only look-ups know are none. */
+/**
+ * Converts IPv4 addresses that are mapped into IPv6 to IPv4. Spellings that only look-ups accept are not addresses
+ * here.
+ */
 function parse(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const bare = address.replace(/%.*$/, '');
   return isIP(bare) === 0 ? undefined : ipaddr.process(bare);

@@ -4,22 +4,25 @@ import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { ID_PREFIXES } from '../../protocol/ids.ts';
 
-/** A file that an agent wrote, as it stands in Postgres. */
+/** A file that an agent wrote, as a row of Postgres. */
 export type ArtifactRow = Selectable<Schema['artifacts']>;
 
 export interface NewArtifact {
   readonly accountId: string;
-  /** The agent. */
+  /** The agent's actor id. */
   readonly actorId: string;
   readonly runId: string;
-  /** Makes one artifact, however often it is done. */
+  /** An action makes one artifact, however often it is repeated. */
   readonly actionId: string;
   readonly filename: string;
   readonly contentType: string;
   readonly bytes: Buffer;
 }
 
-/** The artifact of an action. What broke off on the way is found by the purge of uploads, or done again. */
+/**
+ * Returns the artifact of an action and creates it if necessary. A creation that broke off is removed by the purge of
+ * uploads, or completed by a repetition.
+ */
 export async function makeArtifact(
   database: Database,
   store: ObjectStore,
@@ -57,7 +60,7 @@ export async function makeArtifact(
   });
 }
 
-/** Undefined where the account has none with this id. */
+/** Returns undefined if the account has no artifact with this id. */
 export function findArtifact(
   { kysely }: Database,
   accountId: string,
@@ -71,7 +74,9 @@ export function findArtifact(
     .executeTakeFirst();
 }
 
-/** An action and what it makes share what stands behind the prefix: doing it again names the same things. */
+/**
+ * An action, its artifact and its upload share the part of the id after the prefix, so a repetition uses the same ids.
+ */
 function idOf(kind: 'artifact' | 'upload', actionId: string): string {
   return `${ID_PREFIXES[kind]}_${actionId.slice(actionId.indexOf('_') + 1)}`;
 }

@@ -2,22 +2,22 @@ import { type TSchema, Type } from 'typebox';
 import type { BuiltInTool } from '../../protocol/resources/available-tool.ts';
 import { Body } from '../../protocol/schema.ts';
 
-/** What is known of a built-in tool before it is called. */
+/** The facts of a built-in tool that are known without calling it. */
 export interface BuiltInToolFacts {
   readonly name: string;
   readonly description: string;
   readonly mutating: boolean;
-  /** Of an attached tool's `config`. Closed, so that nothing gets in that Postgres could not keep. */
+  /** Schema of an attached tool's `config`. It is closed, so that it admits nothing that Postgres cannot store. */
   readonly configSchema: TSchema;
 }
 
-/** Bytes that a tool may take or give where its configuration does not ask for less. */
+/** Maximum bytes that a tool may read or write unless its configuration sets a lower limit. */
 export const TOOL_BYTES = { artifact: 1_048_576, fetched: 1_048_576 } as const;
 
-/** A name of lower-case labels, all those below one with `*.` before it. */
+/** A name of lower-case labels; with a leading `*.` all names below it. */
 const HOST = '^(\\*\\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 
-/** Every built-in tool (docs/contract.md#tools). */
+/** All built-in tools (docs/contract.md#tools). */
 export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>> = {
   create_artifact: {
     name: 'Create artifact',

@@ -3,13 +3,16 @@ import { ApiError } from '../../protocol/errors.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-/** What is its own of each built-in tool. */
+/** The parts that differ between built-in tools. */
 export interface BuiltInCall extends Pick<RunTool, 'call'> {
-  /** One and the same object for all agents: what is compiled of it is kept. */
+  /** The same object for all agents: its compiled validator is cached. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** A tool as it is attached to an agent: a mutating one needs review, whatever is said (docs/contract.md#tools). */
+/**
+ * Returns a tool as it is attached to an agent. A mutating tool always needs review, whatever its configuration says
+ * (docs/contract.md#tools).
+ */
 export function builtInTool(
   { tool: slug, review_requirement }: AttachedTool,
   { parameters, call }: BuiltInCall,

@@ -7,18 +7,18 @@ import {
 import { Body } from '../../protocol/schema.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 
-/** What an endpoint says of itself, as far as a tool shows it or calls it by it (http/route.ts). */
+/** The facts of an endpoint that its tool shows or uses (http/route.ts). */
 export interface EndpointFacts {
   readonly name: string;
   readonly method: string;
-  /** With `:name` for parameters. */
+  /** Parameters are written `:name`. */
   readonly path: string;
   readonly summary: string;
-  /** Null: any valid credential will do. */
+  /** Null: any valid credential suffices. */
   readonly permission: string | null;
   readonly agents?: boolean;
   readonly secret?: boolean;
-  /** JSON Schema of an object, array parameters named with `[]`. */
+  /** JSON Schema of an object; array parameters are named with `[]`. */
   readonly query?: object;
   /** JSON Schema of an object. */
   readonly body?: object;
@@ -30,10 +30,10 @@ export interface ToolFilters {
 }
 
 /**
- * What agents can be given: the built-in tools, and one tool for each endpoint that is open to agents
- * (docs/contract.md#limits-of-agents) and shows no secret, which would stay in the run that called it,
- * derived from the route table. That table is whole only when every slice has made its routes, this one's among
- * them: it is asked for at first use.
+ * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to agents
+ * (docs/contract.md#limits-of-agents) and returns no secret, because a secret would stay in the run that called it.
+ * Endpoint tools are derived from the route table. The table is complete only when every slice has made its routes,
+ * the ones of this slice included, so it is read at first use.
  */
 export class ToolCatalogue {
   readonly #routes: () => readonly EndpointFacts[];
@@ -44,7 +44,9 @@ export class ToolCatalogue {
     this.#routes = routes;
   }
 
-  /** What the endpoint tools call, by their slugs and in their order: `send_message` is `send-message`. */
+  /**
+   * The endpoints behind the endpoint tools, by slug and in the order of slugs: `send_message` becomes `send-message`.
+   */
   get endpoints(): ReadonlyMap<string, EndpointFacts> {
     this.#endpoints ??= new Map(
       this.#routes()
@@ -57,7 +59,10 @@ export class ToolCatalogue {
     return this.#endpoints;
   }
 
-  /** In the order of the slugs' characters. `q` is looked for in slug, name and description, case ignored. */
+  /**
+   * Returns tools in the order of their slugs' characters. `q` is searched for in slug, name and description, ignoring
+   * case.
+   */
   find({ category, q }: ToolFilters): readonly AvailableTool[] {
     const text = q?.toLowerCase() ?? '';
     return [...this.#tools.values()].filter(
@@ -71,7 +76,7 @@ export class ToolCatalogue {
     return this.#tools.get(tool)!;
   }
 
-  /** Whether `endpoint_tool_slugs` may name it. */
+  /** Returns whether `endpoint_tool_slugs` may contain the slug. */
   hasEndpointTool(slug: string): boolean {
     return this.endpoints.has(slug);
   }
@@ -101,7 +106,7 @@ function builtInTool(slug: BuiltInTool): AvailableTool {
   };
 }
 
-/** `send_message` is called "Send message". */
+/** The operation `send_message` is named "Send message". */
 function endpointTool([slug, { name, method, summary }]: readonly [string, EndpointFacts]): AvailableTool {
   const words = name.replaceAll('_', ' ');
   return {
@@ -116,12 +121,12 @@ function endpointTool([slug, { name, method, summary }]: readonly [string, Endpo
   };
 }
 
-/** The tools are in no table: what names one for ever is its slug. */
+/** Tools are in no table: their ids are derived from their slugs, which never change. */
 function idOf(slug: string): string {
   return `tool_${slug}`;
 }
 
-/** Without what the schema library keeps beside the schema. */
+/** Removes what the schema library stores beside the schema. */
 function asJson(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema));
 }

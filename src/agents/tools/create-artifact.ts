@@ -7,7 +7,7 @@ import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-/** A text that the agent wrote, kept as a file: `{artifact_id, filename, size_bytes}`. */
+/** Stores a text of the agent as a file: `{artifact_id, filename, size_bytes}`. */
 export function createArtifactTool(
   attached: AttachedTool,
   { database, store }: { readonly database: Database; readonly store: ObjectStore },
@@ -36,12 +36,12 @@ export function createArtifactTool(
   });
 }
 
-/** What the tool's config_schema accepts. */
+/** The shape that the tool's config_schema accepts. */
 interface Config {
   readonly max_bytes?: number;
 }
 
-/** What the parameters accept. */
+/** The shape that the parameters accept. */
 interface Arguments {
   readonly filename: string;
   readonly content_type?: string;

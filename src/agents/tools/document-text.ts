@@ -1,15 +1,15 @@
-/** What of a document's bytes a model reads, and what Postgres can keep of it. */
+/** Conversion of a document's bytes to text that models can read and Postgres can store. */
 
-/** UTF-8 bytes of a text that a model is given at once. */
+/** UTF-8 bytes of text that a model gets at once. */
 export const TEXT_BYTES = 262_144;
 
 export interface CutText {
   readonly text: string;
-  /** There is more of it. */
+  /** Whether the document is longer than the text. */
   readonly truncated: boolean;
 }
 
-/** Whether a type says text: whatever is written to be read by people or parsers. */
+/** Returns whether a content type is text, for people or for parsers. */
 export function isTextType(contentType: string): boolean {
   return TEXT_TYPE.test(essenceOf(contentType));
 }
@@ -19,8 +19,8 @@ export function isHtml(contentType: string): boolean {
 }
 
 /**
- * The bytes as text: in the character set that their type or, in HTML, they themselves name, else in UTF-8. A
- * character that is cut off at the end is left out; what is no character is U+FFFD.
+ * Decodes the bytes in the character set named by their type or, for HTML, by the document itself, else in UTF-8. A
+ * character that is cut off at the end is dropped; invalid bytes become U+FFFD.
  */
 export function decodeText(bytes: Buffer, contentType: string): string {
   const named = CHARSET.exec(contentType)?.[1];
@@ -29,7 +29,7 @@ export function decodeText(bytes: Buffer, contentType: string): string {
   return keepable(decoderFor(label).decode(bytes, { stream: true }));
 }
 
-/** At most so many bytes of it in UTF-8, never half a character. */
+/** Returns at most `bytes` bytes of UTF-8, without splitting a character. */
 export function cutText(text: string, bytes: number): CutText {
   const encoded = Buffer.from(text);
   if (encoded.length <= bytes) return { text, truncated: false };
@@ -37,7 +37,7 @@ export function cutText(text: string, bytes: number): CutText {
   return { text: cut, truncated: true };
 }
 
-/** With what Postgres refuses replaced: U+0000 and halves of pairs. */
+/** Replaces what Postgres rejects: U+0000 and lone surrogates. */
 export function keepable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

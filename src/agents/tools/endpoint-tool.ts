@@ -4,15 +4,15 @@ import type { EndpointFacts } from './catalogue.ts';
 import { cutText } from './document-text.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-/** The API as whoever is let in without a connection calls it (http/in-process.ts). */
+/** Calls the API without a connection (http/in-process.ts). */
 export interface EndpointCaller {
-  /** Resolves with whatever was answered; rejects with the reason of `signal`. */
+  /** Resolves with the response, whatever its status; rejects with the reason of `signal`. */
   call(
     request: {
       readonly route: Pick<EndpointFacts, 'name' | 'method'>;
       readonly path: string;
       readonly query: string;
-      /** JSON; '' where there is none. */
+      /** JSON; '' if there is none. */
       readonly body: string;
       readonly principal: Principal;
       readonly idempotencyKey: string | undefined;
@@ -24,10 +24,10 @@ export interface EndpointCaller {
 }
 
 /**
- * The tool that calls one endpoint as the agent, with all that a caller from outside meets: version, rate limit,
- * permission, validation. Its arguments are `{path, query, body}`, as far as the endpoint has them; parameters
- * of the query are named without their `[]`. The id of the action is the Idempotency-Key: what is done again is
- * done once. Answers `{status, body}`; a refusal is a ToolRefusal with the error's own code.
+ * Returns the tool that calls one endpoint as the agent, with every check that an outside caller meets: version, rate
+ * limit, permission, validation. Its arguments are `{path, query, body}`, as far as the endpoint has them; query
+ * parameters are named without their `[]`. The id of the action is the Idempotency-Key, so a repetition has no second
+ * effect. Returns `{status, body}`; an error response becomes a ToolRefusal with the error's own code.
  */
 export function endpointTool(
   slug: string,
@@ -62,19 +62,19 @@ export function endpointTool(
   };
 }
 
-/** Bytes of an answer that a model is given. */
+/** Bytes of a response that a model gets. */
 const ANSWER_BYTES = 65_536;
 
 const PATH_PARAMETER = /:(\w+)/g;
 
-/** What `parametersOf` accepts. */
+/** The shape that `parametersOf` accepts. */
 interface EndpointArguments {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
 }
 
-/** Of JSON Schema what is looked at here. */
+/** The parts of JSON Schema that are used here. */
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
@@ -82,7 +82,7 @@ interface ObjectSchema {
 
 const known = new WeakMap<EndpointFacts, Readonly<Record<string, unknown>>>();
 
-/** One and the same object for all agents: what is compiled of it is kept. */
+/** The same object for all agents: its compiled validator is cached. */
 function parametersOf(facts: EndpointFacts): Readonly<Record<string, unknown>> {
   const parameters = known.get(facts) ?? makeParameters(facts);
   known.set(facts, parameters);
@@ -128,12 +128,12 @@ function objectSchema(properties: object, required: readonly string[]): Record<s
   };
 }
 
-/** Providers take letters, digits, `_`, `.` and `-` in names. */
+/** Providers accept letters, digits, `_`, `.` and `-` in names. */
 function shortName(name: string): string {
   return name.replace(/\[\]$/, '');
 }
 
-/** Without what the schema library keeps beside the schema, and what is ajv's alone. */
+/** Removes what the schema library stores beside the schema, and keywords that only ajv knows. */
 function plain(schema: object): object {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'discriminator' ? undefined : value)));
 }

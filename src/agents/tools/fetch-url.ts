@@ -7,8 +7,8 @@ import { htmlToText } from './html-text.ts';
 import { type RunTool, type ToolOutcome, ToolRefusal } from './tool.ts';
 
 /**
- * A page or document of the public web as text: `{url, status, content_type, text, truncated}`, whatever its
- * status. All of it, redirects and reading included, takes `wholeMs` at most.
+ * Returns a page or document of the public web as text: `{url, status, content_type, text, truncated}`, whatever its
+ * status. The whole call, including redirects and reading, takes at most `wholeMs`.
  */
 export function fetchUrlTool(attached: AttachedTool, web: GuardedFetch, wholeMs = WHOLE_MS): RunTool {
   const { allowed_hosts: hosts, max_bytes: maxBytes = TOOL_BYTES.fetched } = (attached.config ??
@@ -29,7 +29,7 @@ export function fetchUrlTool(attached: AttachedTool, web: GuardedFetch, wholeMs 
   });
 }
 
-/** What the tool's config_schema accepts. */
+/** The shape that the tool's config_schema accepts. */
 interface Config {
   readonly allowed_hosts?: readonly string[];
   readonly max_bytes?: number;
@@ -60,7 +60,7 @@ async function fetchText(
   };
 }
 
-/** `*.example.com`: all those below it. */
+/** The pattern `*.example.com` matches all names below it. */
 function isWithin(host: string, pattern: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
 }

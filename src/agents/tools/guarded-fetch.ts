@@ -11,36 +11,36 @@ import { ToolRefusal } from './tool.ts';
 export interface GuardedFetchOptions {
   /** `PARLEY_FETCH_ALLOW`. */
   readonly allow: readonly string[];
-  /** Every address of a name. Default: as this machine resolves names. */
+  /** Returns all addresses of a name. Default: the resolver of this machine. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
 
 export interface FetchOptions {
-  /** Bytes of the body, unpacked, that are read; what is behind them is let go. */
+  /** Maximum bytes of the unpacked body; the rest is discarded. */
   readonly maxBytes: number;
-  /** Whether a host, in lower case, may be asked; called for each redirect again. */
+  /** Returns whether a host, in lower case, may be requested; called again for each redirect. */
   readonly mayAsk: (host: string) => boolean;
-  /** Whether the body is wanted, by its type; else the fetch is refused. */
+  /** Returns whether a body of this type is wanted; otherwise the fetch is refused. */
   readonly wants: (contentType: string) => boolean;
   readonly signal: AbortSignal;
 }
 
 export interface Fetched {
-  /** Behind all redirects. */
+  /** The URL after all redirects. */
   readonly url: string;
   readonly status: number;
-  /** '' where none was said. */
+  /** '' if the response has no type. */
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** There was more of it. */
+  /** Whether the body is longer than `maxBytes`. */
   readonly truncated: boolean;
 }
 
 /**
- * GET of what strangers name, to public addresses alone. What counts is the address that is connected to: each
- * answer of a look-up is judged where the socket takes it from, so that a name which changes its answer gains
- * nothing, and an address that is written out is judged before. Each redirect is a request like the first.
- * Proxies are not used, nor is anything sent that says who asks.
+ * GET of URLs that users and models name, limited to public addresses. The address that is connected to counts: each
+ * result of a look-up is checked where the socket takes it, so that a name cannot gain anything by changing its
+ * address, and a literal address is checked before. Each redirect is checked like the first request. Proxies are not
+ * used, and no header identifies the sender.
  */
 export class GuardedFetch {
   readonly #allowed: AllowedPlaces;
@@ -52,9 +52,9 @@ export class GuardedFetch {
   }
 
   /**
-   * Rejects with ToolRefusal: `invalid_format` or `validation_failed` (no URL that may be asked),
-   * `insufficient_permissions` (an address or host that must not be), `connection_error`,
-   * `external_service_error` (an answer that cannot be read), or with the reason of `signal`.
+   * Rejects with ToolRefusal: `invalid_format` or `validation_failed` (not a URL that may be requested),
+   * `insufficient_permissions` (a forbidden address or host), `connection_error`, `external_service_error` (a response
+   * that cannot be read), or with the reason of `signal`.
    */
   async fetch(url: string, options: FetchOptions): Promise<Fetched> {
     let target = readUrl(url);
@@ -76,7 +76,7 @@ export class GuardedFetch {
     const isSecure = url.protocol === 'https:';
     const port = Number(url.port || (isSecure ? 443 : 80));
     if (!mayAsk(host)) throw new ToolRefusal('insufficient_permissions', 'This host may not be asked.');
-    // No look-up is made for an address: it is connected to as it stands.
+    // A literal address needs no look-up: it is connected to as it stands.
     if (isIP(host) !== 0 && !this.#permits(host, port)) throw notPublic();
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const asked = (isSecure ? requestHttps : requestHttp)({
@@ -93,7 +93,8 @@ export class GuardedFetch {
         if (!this.#mayTalk(socket, host, port)) asked.destroy(notPublic());
       });
     });
-    // Listened to for good: what fails behind the answer has its reader, and would else end the process.
+    // The listener stays: errors after the response go to the reader, and without a listener they would end the
+    // process.
     asked.once('response', resolve).on('error', reject).end();
     try {
       return await promise;
@@ -102,7 +103,7 @@ export class GuardedFetch {
     }
   }
 
-  /** Of all that the name resolves to only what may be reached. */
+  /** Returns only those addresses of the name that may be reached. */
   #lookupFor(port: number, signal: AbortSignal): LookupFunction {
     return (name, { all }, callback) => {
       this.#addressesOf(name, port, signal).then(
@@ -118,7 +119,7 @@ export class GuardedFetch {
 
   async #addressesOf(name: string, port: number, signal: AbortSignal): Promise<readonly string[]> {
     const all = await lookups.run({}, async () => {
-      // Nobody waits for it any more.
+      // The caller has given up.
       signal.throwIfAborted();
       return this.#resolve(name);
     });
@@ -128,7 +129,7 @@ export class GuardedFetch {
     return open;
   }
 
-  /** Whatever brought the connection about. */
+  /** Checks the connected address, however the connection came about. */
   #mayTalk({ remoteAddress = '' }: Socket, host: string, port: number): boolean {
     return this.#allowed.hasName(host, port) || this.#permits(remoteAddress, port);
   }
@@ -140,7 +141,7 @@ export class GuardedFetch {
 
 const MAX_REDIRECTS = 5;
 
-/** Agents of our own: the global ones may be told by the environment to go through a proxy. */
+/** Agents of our own: the environment may configure the global ones to use a proxy. */
 const AGENTS = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) };
 
 const HEADERS = {
@@ -154,8 +155,8 @@ async function resolveName(name: string): Promise<readonly string[]> {
 }
 
 /**
- * Each takes one of the process's four threads, for as long as the name's server wants: files and packed answers
- * need the others.
+ * Each look-up occupies one of the process's four threads until the name's server answers: files and compression need
+ * the others.
  */
 const lookups = new KeyedLimiter(2);
 
@@ -171,7 +172,10 @@ function readUrl(text: string, base?: URL): URL {
   return url;
 }
 
-/** As the URL standard reads it: every spelling of an IPv4 address is four decimal numbers by then. */
+/**
+ * Returns the host in the form of the URL standard, in which every spelling of an IPv4 address has become four decimal
+ * numbers.
+ */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
@@ -206,7 +210,7 @@ async function read(
   }
 }
 
-/** Unpacked no further than it is read. */
+/** Decompresses only as much as is read. */
 function unpacked(response: IncomingMessage): Readable {
   const coding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
   if (coding === '' || coding === 'identity') return response;
@@ -214,7 +218,7 @@ function unpacked(response: IncomingMessage): Readable {
   if (unpack === undefined) {
     throw new ToolRefusal('external_service_error', 'It is packed in a way that was not asked for.');
   }
-  // Its errors reach the reader.
+  // Errors of the stream reach the reader.
   return pipeline(response, unpack(), () => {});
 }
 

@@ -3,20 +3,20 @@ import { KeyedLimiter, unlessAborted } from '../../lifecycle.ts';
 import { ToolRefusal } from './tool.ts';
 
 /**
- * What people read of a page, links with where they lead. Parsing takes as long as the page's author wants, so it
- * is done in a thread that ends with `signal`. Rejects with its reason, or with ToolRefusal
- * `external_service_error` where the page is beyond the parser.
+ * Returns the readable text of a page, links with their targets. The author of a page controls how long parsing takes,
+ * so it runs in a thread that ends with `signal`. Rejects with the reason of `signal`, or with ToolRefusal
+ * `external_service_error` if the parser cannot handle the page.
  */
 export function htmlToText(html: string, url: string, signal: AbortSignal): Promise<string> {
   const parsed = threads.run({}, async () => {
-    // Nobody waits for it any more.
+    // The caller has given up.
     signal.throwIfAborted();
     return parse(html, url, signal);
   });
   return unlessAborted(parsed, signal);
 }
 
-/** A thread takes a core and up to HEAP_MB: of hundreds of runs few have one at a time. */
+/** A thread takes a core and up to HEAP_MB of memory: only a few of a node's hundreds of runs get one at a time. */
 const threads = new KeyedLimiter(2);
 
 async function parse(html: string, url: string, signal: AbortSignal): Promise<string> {
@@ -38,5 +38,5 @@ async function parse(html: string, url: string, signal: AbortSignal): Promise<st
   }
 }
 
-/** Tens of times the largest page. */
+/** Dozens of times the size of the largest page. */
 const HEAP_MB = 128;

@@ -1,4 +1,4 @@
-/** A thread of its own for each page (html-text.ts): a page that is made to be slow keeps nobody else waiting. */
+/** A separate thread for each page (html-text.ts), so that a page that is built to be slow blocks nothing else. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { convert } from 'html-to-text';

@@ -19,8 +19,9 @@ export interface ReadDocOptions {
 }
 
 /**
- * A file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. What belongs to a
- * conversation is read by who reads that conversation over REST; whatever else there is not, is not told apart.
+ * Returns a file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. A file of a
+ * conversation can be read by actors that can read the conversation over REST. All other failures look the same to the
+ * caller.
  */
 export function readDocTool(attached: AttachedTool, options: ReadDocOptions): RunTool {
   return builtInTool(attached, {
@@ -36,7 +37,7 @@ export function readDocTool(attached: AttachedTool, options: ReadDocOptions): Ru
       if (!isTextType(content_type ?? '')) {
         throw new ToolRefusal('validation_failed', `This is ${content_type}, which cannot be read as text.`);
       }
-      // A byte more than is shown tells whether there is more.
+      // One byte more than the limit shows whether the file is longer.
       const bytes = await options.store.read(doc.s3_key, TEXT_BYTES + 1);
       if (bytes === undefined) throw notFound();
       const isCut = bytes.length > TEXT_BYTES;
@@ -65,14 +66,14 @@ const PARAMETERS = {
 
 interface Doc {
   readonly kind: string;
-  /** Null: it is no file. */
+  /** Null: the document is not a file. */
   readonly s3_key: string | null;
   readonly filename: string | null;
   readonly content_type: string | null;
   readonly size_bytes: number | null;
 }
 
-/** Undefined: there is none, or none for this agent. */
+/** Returns undefined if there is no such document, or none that this agent may read. */
 async function findDoc(
   options: ReadDocOptions,
   id: string,
@@ -94,7 +95,7 @@ async function findDoc(
   return message && attachment;
 }
 
-/** Its own runs, those in conversations that it reads, and those that were in none. */
+/** The agent may read its own runs, those in conversations that it can read, and those without a conversation. */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
   const run = await options.database.kysely
     .selectFrom('agent_runs')
@@ -105,7 +106,7 @@ async function mayReadRun(options: ReadDocOptions, runId: string, principal: Pri
   return mayReadConversation(options, run.conversation_id, principal);
 }
 
-/** As over REST (conversations/access.ts), the permission of the endpoints included. */
+/** The same rule as over REST (conversations/access.ts), including the permission of the endpoints. */
 async function mayReadConversation(
   { directory }: ReadDocOptions,
   conversationId: string,

@@ -6,7 +6,7 @@ import { AvailableTool, TOOL_CATEGORIES } from '../../protocol/resources/availab
 import { OneOf } from '../../protocol/schema.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
-/** What agents can be given (docs/contract.md#tools). */
+/** Routes of the tools that agents can be given (docs/contract.md#tools). */
 export function toolRoutes(catalogue: ToolCatalogue): Route[] {
   return [
     defineRoute({

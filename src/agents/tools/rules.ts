@@ -10,7 +10,7 @@ import { compile, type Validator } from '../../protocol/validation.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
-/** A built-in tool as a body attaches it. */
+/** A built-in tool as a request body attaches it. */
 export interface ToolSetting {
   readonly tool: BuiltInTool;
   readonly review_requirement: ReviewRequirement;
@@ -19,8 +19,8 @@ export interface ToolSetting {
 }
 
 /**
- * The tools that a body grants are there, each once, and the single entry `*` stands alone; reviews are of
- * tools that there are. Throws ApiError `validation_failed` with the entry's param.
+ * Checks that the granted endpoint tools exist, that none appears twice, that `*` stands alone, and that reviews name
+ * existing tools. Throws ApiError `validation_failed` with the entry's param.
  */
 export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfigInput): void {
   const { endpoint_tool_slugs: slugs = [], endpoint_tool_review: review = {} } = config;
@@ -38,8 +38,8 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
 }
 
 /**
- * The attached tools with their defaults: the place in the list as `sort_order`, no review. Throws ApiError
- * `validation_failed` (one tool twice, a configuration that its schema refuses) or `invalid_format` (no
+ * Returns the attached tools with their defaults: the position in the list as `sort_order`, no review. Throws ApiError
+ * `validation_failed` (one tool twice, a configuration that does not fit its schema) or `invalid_format` (invalid
  * JSON).
  */
 export function readTools(tools: readonly ToolInput[]): ToolSetting[] {
@@ -78,7 +78,7 @@ function parse(json: string, param: string): unknown {
 
 const validators = new Map<BuiltInTool, Validator<unknown>>();
 
-/** Compiled at first use: a start should not pay for it. */
+/** Compiled at first use, to keep the start of the process fast. */
 function validatorOf(tool: BuiltInTool): Validator<unknown> {
   const validator = validators.get(tool) ?? compile(BUILT_IN_TOOL_FACTS[tool].configSchema);
   validators.set(tool, validator);

@@ -3,17 +3,17 @@ import type { AvailableTool } from '../../protocol/resources/available-tool.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { ToolSpec } from '../models/model.ts';
 
-/** A tool in the hand of one run: what the model is told of it, and how it is called. */
+/** A tool as one run uses it: its description for the model, and its call. */
 export interface RunTool {
-  /** Of the catalogue: `fetch_url`, `send-message`. */
+  /** The catalogue's slug: `fetch_url`, `send-message`. */
   readonly slug: string;
   readonly category: AvailableTool['category'];
   readonly spec: ToolSpec;
-  /** Each call waits for a person (docs/contract.md#tools). */
+  /** Each call waits for a person's approval (docs/contract.md#tools). */
   readonly needsReview: boolean;
   /**
-   * Does it. `args` is what `parseArguments` accepted. Throws ToolRefusal with what the model is told; anything
-   * else that it throws is a fault of ours.
+   * Executes the call. `args` has passed `parseArguments`. Throws ToolRefusal with the error for the model; any other
+   * error is a defect of ours.
    */
   call(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -21,23 +21,23 @@ export interface RunTool {
 export interface ToolContext {
   readonly accountId: string;
   readonly runId: string;
-  /** Stable for this call: what makes doing it again do nothing more. */
+  /** Stable for this call: a repetition has no second effect. */
   readonly actionId: string;
-  /** The agent, with its role as it stands now. */
+  /** The agent with its current role. */
   readonly principal: Principal;
-  /** Of the run. */
+  /** The run's trace. */
   readonly trace?: TraceContext | undefined;
   readonly signal: AbortSignal;
 }
 
 export interface ToolOutcome {
-  /** Any JSON value, bounded: what the model reads. */
+  /** The output for the model: any JSON value of bounded size. */
   readonly output: unknown;
 }
 
 /** A call that was refused or failed in a way that the model can read and react to. */
 export class ToolRefusal extends Error {
-  /** As the error table names conditions, or `tool_failed`. */
+  /** A condition of the error table, or `tool_failed`. */
   readonly condition: string;
 
   constructor(condition: string, message: string, cause?: unknown) {

@@ -24,7 +24,7 @@ export interface ToolboxOptions {
   readonly web: GuardedFetch;
 }
 
-/** What agents may call, as tools in the hand of a run. */
+/** Makes the tools of agents for use in runs. */
 export class Toolbox {
   readonly #options: ToolboxOptions;
 
@@ -32,7 +32,10 @@ export class Toolbox {
     this.#options = options;
   }
 
-  /** The attached tools in their order, then the endpoint tools by their slugs; what is there no more is left out. */
+  /**
+   * Returns the attached tools in their order, then the endpoint tools by slug. Tools that do not exist any more are
+   * left out.
+   */
   toolsFor(
     agent: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>,
   ): readonly RunTool[] {
@@ -67,12 +70,15 @@ export class Toolbox {
   }
 }
 
-/** What would let an agent out of its reviews, by a twin without them or in a stronger agent's name: a person decides. */
+/**
+ * These tools would let an agent escape its reviews, through a twin without reviews or a stronger agent, so a person
+ * decides.
+ */
 const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-agent']);
 
 /**
- * What a model wrote as a call's arguments, as the tool takes it: an object that fits its schema, fields that may be
- * left out being left out where they are null. Throws ToolRefusal with what is wrong, for the model to read.
+ * Parses the arguments that a model wrote for a call: an object that fits the tool's schema. Optional fields that are
+ * null are removed. Throws ToolRefusal with the problem, for the model to read.
  */
 export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): Record<string, unknown> {
   if (text.length > MAX_CHARACTERS) {

@@ -1,32 +1,32 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Cron } from 'croner';
 
-/** Of a scheduled agent (trigger-rules.ts): five fields, and the IANA timezone that they are meant in. */
+/** The schedule of an agent (triggers/rules.ts): five fields, and their IANA timezone. */
 export interface CronSchedule {
   readonly cron_schedule: string;
   readonly timezone: string;
 }
 
 /**
- * When a schedule is due first behind `after`, to the minute and with daylight saving; null: never again. Throws
- * croner's error where it is no schedule.
+ * Returns the first time after `after` at which a schedule is due, to the minute and with daylight saving; null if
+ * there is none. Throws croner's error for an invalid schedule.
  */
 export function nextDue(schedule: CronSchedule, after: Date): Date | null {
   return cronOf(schedule).nextRun(after);
 }
 
 export interface DueTimes {
-  /** The last occurrence by now. */
+  /** The last occurrence up to now. */
   readonly newest: Date;
-  /** Those before it, newest first. */
+  /** The occurrences before it, newest first. */
   readonly others: readonly Date[];
-  /** The first one that is still to come. */
+  /** The first future occurrence. */
   readonly next: Date | null;
 }
 
 /**
- * What a schedule has come to by `now`, being due since `since`: the newest occurrence and at most `most` before it.
- * Lets other work in between: after a long pause there are many, and each takes croner a millisecond or two.
+ * Returns the occurrences of a schedule that is due since `since`: the newest one by `now` and at most `most` before
+ * it. Yields to other work in between: after a long pause there are many, and each takes croner a millisecond or two.
  */
 export async function dueBy(
   schedule: CronSchedule,
@@ -36,7 +36,7 @@ export async function dueBy(
   const next = cron.nextRun(since);
   if (next === null || next > now) return { newest: since, others: [], next };
   const due: Date[] = [];
-  // croner looks strictly before its reference.
+  // croner's search excludes its reference time.
   for (let before = new Date(now.getTime() + 1); due.length <= most; before = due.at(-1)!) {
     const [earlier] = cron.previousRuns(1, before);
     if (earlier === undefined || earlier <= since) {

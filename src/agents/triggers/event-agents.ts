@@ -3,20 +3,26 @@ import type { Rights } from '../../access/rights.ts';
 import type { Db } from '../../db/handle.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 
-/** An active agent that events start. */
+/** An active agent that is started by events. */
 export interface EventAgent {
   readonly actor_id: string;
   readonly events: readonly TriggerEventName[];
 }
 
-/** What is told as a right that changed wherever such an agent of the account is made, changed or deleted. */
+/**
+ * The subject of the changed-rights frame that is published whenever such an agent of the account is created, changed
+ * or deleted.
+ */
 export function eventAgentsOf(accountId: string): string {
   return `event-agents:${accountId}`;
 }
 
 const MAX_CACHED = 50_000;
 
-/** The agents that events start, by account: every send asks, and nearly every account has none. */
+/**
+ * Cache of the agents that are started by events, by account: every send looks here, and nearly every account has
+ * none.
+ */
 export class EventAgents {
   readonly #cache: RevocableCache<readonly EventAgent[]>;
 
@@ -29,7 +35,7 @@ export class EventAgents {
     });
   }
 
-  /** Synchronous when cached. */
+  /** Synchronous if cached. */
   of(accountId: string): readonly EventAgent[] | Promise<readonly EventAgent[]> {
     return this.#cache.get(accountId);
   }

@@ -7,7 +7,7 @@ import type { AgentOccurrence } from '../../protocol/resources/agent-occurrence.
 
 export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
 
-/** Of one agent: the last ones first in the direction `next`, else the first ones. */
+/** Returns occurrences of one agent: newest first in the direction `next`, else oldest first. */
 export function readOccurrences(
   db: Db,
   agentId: string,

@@ -8,7 +8,7 @@ import { OneOf } from '../../protocol/schema.ts';
 import { findAgent } from '../rows.ts';
 import { presentOccurrence, readOccurrences } from './occurrences.ts';
 
-/** What has become of the times at which schedules were due (schedule.ts). */
+/** Routes of schedule occurrences (schedule.ts). */
 export function occurrenceRoutes({ database }: { readonly database: Database }): Route[] {
   return [
     defineRoute({

@@ -3,7 +3,7 @@ import type { TriggerConfigInput, TriggerType } from '../../protocol/resources/a
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import { nextDue } from './cron.ts';
 
-/** What starts an agent, as it is kept: null for those that are started by hand or by a chat. */
+/** The stored trigger of an agent; null for agents that are started by hand or by a chat. */
 export type StoredTrigger =
   | { readonly cron_schedule: string; readonly timezone: string }
   | { readonly event_filters: readonly TriggerEventName[] };
@@ -63,7 +63,7 @@ function readFilters({ event_filters: filters }: TriggerConfigInput): readonly T
   });
 }
 
-/** By name alone: an offset such as +01:00, which Intl also takes, knows no daylight saving. */
+/** Only names are accepted: Intl also takes an offset such as +01:00, which has no daylight saving. */
 function isTimezone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false;
   try {
@@ -75,7 +75,7 @@ function isTimezone(text: string): boolean {
 }
 
 function everComes(cron_schedule: string, timezone: string): boolean {
-  // The library takes @daily and its like for any number of fields.
+  // The library accepts @daily and similar nicknames in place of five fields.
   if (cron_schedule.trim().split(/\s+/).length !== 5) return false;
   try {
     return nextDue({ cron_schedule, timezone }, new Date()) !== null;

@@ -12,24 +12,24 @@ import type { OccurrenceRow } from './occurrences.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** An occurrence that comes to its run later than this ran late, in milliseconds. */
+/** An occurrence whose run starts more than this many milliseconds after its time ran late. */
 const LATE_MS = 60_000;
 
-/** An occurrence that is older than this is nobody's business any more, in milliseconds. */
+/** An occurrence older than this many milliseconds is skipped as `too_late`. */
 const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 
-/** Missed occurrences that are kept of one outage; the ones before leave no trace. */
+/** Maximum number of missed occurrences recorded for one outage; earlier ones leave no trace. */
 const MAX_MISSED = 100;
 
-/** How long what came of an occurrence can be read. */
+/** Days for which the outcome of an occurrence can be read. */
 const KEPT_DAYS = 90;
 
-/** Starts what schedules come to, until it is closed. Every node of a database has one. */
+/** Opens the loop that starts due schedules, until it is closed. Every node of a database has one. */
 export function openSchedules(database: Database, log: Logger): Loop {
   return new Loop({
     intervalMs: LOOK_EVERY_MS,
     async run(signal) {
-      // A transaction only where there is something to take.
+      // A transaction is opened only if something is due.
       if ((await database.query(FIND_DUE)).length > 0) await takeDue(database, signal);
     },
     onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
@@ -37,13 +37,13 @@ export function openSchedules(database: Database, log: Logger): Loop {
 }
 
 /**
- * Starts what schedules have come to, and writes down what came of each occurrence (`agent_occurrences`): it ran, it
- * ran late, or it was skipped: `missed` (nobody was there, and a newer one is due as well), `too_late` (by more than
- * a day), `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription).
- * What runs is the newest one alone. Each is taken in one transaction with its run and the agent's next time, under
- * the lock of its definition: two nodes, or one that dies, make no second one and lose none. Times are Postgres'.
- * Resolves when nothing is due; rejects behind all others where one could not be taken, which stays due: no account
- * waits for another's.
+ * Starts due schedules and records the outcome of each occurrence (`agent_occurrences`): it ran, it ran late, or it
+ * was skipped: `missed` (no node was running, and a newer one is due as well), `too_late` (by more than a day),
+ * `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription). Only the
+ * newest occurrence runs. Each one is taken in one transaction with its run and the agent's next time, under the lock
+ * of its definition, so two nodes, or a crash, can neither duplicate nor lose it. Times are those of Postgres.
+ * Resolves when nothing is due. If one could not be taken, it stays due and the promise rejects after all others were
+ * tried: no account waits for another.
  */
 export async function takeDue(database: Database, signal?: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>();
@@ -76,7 +76,7 @@ type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_confi
 };
 
 function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
-  // Of the statement, unlike clock_timestamp(), an index can be asked for.
+  // The time of the statement: unlike clock_timestamp(), it can be used in an index condition.
   const now = sql<string>`statement_timestamp()`;
   return tx.kysely
     .selectFrom('agent_definitions')

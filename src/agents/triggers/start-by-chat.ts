@@ -45,7 +45,10 @@ export async function startChats(
   });
 }
 
-/** Without being mentioned. The keywords of one that waits to be mentioned count as well. */
+/**
+ * Returns whether the agent answers without being mentioned. The keywords of an agent that waits for mentions count as
+ * well.
+ */
 function listensTo({ policy, keywords }: AgentMember, { body }: MessageRow): boolean {
   return policy === 'always' || hasKeyword(body ?? '', keywords);
 }

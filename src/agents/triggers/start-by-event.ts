@@ -4,14 +4,14 @@ import { type Cause, readOrigin } from '../runs/origin.ts';
 import type { EventAgent } from './event-agents.ts';
 import { startRuns } from './start-runs.ts';
 
-/** Something that agents of the trigger type `event` may wait for. */
+/** An event that agents of the trigger type `event` may subscribe to. */
 export interface TriggerEvent {
   readonly event: TriggerEventName;
   readonly accountId: string;
-  /** The resource's id, with its version where it may happen to one again. */
+  /** The resource's id, with its version if the event may occur for it again. */
   readonly key: string;
   readonly cause: Cause;
-  /** Ids of what it is about. */
+  /** The ids of the resources that the event is about. */
   readonly input: {
     readonly conversation_id?: string;
     readonly message_id?: string;
@@ -20,8 +20,8 @@ export interface TriggerEvent {
 }
 
 /**
- * Starts the agents that wait for it, once: never one by what its own runs did, nor past the limit of runs in a row.
- * What they say goes into their runs' output: they need not be in any conversation.
+ * Starts the agents that subscribe to the event, once: never an agent by an action of its own runs, nor past the limit
+ * of runs in a row. Their text goes into the output of the runs: the agents need not be in any conversation.
  */
 export async function startByEvent(
   database: Database,

@@ -2,9 +2,9 @@ import type { Tx } from '../../db/handle.ts';
 import { startRun, type Trigger } from '../runs/start.ts';
 
 /**
- * Starts a run of each of these agents, named by their actors, that is active and started by such a trigger: what was
- * known of them until now may be out of date. Whoever makes one inactive meanwhile waits. Once for each agent and
- * key, however often it is called.
+ * Starts a run of each of these agents, given by their actors, that is active and has the trigger's type: both are
+ * read again, because the caller's knowledge may be out of date. A transaction that deactivates one of them waits.
+ * Starts one run for each agent and key, however often it is called.
  */
 export async function startRuns(tx: Tx, actorIds: readonly string[], trigger: Trigger): Promise<void> {
   const agents = await tx.kysely
@@ -13,7 +13,7 @@ export async function startRuns(tx: Tx, actorIds: readonly string[], trigger: Tr
     .where('actor_id', 'in', [...actorIds])
     .where('status', '=', 'active')
     .where('trigger_type', '=', trigger.type)
-    // In one order, so that two of these cannot wait for each other.
+    // One fixed order, so that two such transactions cannot deadlock.
     .orderBy('id')
     .forShare()
     .execute();

@@ -9,7 +9,7 @@ import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
 import { startByEvent, type TriggerEvent } from './start-by-event.ts';
 
-/** A message, and the trace of the request that sent it where that is known. */
+/** A message, with the trace of the request that sent it if known. */
 export interface SentMessage {
   readonly row: MessageRow;
   readonly trace?: TraceContext | undefined;
@@ -22,9 +22,9 @@ export interface TriggersOptions {
 }
 
 /**
- * Starts agents by messages of their conversations and by events of their accounts (docs/contract.md#triggers; schedules
- * have a loop of their own, schedule.ts). The outbox worker calls these methods before it deletes a row, and may call them
- * again for the same row: each starts an agent once.
+ * Starts agents by messages of their conversations and by events of their accounts (docs/contract.md#triggers);
+ * schedules have a loop of their own (schedule.ts). The outbox worker calls these methods before it deletes a row, and
+ * may call them again for the same row: each call starts an agent at most once.
  */
 export class Triggers {
   readonly #database: Database;
@@ -37,7 +37,10 @@ export class Triggers {
     this.#eventAgents = new EventAgents(database, rights);
   }
 
-  /** Messages that entered the timeline, or were written to their ends there. Two look-ups in memory where no agent listens. */
+  /**
+   * Handles messages that entered the timeline, or whose streaming ended. Two look-ups in memory if no agent is
+   * concerned.
+   */
   async onMessages(messages: readonly SentMessage[]): Promise<void> {
     for (const { row, trace } of messages) {
       if (!isSaid(row)) continue;
@@ -71,7 +74,7 @@ export class Triggers {
     });
   }
 
-  /** Of any changes, those of conversations. */
+  /** Handles changes; only those of conversations matter here. */
   async changed(changes: readonly Change[]): Promise<void> {
     for (const { event, id, by = null } of changes) {
       if (event !== 'conversation.updated') continue;
@@ -87,7 +90,7 @@ export class Triggers {
     }
   }
 
-  /** Of runs, those that were completed. */
+  /** Handles the end of a run; only completed runs matter here. */
   async runEnded({ run_id }: RunEnded): Promise<void> {
     const [run] = await this.#database.query<CompletedRun>(READ_COMPLETED, [run_id]);
     if (run === undefined) return;
@@ -109,7 +112,7 @@ export class Triggers {
   }
 }
 
-/** What the timeline says of itself and what broadcasts say starts nobody, and nothing does before it has been said. */
+/** System messages and broadcasts start no agent, and no message does before it is complete. */
 function isSaid({ kind, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;
   return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
