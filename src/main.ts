@@ -12,7 +12,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
 const USAGE = `usage: node src/main.ts <command>
 
   start   Run the gateway (the default); it is configured by the environment, see docs/configuration.md
-  admin   Make, list and end accounts, keys, users and tokens: admin --help
+  admin   Create, list and end accounts, keys, users and tokens: admin --help
   tail    Show a conversation of the demo account as it goes on: tail cnv_…
 `;
 

@@ -3,14 +3,14 @@ import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Statement, Value } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, unavailable } from '../protocol/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../protocol/permissions.ts';
 import { type ActorType, presentActor } from '../protocol/resources/actor.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
 import type { Credential, Principal } from './principal.ts';
 import { RevocableCache } from './revocable-cache.ts';
 import type { Rights } from './rights.ts';
-import type { Tokens } from './tokens.ts';
+import { expiredToken, type Tokens } from './tokens.ts';
 
 export interface AuthenticatorOptions {
   readonly database: Database;
@@ -96,9 +96,10 @@ export class Authenticator {
     if (revoked) throw new ApiError('invalid_credentials', 'The access token was revoked.');
     if (expiresAtMs !== null && expiresAtMs <= this.#now()) {
       if (kind === 'api_key') throw new ApiError('api_key_expired', 'The API key has expired.');
-      throw new ApiError('expired_token', 'The access token has expired.');
+      throw expiredToken();
     }
-    if (deactivated) throw new ApiError('invalid_credentials', 'The caller was deactivated.');
+    if (deactivated)
+      throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
     return principal;
   }
 
@@ -137,10 +138,7 @@ export class Authenticator {
       return rows[0];
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;
-      throw new ApiError('service_unavailable', 'Credentials cannot be checked at the moment.', {
-        retryAfterS: 1,
-        cause,
-      });
+      throw unavailable('Credentials cannot be checked at the moment.', cause);
     }
   }
 }

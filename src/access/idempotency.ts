@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, unavailable } from '../protocol/errors.ts';
 
 /** The scope of a key: the same key in another scope is another key. `path` includes its ids, not the query. */
 export interface IdempotencyScope {
@@ -57,10 +57,7 @@ export class Idempotency {
       return await this.#begin({ hash, key, fingerprint, owner: nanoid() });
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;
-      throw new ApiError('service_unavailable', 'Idempotency keys cannot be checked at the moment.', {
-        retryAfterS: 1,
-        cause,
-      });
+      throw unavailable('Idempotency keys cannot be checked at the moment.', cause);
     }
   }
 

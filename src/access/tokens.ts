@@ -81,7 +81,7 @@ export class Tokens {
   async verifyAccess(token: string): Promise<VerifiedToken> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
-      if (known.expiresAtMs <= this.#now()) throw expired();
+      if (known.expiresAtMs <= this.#now()) throw expiredToken();
       return known;
     }
     const verified = await this.#verify(token);
@@ -107,7 +107,7 @@ export class Tokens {
       return { accountId: account, actorId: sub, id: jti, familyId, expiresAtMs: exp * 1000 };
     } catch (error) {
       // The signature is checked before the claims, so only a genuine token can be reported as expired.
-      if (error instanceof errors.JWTExpired) throw expired();
+      if (error instanceof errors.JWTExpired) throw expiredToken();
       if (error instanceof errors.JOSEError) throw invalid();
       throw error;
     }
@@ -123,7 +123,7 @@ const DEFAULT_TTL_S = 900;
 const MAX_VERIFIED = 10_000;
 const SETTING = 'token_secret';
 
-function expired(): ApiError {
+export function expiredToken(): ApiError {
   return new ApiError('expired_token', 'The access token has expired.');
 }
 

@@ -15,12 +15,15 @@ export interface Grant {
 export function requireGrant(principal: Principal, { type, permissions }: Grant): void {
   if (principal.admin) return;
   if (type === 'admin') {
-    throw new ApiError('insufficient_permissions', 'Only admin roles may hand out an admin role.');
+    throw new ApiError(
+      'insufficient_permissions',
+      'Only callers with an admin role can assign an admin role.',
+    );
   }
   const beyond = permissions.find((permission) => !principal.permissions.has(permission));
   if (beyond === undefined) return;
   throw new ApiError(
     'insufficient_permissions',
-    `The role behind this credential does not grant ${beyond}, so it cannot hand it out.`,
+    `The role behind this credential does not grant ${beyond}, so it cannot assign it.`,
   );
 }

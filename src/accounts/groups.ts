@@ -1,5 +1,5 @@
 import type { Tx } from '../db/handle.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../resources/group.ts';
@@ -28,7 +28,7 @@ export async function createGroup(tx: Tx, { accountId, name, members = [] }: New
     .returningAll()
     .executeTakeFirst();
   if (group === undefined) {
-    throw new ApiError('resource_exists', `The account has a group named "${name}".`, { param: 'name' });
+    throw alreadyExists('group', 'name');
   }
   if (memberIds.length > 0) {
     const rows = memberIds.map((actor_id, position) => ({ group_id: group.id, actor_id, position }));
@@ -57,7 +57,7 @@ async function readMemberIds(tx: Tx, accountId: string, ids: readonly string[]):
     }
     const isMember = (actor.type === 'user' && !actor.customer) || actor.type === 'agent';
     if (!isMember) {
-      throw new ApiError('validation_failed', 'Only users and agents are members of groups.', { param });
+      throw new ApiError('validation_failed', 'Only users and agents can be members of a group.', { param });
     }
     if (members.has(actor.id)) {
       throw new ApiError('validation_failed', 'This actor is already among the members.', { param });

@@ -1,5 +1,5 @@
 import type { Db } from '../db/handle.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { RoleType } from '../protocol/resources/role.ts';
@@ -29,7 +29,7 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) {
-    throw new ApiError('resource_exists', `The account has a role named "${role.name}".`, { param: 'name' });
+    throw alreadyExists('role', 'name');
   }
   return row;
 }

@@ -37,7 +37,7 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
       name: 'refresh_token',
       method: 'POST',
       path: '/v1/auth/tokens/refresh',
-      summary: 'Use a refresh token up for new tokens of whom it belongs to',
+      summary: 'Exchange a refresh token for a new pair of tokens',
       since: '1.1.harbor',
       permission: null,
       open: true,

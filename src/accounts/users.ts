@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import type { ActorRow } from '../resources/actor.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { defineAccountList } from './account-list.ts';
@@ -34,9 +34,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
     .executeTakeFirst();
   // The transaction is rolled back, and the actor with it.
   if (user === undefined) {
-    throw new ApiError('resource_exists', `The account has a user with the e-mail address ${email}.`, {
-      param: 'email',
-    });
+    throw alreadyExists('user', 'email', 'e-mail address');
   }
   return { user, actor };
 }

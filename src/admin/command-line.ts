@@ -109,6 +109,9 @@ function parseOptions<Context>(
   } catch (error) {
     const known = Object.keys(options).map((option) => `--${option}`);
     const { message, code } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+      throw new UsageError(unnamedValue(args, name, options));
+    }
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(message.split('\n')[0]);
     const [, unknown = ''] = /'(--?[^']*)'/.exec(message) ?? [];
     const nearest = nearestName(unknown, known);
@@ -117,6 +120,21 @@ function parseOptions<Context>(
       `${name} has no ${unknown}; ${nearest === undefined ? `it ${has}` : `did you mean ${nearest}?`}`,
     );
   }
+}
+
+/** A value without the name of its option: it was probably meant for the first one that is required and was not given. */
+function unnamedValue(args: readonly string[], name: string, options: Command<unknown>['options']): string {
+  const named = new Set(args.map((arg) => arg.split('=')[0]));
+  const value = args.find((arg, i) => !arg.startsWith('-') && !/^--[^=]+$/.test(args[i - 1] ?? '')) ?? '';
+  const meant = Object.keys(options).find((option) => options[option]?.required && !named.has(`--${option}`));
+  const known = Object.keys(options).map((option) => `--${option}`);
+  const remedy =
+    meant !== undefined
+      ? `did you mean --${meant} ${value}?`
+      : known.length > 0
+        ? `its options are ${known.join(', ')}`
+        : 'it has no options';
+  return `${name} takes no "${value}" without the name of an option; ${remedy}`;
 }
 
 function columns(rows: readonly (readonly [left: string, right: string])[]): string {

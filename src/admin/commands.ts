@@ -57,7 +57,7 @@ const EXPIRES: Option = {
 
 export const COMMANDS: Commands<AdminContext> = {
   'account create': {
-    help: 'Make an account with its four default roles',
+    help: 'Create an account with its four default roles',
     options: { name: NAME, plan: PLAN },
     run: inTransaction(async (tx, { name = '', plan }) => {
       const { createAccount } = await import('../accounts/accounts.ts');
@@ -108,7 +108,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   'key create': {
-    help: 'Make an API key; its secret is printed this once',
+    help: 'Create an API key; its secret is printed this once',
     options: {
       account: ACCOUNT,
       name: NAME,
@@ -132,7 +132,7 @@ export const COMMANDS: Commands<AdminContext> = {
     }),
   },
   'key list': {
-    help: 'List the API keys of an account, those that have ended among them, without their secrets',
+    help: 'List the API keys of an account, revoked and expired ones included, without their secrets',
     options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
     async run({ database }, { account = '', search, limit }) {
       const { API_KEYS } = await import('../accounts/keys.ts');
@@ -157,7 +157,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   'user create': {
-    help: 'Make a user of an account',
+    help: 'Create a user of an account',
     options: { account: ACCOUNT, name: NAME, email: EMAIL, role: ROLE },
     run: inTransaction(async (tx, { account = '', name = '', email = '', role = '' }) => {
       const { findAccount } = await import('../accounts/accounts.ts');
@@ -186,7 +186,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   'user deactivate': {
-    help: 'End whatever a user acts with; what the user wrote stays',
+    help: 'End the credentials of a user; their messages stay',
     options: { id: USER },
     run: inTransaction(async (tx, { id = '' }) => {
       const { setActive } = await import('../accounts/users.ts');
@@ -217,7 +217,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   migrate: {
-    help: 'Bring the database to the schema of this version, as a start does; nothing else',
+    help: 'Migrate the database to the schema of this version, as a start does',
     options: {},
     run: async ({ database }) => ({ object: 'database', ...(await schemaOf(database)) }),
   },

@@ -126,5 +126,5 @@ function refuseSelf({ actor }: Principal, row: AgentRow): void {
 /** System definitions cannot be edited (docs/contract.md#agents). */
 function requireEditable({ definition_type }: AgentRow): void {
   if (definition_type !== 'system') return;
-  throw new ApiError('resource_conflict', 'What the service provides can be neither edited nor deleted.');
+  throw new ApiError('resource_conflict', 'Agents of the service cannot be edited or deleted.');
 }

@@ -14,7 +14,7 @@ import {
   TRIGGER_TYPES,
   UpdateAgentBody,
 } from '../protocol/resources/agent-definition.ts';
-import { Body, OneOf } from '../protocol/schema.ts';
+import { Body, Include, OneOf } from '../protocol/schema.ts';
 import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
 import { expandAgents } from './expand.ts';
 import { readAgents } from './list.ts';
@@ -99,7 +99,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       name: 'update_agent',
       method: 'PATCH',
       path: '/v1/ai/agents/:id',
-      summary: 'Change an agent; what starts it stays what it is',
+      summary: 'Change an agent; its trigger type stays',
       since: '1.1.harbor',
       permission: 'agents:update',
       query: Includes,
@@ -115,7 +115,7 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       name: 'delete_agent',
       method: 'DELETE',
       path: '/v1/ai/agents/:id',
-      summary: 'Delete an agent; what it has written stays',
+      summary: 'Delete an agent; its messages stay',
       since: '1.1.harbor',
       permission: 'agents:update',
       query: Includes,
@@ -130,5 +130,5 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
 }
 
 const AGENTS = defineList('agents', ['time', 'text']);
-const IncludeList = Type.Optional(Type.Array(OneOf(AGENT_INCLUDES)));
+const IncludeList = Include(AGENT_INCLUDES);
 const Includes = Body({ 'include[]': IncludeList });

@@ -3,7 +3,7 @@ import { createActor } from '../accounts/actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, alreadyExists } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { MAX_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
 import type { AgentRow } from './rows.ts';
@@ -63,7 +63,7 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
     .executeTakeFirst();
   // The error rolls the transaction back, including the actor.
   if (row === undefined) {
-    throw new ApiError('resource_exists', 'The account has an agent with this slug.', { param: 'slug' });
+    throw alreadyExists('agent', 'slug');
   }
   if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
   return row;
@@ -95,9 +95,13 @@ export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
     .executeTakeFirstOrThrow();
   const limit = MAX_AGENTS[plan];
   if (agents <= limit) return;
-  throw new ApiError('limit_exceeded', `The plan ${plan} has room for ${limit} agents.`, {
-    quota: { limit, used: agents - 1, reset_at: null },
-  });
+  throw new ApiError(
+    'limit_exceeded',
+    `The plan ${plan} allows ${limit} agents. Delete one, or upgrade the plan.`,
+    {
+      quota: { limit, used: agents - 1, reset_at: null },
+    },
+  );
 }
 
 /** The fields of an agent that can change; omitted fields stay. */

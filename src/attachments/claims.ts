@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { ObjectStore } from './storage.ts';
 import { readUploads, type Upload } from './uploads.ts';
@@ -51,16 +51,13 @@ function checkClaim(index: number, input: AttachmentInput, upload: Upload | unde
   }
   const { content_type: contentType, size_bytes: sizeBytes } = upload;
   if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {
-    throw contradiction(`${at}.content_type`, `The file was uploaded as ${contentType}.`);
+    throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}.`);
   }
   if (input.size_bytes !== undefined && input.size_bytes !== sizeBytes) {
-    throw contradiction(`${at}.size_bytes`, `The file has ${sizeBytes} bytes.`);
+    throw invalid(`${at}.size_bytes`, `The file has ${sizeBytes} bytes.`);
   }
   if (input.kind === 'image' && !/^image\//i.test(contentType)) {
-    throw contradiction(
-      `${at}.content_type`,
-      `The file was uploaded as ${contentType}, which is not an image.`,
-    );
+    throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}, which is not an image.`);
   }
 }
 
@@ -79,8 +76,4 @@ async function claim(
   const filename = input.filename || upload.filename;
   const download_url = await store.presignDownload({ key: s3_key, filename, contentType: content_type });
   return { s3_key, filename, content_type, size_bytes, download_url };
-}
-
-function contradiction(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

@@ -60,14 +60,14 @@ async function takeIn(
   const sizeBytes = Number(fields.size);
   const { contentLength, contentType } = request;
   if (contentLength > sizeBytes) {
-    throw new ApiError('payload_too_large', `The file was announced with ${sizeBytes} bytes.`);
+    throw new ApiError('payload_too_large', `The upload was created for a file of ${sizeBytes} bytes.`);
   }
   if (contentLength < sizeBytes) {
-    const message = `The file was announced with ${sizeBytes} bytes.`;
+    const message = `The upload was created for a file of ${sizeBytes} bytes.`;
     throw new ApiError('validation_failed', message, { param: 'Content-Length' });
   }
   if (contentType !== fields.content_type) {
-    const message = 'The file was announced with another Content-Type.';
+    const message = 'The upload was created for another Content-Type.';
     throw new ApiError('validation_failed', message, { param: 'Content-Type' });
   }
   await files.write(key, request.body, sizeBytes);

@@ -187,9 +187,12 @@ function codeOf(error: unknown): unknown {
 }
 
 function alreadyThere(): ApiError {
-  return new ApiError('resource_conflict', 'This file has been uploaded.');
+  return new ApiError(
+    'resource_conflict',
+    'This file was uploaded already. Create another upload for a new file.',
+  );
 }
 
 function wrongSize(sizeBytes: number): ApiError {
-  return new ApiError('validation_failed', `The file was announced with ${sizeBytes} bytes.`);
+  return new ApiError('validation_failed', `The upload was created for a file of ${sizeBytes} bytes.`);
 }

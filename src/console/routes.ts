@@ -68,9 +68,13 @@ function demoRoutes({ session }: ConsoleDemo, links: readonly WelcomeLink[]): Pu
       post: async (request) => {
         requireLocalHost(request);
         if (request.origin === undefined || !isOwnOrigin(request)) {
-          throw new ApiError('insufficient_permissions', 'Only the demo page of this server may call this.', {
-            param: 'Origin',
-          });
+          throw new ApiError(
+            'insufficient_permissions',
+            'Only the demo page of this server can call this endpoint.',
+            {
+              param: 'Origin',
+            },
+          );
         }
         return { status: 200, body: JSON.stringify(await session()), headers: PRIVATE };
       },

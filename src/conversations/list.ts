@@ -22,13 +22,13 @@ export interface ConversationFilters {
 }
 
 const ME = 'me';
-const NOBODY = 'none';
+const UNASSIGNED = 'none';
 
 /** The query parameter `assignee_id` of lists: the id of a user or group, or one of two keywords. */
 export const AssigneeFilter = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: `Id of a user or a group; \`${ME}\` is the caller, \`${NOBODY}\` are conversations without an assignee.`,
+  description: `Id of a user or a group; \`${ME}\` is the caller, \`${UNASSIGNED}\` are conversations without an assignee.`,
 });
 
 /**
@@ -41,13 +41,13 @@ export async function readAssigneeFilter(
   { accountId, actor, customer }: Principal,
   given: string,
 ): Promise<string> {
-  if (customer || given === NOBODY) return given;
+  if (customer || given === UNASSIGNED) return given;
   if (given === ME) return actor.id;
   const assignee = (await readNamedActors(db, accountId, [given])).get(given);
   if (assignee !== undefined) return assignee.id;
   throw new ApiError(
     'parameter_invalid',
-    `Must be the id of a user or a group of the account, ${ME} or ${NOBODY}.`,
+    `Must be the id of a user or a group of the account, ${ME} or ${UNASSIGNED}.`,
     {
       param: 'assignee_id',
     },
@@ -112,7 +112,7 @@ const CONDITIONS = `
       AND ($4::text IS NULL OR c.type = $4)
       AND ($5::text IS NULL OR c.audience = $5)
       AND ($6::text IS NULL OR c.workflow_status = $6)
-      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${NOBODY}' AND c.assignee_id IS NULL))
+      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))
       AND ($8::text IS NULL OR c.title ILIKE $8)`;
 
 const STATEMENTS = { own: statementsOf('own'), whole_account: statementsOf('whole_account') } as const;

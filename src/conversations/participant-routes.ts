@@ -148,7 +148,7 @@ export function participantRoutes({
       name: 'create_customer_token',
       method: 'POST',
       path: '/v1/messaging/conversations/:id/actions/customer-token',
-      summary: 'Make an access token with which the customer reads and answers its case',
+      summary: 'Create an access token with which the customer reads and answers its case',
       since: '1.1.harbor',
       permission: 'tokens:create',
       agents: false,

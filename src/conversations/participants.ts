@@ -4,7 +4,7 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
@@ -341,8 +341,4 @@ async function nameOf(tx: Tx, actorId: string): Promise<string> {
     .where('id', '=', actorId)
     .executeTakeFirstOrThrow();
   return actor.name ?? 'someone';
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

@@ -1,6 +1,6 @@
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import type { Tx } from '../db/handle.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { deactivatedActor, invalid, missingField, notFound } from '../protocol/errors.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
@@ -75,10 +75,10 @@ export function checkTrigger(
 ): void {
   const param = `${prefix}agent_trigger_keywords`;
   if (policy === 'keyword' && !keywords?.length) {
-    throw new ApiError('missing_field', 'The policy keyword needs keywords.', { param });
+    throw missingField(param, 'The policy keyword needs at least one keyword.');
   }
   if (policy === 'always' && keywords !== undefined && keywords.length > 0) {
-    throw invalid(param, 'The policy always has no keywords.');
+    throw invalid(param, 'The policy always takes no keywords.');
   }
 }
 
@@ -92,11 +92,11 @@ function checkInput(input: ParticipantInput, audience: ConversationAudience, pre
     throw invalid(`${prefix}type`, 'Only a conversation with the audience customer has customers.');
   if (input.actor_id === undefined) {
     if (input.name !== undefined || input.email !== undefined) return;
-    throw missing(`${prefix}actor_id`, 'A customer is named by actor_id, or by name and email.');
+    throw missingField(`${prefix}actor_id`, 'Name a customer by actor_id, or by name and email.');
   }
   for (const field of ['name', 'email'] as const) {
     if (input[field] === undefined) continue;
-    throw invalid(`${prefix}${field}`, 'A customer that is named by actor_id takes no name and no address.');
+    throw invalid(`${prefix}${field}`, 'Send either actor_id, or name and email.');
   }
 }
 
@@ -108,7 +108,7 @@ function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput,
       ? actor.type === 'agent'
       : actor.type === 'user' && actor.customer === (type === 'customer');
   if (!fits) throw invalid(`${prefix}type`, `This actor is not of the type ${type}.`);
-  if (actor.deactivated) throw invalid(param, 'This actor is deactivated.');
+  if (actor.deactivated) throw deactivatedActor(param);
   return actor;
 }
 
@@ -127,9 +127,9 @@ async function customerOf(
   const known = email === undefined ? undefined : await findCustomer(tx, { accountId, email });
   if (known !== undefined) return known;
   if (name === undefined) {
-    throw missing(
+    throw missingField(
       `${prefix}name`,
-      'A new customer needs a name: the account knows nobody with this address.',
+      'No customer of the account has this address yet. Send a name to create one.',
     );
   }
   const { id } = await createCustomer(tx, { accountId, name, ...(email !== undefined && { email }) });
@@ -141,12 +141,4 @@ function triggerOf(input: ParticipantInput & { readonly type: 'agent' }) {
     triggerPolicy: input.agent_trigger_policy ?? 'mention',
     triggerKeywords: input.agent_trigger_keywords ?? [],
   } as const;
-}
-
-function missing(param: string, message: string): ApiError {
-  return new ApiError('missing_field', message, { param });
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

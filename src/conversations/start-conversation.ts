@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import { audit } from './audit.ts';
 import {
@@ -70,7 +70,7 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
   if (principal.actor.type === 'agent') {
-    throw invalid('type', 'A direct message is between two users: an agent cannot begin one.');
+    throw invalid('type', 'A direct message is between two users. An agent cannot start one.');
   }
   const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
   const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
@@ -144,8 +144,4 @@ async function openDirect(
 
 function prefixOf(index: number): string {
   return `participants[${index}].`;
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
-import { ApiError, notFound } from '../protocol/errors.ts';
+import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
   Conversation,
@@ -166,14 +166,14 @@ async function moveByHand(
   const moves: Partial<Record<WorkflowStatus, WorkflowMove>> = MOVES_BY_HAND;
   const move = moves[lane];
   if (move === undefined) {
-    const message = `A case cannot be moved to ${lane} by hand: messages and drafts move it there.`;
+    const message = `A case cannot be moved to ${lane} by hand. Messages and drafts move it there.`;
     throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
   }
   await moveWorkflow(tx, conversation, move, principal.actor.id);
 }
 
 function requireGroupOf({ type }: ConversationRow, param: string): void {
-  if (type !== 'group') throw invalid(param, 'Only a group has a title and an assignee.');
+  if (type !== 'group') throw invalid(param, 'Only groups have a title and an assignee.');
 }
 
 /**
@@ -185,9 +185,10 @@ async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): 
   const actor = (await readNamedActors(tx, conversation.account_id, [id])).get(id);
   if (actor === undefined) throw notFound('actor', param);
   if (actor.type === 'group') return actor;
-  if (actor.type !== 'user' || actor.customer || actor.deactivated) {
-    throw invalid(param, 'A conversation is assigned to a user or a group.');
+  if (actor.type !== 'user' || actor.customer) {
+    throw invalid(param, 'A conversation can only be assigned to a user or a group.');
   }
+  if (actor.deactivated) throw deactivatedActor(param);
   const [reader] = await tx.query(FIND_READER, [actor.id, conversation.id]);
   if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
   return actor;
@@ -205,8 +206,4 @@ const FIND_READER = {
 
 function readRow(tx: Tx, id: string): Promise<ConversationRow> {
   return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

@@ -12,7 +12,7 @@ export function realtimeRoutes(tickets: Tickets): Route[] {
       name: 'create_realtime_ticket',
       method: 'POST',
       path: '/v1/realtime/tickets',
-      summary: 'Take a ticket that opens one socket within 30 seconds',
+      summary: 'Create a ticket that opens one socket within 30 seconds',
       since: '1.1.harbor',
       permission: null,
       agents: false,

@@ -90,7 +90,7 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
     run(http, exchange, pattern, post, exchange.head);
   } else {
     exchange.setHeader('Allow', post !== undefined ? 'POST' : put !== undefined ? FILE_METHODS : 'GET, HEAD');
-    const error = new ApiError('method_not_allowed', `${method} is not possible here.`);
+    const error = new ApiError('method_not_allowed', `This path does not accept ${method}.`);
     http.answerError(exchange, error, { route: pattern, principal: undefined });
   }
 }

@@ -33,7 +33,7 @@ function decode(text: string, param: string | null): string {
   if (PLAIN.test(text)) return text;
   const decoded = percentDecode(text.replaceAll('+', ' '));
   if (decoded === undefined || !isCleanText(decoded)) {
-    throw new ApiError('parameter_invalid', 'Not percent-encoded UTF-8 text.', { param });
+    throw new ApiError('parameter_invalid', 'Must be percent-encoded UTF-8 text.', { param });
   }
   return decoded;
 }

@@ -120,7 +120,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const entry = match.byMethod.get(method === 'HEAD' ? 'GET' : method);
     if (entry === undefined) {
       this.#exchange.setHeader('Allow', methodsOf(match));
-      throw new ApiError('method_not_allowed', `This endpoint has ${methodsOf(match)}.`);
+      throw new ApiError('method_not_allowed', `This endpoint accepts ${methodsOf(match)}.`);
     }
     this.#endpoint = entry.route;
     if (entry.names.length > 0) this.#params = zip(entry.names, match.values);
@@ -382,5 +382,5 @@ function methodsOf({ byMethod }: Match<Endpoint>): string {
 }
 
 function closedTo(whom: string): ApiError {
-  return new ApiError('insufficient_permissions', `${whom} may not call this endpoint.`);
+  return new ApiError('insufficient_permissions', `${whom} cannot call this endpoint.`);
 }

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Downloads } from '../attachments/storage.ts';
 import { requireSender } from '../conversations/access.ts';
@@ -11,7 +10,7 @@ import {
   MESSAGE_INCLUDES,
   SEND_MESSAGE_INCLUDES,
 } from '../protocol/resources/chat-message.ts';
-import { Body, OneOf } from '../protocol/schema.ts';
+import { Body, Include } from '../protocol/schema.ts';
 import { approveDraft, rejectDraft } from './drafts.ts';
 import { cancelMessage } from './edit-message.ts';
 import { showMessage } from './expand.ts';
@@ -40,7 +39,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       summary: 'Discard an open reply draft without sending it',
       since: '1.0.harbor',
       permission: 'messaging:update',
-      query: Body({ 'include[]': Type.Optional(Type.Array(OneOf(SEND_MESSAGE_INCLUDES))) }),
+      query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
       status: 200,
       response: ChatMessage,
       prepare: ({ principal, params }) => writable(principal, params.id!),
@@ -91,4 +90,4 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
   ];
 }
 
-const IncludeQuery = Body({ 'include[]': Type.Optional(Type.Array(OneOf(MESSAGE_INCLUDES))) });
+const IncludeQuery = Body({ 'include[]': Include(MESSAGE_INCLUDES) });

@@ -41,7 +41,7 @@ export async function compose(
       visibility: external ? 'external' : 'internal',
       channel: body.channel ?? 'message',
       body: body.body || null,
-      subject: body.subject ?? null,
+      subject: body.subject || null,
       cc: body.cc ?? null,
       mentions: allMentions(
         { listed: body.mentions ?? [], text: body.body, authorId: principal.actor.id },
@@ -114,7 +114,7 @@ async function checkMessage(
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
   if (!visible) throw notFound('message', param);
   if (original.deleted_at !== null) {
-    throw new ApiError('resource_gone', 'The message referred to is deleted.', { param });
+    throw new ApiError('resource_gone', 'The message was deleted.', { param });
   }
 }
 

@@ -146,12 +146,15 @@ async function requireSeen(
   { if_version, if_last_sequence }: ApproveDraftBody,
 ): Promise<void> {
   if (if_version !== undefined && if_version !== updated_at) {
-    throw changedMeanwhile('if_version', 'The draft was changed since that version.');
+    throw changedMeanwhile('if_version', 'The draft has changed since if_version. Read it again.');
   }
   if (if_last_sequence === undefined) return;
   const [newer] = await tx.query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
   if (newer !== undefined) {
-    throw changedMeanwhile('if_last_sequence', 'The customer has written since that message.');
+    throw changedMeanwhile(
+      'if_last_sequence',
+      'The customer has written after if_last_sequence. Read the conversation again.',
+    );
   }
 }
 

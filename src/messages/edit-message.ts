@@ -77,7 +77,10 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
   const current = await lockMessage(tx, row);
   checkDelete(principal, facts, current);
   if (held)
-    throw new ApiError('resource_conflict', 'Nothing can be deleted in a conversation under legal hold.');
+    throw new ApiError(
+      'resource_conflict',
+      'Messages cannot be deleted while their conversation is under legal hold.',
+    );
   const attachments = await tx.kysely
     .deleteFrom('attachments')
     .where('conversation_id', '=', current.conversation_id)

@@ -1,11 +1,10 @@
-import { Type } from 'typebox';
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/resources/chat-message.ts';
 import { MessageOutcome } from '../protocol/resources/message-outcome.ts';
-import { Body, OneOf } from '../protocol/schema.ts';
+import { Body, Include } from '../protocol/schema.ts';
 import { deleteMessage, editMessage } from './edit-message.ts';
 import { showMessage } from './expand.ts';
 import { outcomeOf } from './message-outcome.ts';
@@ -75,7 +74,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       name: 'get_message_outcome',
       method: 'GET',
       path: '/v1/messaging/messages/:id/outcome',
-      summary: 'Get what became of a reply draft or a scheduled message',
+      summary: 'Get the outcome of a reply draft or a scheduled message',
       since: '1.1.harbor',
       permission: 'messaging:read',
       status: 200,
@@ -89,4 +88,4 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
 }
 
 const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' } as const;
-const IncludeQuery = Body({ 'include[]': Type.Optional(Type.Array(OneOf(MESSAGE_INCLUDES))) });
+const IncludeQuery = Body({ 'include[]': Include(MESSAGE_INCLUDES) });

@@ -4,7 +4,7 @@ import { requireSender } from '../conversations/access.ts';
 import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, invalid } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import { notMail } from './send-rules.ts';
 
@@ -80,7 +80,7 @@ export function requireAuthority(principal: Principal, facts: ConversationFacts,
 }
 
 function requirePresent({ deleted_at }: MessageRow): void {
-  if (deleted_at !== null) throw new ApiError('resource_gone', 'The message is deleted.', { param: 'id' });
+  if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
 }
 
 /** Only the agent that streams a message may write it until it is complete: ApiError `resource_conflict`. */
@@ -109,7 +109,7 @@ function checkFields(
   requireUnsent(row, 'cc', cc);
   if (scheduled_at === undefined || row.status === 'scheduled') return;
   if (row.status === 'draft')
-    throw invalid('scheduled_at', 'A draft is sent when it is approved, not at a time.');
+    throw invalid('scheduled_at', 'A draft cannot be scheduled. It is sent when it is approved.');
   throw new ApiError('resource_conflict', 'The message has been sent and cannot be scheduled.', {
     param: 'scheduled_at',
   });
@@ -118,11 +118,7 @@ function checkFields(
 /** The subject and recipients of a reply that was sent cannot change. */
 function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
   if (value === undefined || visibility !== 'external' || status !== 'sent') return;
-  throw new ApiError('resource_conflict', 'A reply that has been sent keeps its subject and cc.', {
+  throw new ApiError('resource_conflict', 'The subject and cc of a reply cannot change after it was sent.', {
     param,
   });
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

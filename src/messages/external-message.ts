@@ -1,7 +1,7 @@
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { conversationArchived } from '../protocol/errors.ts';
 import type { CommittedMessage } from './outgoing.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function followExternal(
 
 /** Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`. */
 export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
-  if (status === 'archived') throw new ApiError('resource_conflict', 'The conversation is archived.');
+  if (status === 'archived') throw conversationArchived();
 }
 
 /**

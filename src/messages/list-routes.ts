@@ -15,7 +15,7 @@ import {
   MESSAGE_STATUSES,
   type MessageStatus,
 } from '../protocol/resources/chat-message.ts';
-import { OneOf } from '../protocol/schema.ts';
+import { Include, OneOf } from '../protocol/schema.ts';
 import { showMessages } from './expand.ts';
 import { readTimeline } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
@@ -43,7 +43,7 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
         status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
         after_sequence: Type.Optional(SequenceBound),
         before_sequence: Type.Optional(SequenceBound),
-        'include[]': Type.Optional(Type.Array(OneOf(MESSAGE_INCLUDES))),
+        'include[]': Include(MESSAGE_INCLUDES),
       }),
       status: 200,
       response: ListOf(ChatMessage),
@@ -92,7 +92,7 @@ interface Bounds {
 
 function checkBounds({ status = 'sent', after_sequence, before_sequence }: Bounds): void {
   if (after_sequence !== undefined && before_sequence !== undefined) {
-    throw exclusive('before_sequence', 'Ask for one of after_sequence and before_sequence.');
+    throw exclusive('before_sequence', 'Send either after_sequence or before_sequence.');
   }
   if (status === 'sent' || (after_sequence ?? before_sequence) === undefined) return;
   const param = after_sequence === undefined ? 'before_sequence' : 'after_sequence';
@@ -127,7 +127,7 @@ function requireTeam({ customer }: Principal): void {
   if (!customer) return;
   throw new ApiError(
     'insufficient_permissions',
-    'Customers may list sent messages and their own schedules only.',
+    'Customers can only list sent messages and their own scheduled messages.',
   );
 }
 

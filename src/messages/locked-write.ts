@@ -4,6 +4,7 @@ import { type MessageRow, withParts } from '../conversations/message-rows.ts';
 import type { Tx } from '../db/handle.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
+import { unavailable } from '../protocol/errors.ts';
 import {
   ENTER_TIMELINE,
   type InsertedRow,
@@ -17,7 +18,6 @@ import {
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
-  unavailable,
   type WriteOptions,
 } from './outgoing.ts';
 

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { unavailable } from '../protocol/errors.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
@@ -91,10 +91,6 @@ export function asCommitted(
     audience,
     trace,
   };
-}
-
-export function unavailable(message: string, cause?: unknown): ApiError {
-  return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
 }
 
 /** Converts errors of an unavailable Postgres or counter to the caller's error. */

@@ -1,10 +1,9 @@
-import { Type } from 'typebox';
 import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { type Answered, defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/resources/chat-message.ts';
-import { Body, OneOf } from '../protocol/schema.ts';
+import { Body, Include } from '../protocol/schema.ts';
 import { actionRoutes } from './action-routes.ts';
 import { editRoutes } from './edit-routes.ts';
 import { showMessage } from './expand.ts';
@@ -42,7 +41,7 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
     since: '1.0.harbor',
     permission: 'messaging:create',
     customers: true,
-    query: Body({ 'include[]': Type.Optional(Type.Array(OneOf(SEND_MESSAGE_INCLUDES))) }),
+    query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
     body: SendMessageBody,
     status: 201,
     response: ChatMessage,

@@ -20,10 +20,7 @@ export async function requireAuthor(
 ): Promise<{ readonly customer: boolean }> {
   const [author] = await tx.query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
   if (author === undefined || author.has_left) {
-    throw new ApiError(
-      'invalid_credentials',
-      'The author was deactivated, or its key is not valid any more.',
-    );
+    throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
   }
   if (!author.subscribed) {
     throw new ApiError('payment_required', "The account's subscription is not active.");
@@ -34,7 +31,7 @@ export async function requireAuthor(
     if (isReply && author.type === 'agent') requireGranted(author, 'messaging:send_external');
   }
   if (author.participant_role === null && !author.admin && author.type !== 'api_key') {
-    throw new ApiError('resource_not_found', 'The author is no participant of the conversation any more.');
+    throw new ApiError('resource_not_found', 'The author is no longer a participant of the conversation.');
   }
   if (author.participant_role === 'viewer') {
     throw new ApiError('insufficient_permissions', 'Viewers of a conversation cannot send to it.');
@@ -57,7 +54,7 @@ interface AuthorRow {
 
 function requireGranted({ admin, permissions }: AuthorRow, permission: Permission): void {
   if (admin || permissions.includes(permission)) return;
-  throw new ApiError('insufficient_permissions', `The author's role does not grant ${permission} any more.`);
+  throw new ApiError('insufficient_permissions', `The author's role no longer grants ${permission}.`);
 }
 
 const READ_AUTHOR = {

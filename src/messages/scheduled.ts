@@ -42,7 +42,7 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
  */
 export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
   if (row.status !== 'scheduled') {
-    throw new ApiError('resource_conflict', `Cannot reschedule what is ${row.status}.`);
+    throw new ApiError('resource_conflict', `Cannot reschedule: the status is ${row.status}.`);
   }
   const moved = await tx.kysely
     .updateTable('messages')

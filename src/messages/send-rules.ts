@@ -2,7 +2,7 @@ import { hasPermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, conversationArchived, invalid, missingField } from '../protocol/errors.ts';
 import type { AttachmentKind } from '../protocol/resources/attachment.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { mentionedActor } from './mentions.ts';
@@ -60,33 +60,33 @@ export function requireApprovedSender(principal: Principal, body: SendMessageBod
 function checkContent(body: SendMessageBody): void {
   const hasBody = body.body !== undefined && body.body !== '';
   const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
-  if (!hasBody && !hasLink && !body.attachments?.length) throw missing('body');
+  if (!hasBody && !hasLink && !body.attachments?.length) throw missingField('body');
 }
 
 function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
   if (body.mode === 'draft') checkDraft(body, facts);
   else checkImmediate(body);
   if (facts.status === 'archived') {
-    throw new ApiError('resource_conflict', 'The conversation is archived.');
+    throw conversationArchived();
   }
 }
 
 function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
   if (facts.audience !== 'customer')
     throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
-  if (body.channel === undefined) throw missing('channel');
+  if (body.channel === undefined) throw missingField('channel');
   if (body.audience === 'internal') {
     throw invalid('audience', 'A draft is a reply to the customer: leave audience out, or send a note.');
   }
   if (body.scheduled_at !== undefined) {
-    throw invalid('scheduled_at', 'A draft is sent when it is approved, not at a time.');
+    throw invalid('scheduled_at', 'A draft cannot be scheduled. It is sent when it is approved.');
   }
 }
 
 function checkImmediate(body: SendMessageBody): void {
-  if (!body.client_message_id) throw missing('client_message_id');
+  if (!body.client_message_id) throw missingField('client_message_id');
   if (body.source_thread_message_id !== undefined) {
-    throw invalid('source_thread_message_id', 'Only a draft is composed from a thread message.');
+    throw invalid('source_thread_message_id', 'Only a draft can name a thread message.');
   }
 }
 
@@ -114,8 +114,8 @@ export function notMail(param: 'channel' | 'subject' | 'cc'): ApiError {
 
 function checkLink(body: SendMessageBody): void {
   const { link_resource_type: type, link_resource_id: id } = body;
-  if (type !== undefined && !id) throw missing('link_resource_id');
-  if (id !== undefined && type === undefined) throw missing('link_resource_type');
+  if (type !== undefined && !id) throw missingField('link_resource_id');
+  if (id !== undefined && type === undefined) throw missingField('link_resource_type');
 }
 
 type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
@@ -135,7 +135,7 @@ const FIELDS_OF = {
 function checkAttachment(attachment: AttachmentInput, index: number): void {
   const { required, optional } = FIELDS_OF[attachment.kind];
   for (const field of required) {
-    if (!attachment[field]) throw missing(`attachments[${index}].${field}`);
+    if (!attachment[field]) throw missingField(`attachments[${index}].${field}`);
   }
   const known: readonly string[] = ['kind', ...required, ...optional];
   const foreign = Object.keys(attachment).find((field) => !known.includes(field));
@@ -165,12 +165,4 @@ function checkMentions(mentions: readonly string[], facts: ConversationFacts): v
       throw invalid(`mentions[${index}]`, 'Only active participants of the conversation can be mentioned.');
     }
   }
-}
-
-function missing(param: string): ApiError {
-  return new ApiError('missing_field', 'This field is required.', { param });
-}
-
-function invalid(param: string, message: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

@@ -3,6 +3,7 @@ import type { PipelinedConnection } from '../db/pipelined-connection.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { EngineUnavailableError } from '../engine/engine.ts';
 import type { Logger } from '../log.ts';
+import { unavailable } from '../protocol/errors.ts';
 import {
   type InsertedRow,
   insertMessages,
@@ -18,7 +19,6 @@ import {
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
-  unavailable,
   type WriteOptions,
 } from './outgoing.ts';
 

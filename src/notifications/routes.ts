@@ -43,7 +43,7 @@ export function notificationRoutes(database: Database): Route[] {
       name: 'mark_all_notifications',
       method: 'POST',
       path: '/v1/messaging/notifications/actions/mark-all',
-      summary: "Bring all of the caller's notifications to a status that they have not reached",
+      summary: "Mark all of the caller's notifications as seen, read or dismissed",
       since: '1.1.harbor',
       permission: 'messaging:read',
       body: MarkAllBody,

@@ -101,7 +101,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
   method_not_allowed: {
     when: 'There is such a route, but not for this method.',
     remedy: 'Use one of the methods in the Allow header.',
-    message: 'This endpoint has GET, HEAD, OPTIONS.',
+    message: 'This endpoint accepts GET, HEAD, OPTIONS.',
     param: null,
   },
   parameter_missing: {
@@ -142,8 +142,8 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
   },
   resource_conflict: {
     when: 'The request contradicts the current state of the resource or account.',
-    remedy: 'Read the resource again and decide anew.',
-    message: 'Cannot approve what is rejected.',
+    remedy: 'Read the resource again, then decide whether the request still applies.',
+    message: 'Cannot approve: the status is rejected.',
     param: null,
   },
   resource_gone: {
@@ -225,7 +225,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     param: null,
   },
   client_closed_request: {
-    when: 'The client went away before the request was done: nobody reads this answer, logs show it.',
+    when: 'The client closed the connection before the request was done. The answer only appears in logs.',
     remedy: 'Nothing: with an Idempotency-Key the same request may be sent again.',
     message: 'The client closed the connection.',
     param: null,

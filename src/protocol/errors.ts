@@ -133,6 +133,38 @@ export function notFound(noun: string, param: string | null = null): ApiError {
   return new ApiError('resource_not_found', `There is no such ${noun}.`, { param });
 }
 
+/** Returns the refusal of a value that breaks a rule. */
+export function invalid(param: string, message: string): ApiError {
+  return new ApiError('validation_failed', message, { param });
+}
+
+/** Returns the refusal of a body or frame without a field that it needs. */
+export function missingField(param: string | null, message = 'This field is required.'): ApiError {
+  return new ApiError('missing_field', message, { param });
+}
+
+/** Returns the refusal for what should work again in a moment. */
+export function unavailable(message: string, cause?: unknown): ApiError {
+  return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
+}
+
+/** Returns the refusal of an actor that was deactivated, where one is to be chosen that can act. */
+export function deactivatedActor(param: string): ApiError {
+  return invalid(param, 'This actor is deactivated. Activate it first, or choose another one.');
+}
+
+/** Returns the refusal of a new resource with a value that another one of the account has. `field`: as people call it. */
+export function alreadyExists(noun: string, param: string, field: string = param): ApiError {
+  const message = `Another ${noun} of the account has this ${field}. Choose another one.`;
+  return new ApiError('resource_exists', message, { param });
+}
+
+/** Returns the refusal of a change that needs an active conversation. */
+export function conversationArchived(): ApiError {
+  const message = 'The conversation is archived. Set its status to active first.';
+  return new ApiError('resource_conflict', message);
+}
+
 /** `docsUrl` and `requestLogUrl` come from the configuration; `requestLogUrl` is null if there is no log to link to. */
 export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
   const entry: ErrorEntry = ERRORS[error.condition];

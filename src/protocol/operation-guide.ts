@@ -6,11 +6,11 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   send_message:
     'Delivers a message at once, queues it with `scheduled_at`, or proposes it as a customer-reply draft with `mode` `draft`. Sending again with the same `client_message_id` returns the first message. An archived conversation answers `resource_conflict`; viewers and former members get `insufficient_permissions` or `resource_not_found`.',
   list_messages:
-    'Lists the timeline, newest first; with `after_sequence` oldest first, which is how a client catches up. With another `status` it lists drafts or scheduled messages, which are not in the timeline. Scheduled, canceled and failed ones are listed for their author only, but those of everybody for the team of a case and for callers that see the whole account. `before_sequence` and `after_sequence` cannot be used together, and are for sent messages alone.',
+    'Lists the timeline, newest first; with `after_sequence` oldest first, which is how a client catches up. With another `status` it lists drafts or scheduled messages, which are not in the timeline. Authors see their own scheduled, canceled and failed messages; the team of a case and callers that see the whole account see all of them. `before_sequence` and `after_sequence` cannot be used together, and are for sent messages alone.',
   get_message:
     'Returns one message, whatever its status. Until it is sent, a scheduled message is there for its author, the team of a case, and callers that see the whole account only. A deleted message is returned as its tombstone.',
   update_message:
-    'Edits a sent or scheduled message, as its author, or a draft, as anybody who may send here. What is absent stays; only a scheduled message takes `scheduled_at`. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
+    'Edits a sent or scheduled message, as its author, or a draft, as an actor that may send here. What is absent stays; only a scheduled message takes `scheduled_at`. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
   delete_message:
     'Deletes a sent message, as its author or as an owner or admin of the conversation or the account. Its tombstone keeps its `sequence` in the timeline, without body and attachments, and the links to its files stop working. Deleting it again answers `resource_gone`. Under legal hold, and for a message that was never sent, the answer is `resource_conflict`: drafts are rejected and scheduled messages canceled instead.',
   get_message_outcome:

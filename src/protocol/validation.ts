@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject as AjvError } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { constraintSentence } from './constraint-sentences.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, missingField } from './errors.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { SINCE } from './since.ts';
 import { nameMeant } from './synonyms.ts';
@@ -345,7 +345,7 @@ function tagsOf({ parentSchema }: AjvError, field: string): string[] {
 
 function missing(param: string, allowed: readonly string[] = []): ApiError {
   const choice = allowed.length === 0 ? '' : ` It must be one of: ${allowed.join(', ')}.`;
-  return new ApiError('missing_field', `This field is required.${choice}`, { param });
+  return missingField(param, `This field is required.${choice}`);
 }
 
 function unknownField(error: AjvError, name: string, at: string): ApiError {

@@ -94,7 +94,7 @@ t.test('what its role does not grant', async (t) => {
   const forced = endpointTool('approve', approve, { caller, needsReview: false });
   t.match(
     await refusalTold(callTool(forced, { path: { id: newId('message') } }, { principal: mighty })),
-    /^insufficient_permissions: Agents may not call this endpoint/,
+    /^insufficient_permissions: Agents cannot call this endpoint/,
   );
 });
 

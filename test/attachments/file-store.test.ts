@@ -144,7 +144,10 @@ t.test('what is still coming is found by nobody', async (t) => {
   ] as const) {
     const other = newId('upload');
     const refused = store.write(other, pieces(), size);
-    await t.rejects(refused, new ApiError('validation_failed', `The file was announced with ${size} bytes.`));
+    await t.rejects(
+      refused,
+      new ApiError('validation_failed', `The upload was created for a file of ${size} bytes.`),
+    );
     t.equal(await store.sizeOf(other), undefined, what);
   }
   t.same((await readdir(directory)).sort(), ['incoming', key].sort());

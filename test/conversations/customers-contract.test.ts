@@ -106,12 +106,12 @@ t.test('refusals say what is missing and what is accepted', async (t) => {
     [
       inCase({ type: 'customer' }),
       'participants[0].actor_id',
-      'A customer is named by actor_id, or by name and email.',
+      'Name a customer by actor_id, or by name and email.',
     ],
     [
       inCase({ type: 'customer', email: address() }),
       'participants[0].name',
-      'A new customer needs a name: the account knows nobody with this address.',
+      'No customer of the account has this address yet. Send a name to create one.',
     ],
   ] as const) {
     const { error } = (await app.call('POST', PATH, { body })).body;

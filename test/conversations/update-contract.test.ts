@@ -209,6 +209,17 @@ t.test('what is refused', async (t) => {
   const admin = await conversations.create({}, { token: grace.access_token });
   await conversations.update(admin.id, { assignee_id: ada.id });
   t.pass('an admin of the account reads everything');
+
+  const off = await app.call<{ id: string }>('POST', '/v1/users', {
+    body: { name: 'Off', email: 'off@example.com', role_id: await roleOf(grace.id) },
+  });
+  const { status } = await app.call('POST', `/v1/users/${off.body.id}/actions/deactivate`, {
+    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+  });
+  t.equal(status, 200);
+  const answer = await app.call('PATCH', `${PATH}/${group.id}`, { body: { assignee_id: off.body.id } });
+  t.equal(refusalOf(answer), '422 validation_failed assignee_id');
+  t.match(answer.body.error.message, /^This actor is deactivated\./);
 });
 
 t.test('who may', async (t) => {
@@ -333,4 +344,13 @@ async function personaOf(accountId: string): Promise<string> {
     .where('name', '=', CUSTOMER_SERVICE)
     .executeTakeFirstOrThrow();
   return actor_id;
+}
+
+async function roleOf(actorId: string): Promise<string> {
+  const { role_id } = await database.kysely
+    .selectFrom('actors')
+    .select('role_id')
+    .where('id', '=', actorId)
+    .executeTakeFirstOrThrow();
+  return role_id!;
 }

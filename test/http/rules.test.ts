@@ -28,6 +28,19 @@ t.test('query parameters', async (t) => {
   t.ok(broken > app.routes.length, `${broken} rules`);
 });
 
+t.test('include[] has a bound everywhere', (t) => {
+  const included = app.routes.flatMap(({ name, query }) => {
+    const { properties = {} } = (query ?? {}) as { properties?: Record<string, { maxItems?: number }> };
+    return properties['include[]'] === undefined ? [] : [{ name, most: properties['include[]'].maxItems }];
+  });
+  t.ok(included.length > 20);
+  t.same(
+    included.filter(({ most }) => most === undefined),
+    [],
+  );
+  t.end();
+});
+
 t.test('request bodies', async (t) => {
   let broken = 0;
   for (const route of app.routes) {

@@ -136,6 +136,8 @@ t.test('a body, an attachment or a link makes a message', async (t) => {
     ['all three', { body: 'ahoy', attachments: [LINK], ...link }, 'ahoy'],
   ];
   for (const [what, fields, body] of enough) t.equal((await sent(group, fields)).body, body, what);
+  for (const subject of ['', ' \n'])
+    t.equal((await sent(group, { subject })).subject, null, 'a blank subject is none');
   for (const fields of [
     { body: undefined },
     { body: '' },

@@ -258,7 +258,12 @@ t.test('a wrong command line is told in one line, before anything is opened', as
     ['account create --name N --color red', /account create has no --color; it has --name, --plan/],
     ['key create --account a --name N --expires tomorrow', /--expires must be a future time such as/],
     ['key create --account a --name N --expires 2001-01-01T00:00:00Z', /--expires must be a future time/],
-    ['key revoke key_1', /key_1/],
+    [
+      'key revoke key_1',
+      /key revoke takes no "key_1" without the name of an option; did you mean --id key_1\?/,
+    ],
+    ['account create --plan pro Harbor', /takes no "Harbor" without .*; did you mean --name Harbor\?/],
+    ['account create --name=Harbor pro', /takes no "pro" without .*; its options are --name, --plan/],
     ['user deactivate', /user deactivate needs --id/],
     ['user create --account a --name N --role member --email ann', /--email must be an e-mail address/],
   ];

@@ -134,6 +134,12 @@ t.test('a data directory that cannot be used', async (t) => {
     await refusalOf(t, { PARLEY_DATA_DIR: join(file, 'data') }),
     /^the data directory \/.*\/file\/data cannot be used \(ENOTDIR\): a part of that path is a file: .* or set PARLEY_DATA_DIR/,
   );
+  if (process.platform === 'linux') {
+    t.match(
+      await refusalOf(t, { PARLEY_DATA_DIR: '/proc/parley' }),
+      /^the data directory \/proc\/parley cannot be used \(ENOENT\): no directory can be created there, set PARLEY_DATA_DIR/,
+    );
+  }
   const uid = process.geteuid?.() ?? 0;
   const locked = join(directory, 'locked');
   await mkdir(locked, { mode: 0o500 });

@@ -70,7 +70,10 @@ export async function requirePlaceOf(
   // A conversation of another account counts as missing, so that its existence cannot be probed.
   if (facts === undefined || facts.accountId !== principal.accountId) return;
   if (!mayRead(principal, facts)) {
-    throw new ApiError('insufficient_permissions', 'The call acts in a conversation that you may not read.');
+    throw new ApiError(
+      'insufficient_permissions',
+      'You cannot read the conversation that this call acts in.',
+    );
   }
   if (endpoint.permission !== 'messaging:read') requireWriter(facts.members.get(principal.actor.id));
 }

@@ -39,7 +39,7 @@ export async function continueRun(
   for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
     if (decisions.findIndex((other) => other.action_id === decision.action_id) < index) {
-      throw new ApiError('validation_failed', 'This call is decided twice.', { param });
+      throw new ApiError('validation_failed', 'The action appears twice in decisions.', { param });
     }
     const action = actions.get(decision.action_id);
     if (action === undefined) {

@@ -196,7 +196,8 @@ export class Runner {
       throw new RunFailure('The agent is not in the conversation any more.');
     }
     if (member.role === 'viewer') throw new RunFailure('The agent may only read in the conversation.');
-    if (facts.status === 'archived') throw new RunFailure('The conversation is archived.');
+    if (facts.status === 'archived')
+      throw new RunFailure('The conversation is archived. Set its status to active first.');
     return facts;
   }
 

@@ -34,7 +34,7 @@ function outcomeOf({ status, result, error_message, reason }: ActionRow) {
     case 'rejected':
       return { output: { error: 'A person rejected this call.', reason }, failed: true };
     case 'expired':
-      return { output: { error: 'Nobody approved this call in time.' }, failed: true };
+      return { output: { error: 'This call was not approved in time.' }, failed: true };
     default:
       return { output: { error: error_message ?? 'It was not executed.' }, failed: true };
   }

@@ -37,7 +37,7 @@ export async function triggerRun(
     const { depth: inARow, chain } = RUN_LIMITS;
     throw new ApiError(
       'resource_conflict',
-      `A run leads to ${inARow} others in a row, and to about ${chain} in all.`,
+      `This chain of runs is at its limit: ${inARow} runs in a row, and about ${chain} in all.`,
     );
   }
   const run = await startRun(tx, agent, {

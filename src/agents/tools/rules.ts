@@ -1,4 +1,4 @@
-import { ApiError } from '../../protocol/errors.ts';
+import { ApiError, invalid } from '../../protocol/errors.ts';
 import {
   type AgentConfigInput,
   EVERY_ENDPOINT_TOOL,
@@ -27,13 +27,13 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
   for (const [i, slug] of slugs.entries()) {
     const param = `config.endpoint_tool_slugs[${i}]`;
     if (slug === EVERY_ENDPOINT_TOOL) {
-      if (slugs.length > 1) throw refused('The entry * stands alone.', param);
-    } else if (!catalogue.hasEndpointTool(slug)) throw refused('There is no such endpoint tool.', param);
-    else if (slugs.indexOf(slug) < i) throw refused('This tool is named twice.', param);
+      if (slugs.length > 1) throw invalid(param, 'The entry * must be the only one.');
+    } else if (!catalogue.hasEndpointTool(slug)) throw invalid(param, 'There is no such endpoint tool.');
+    else if (slugs.indexOf(slug) < i) throw invalid(param, 'This tool is listed twice.');
   }
   for (const slug of Object.keys(review)) {
     if (catalogue.hasEndpointTool(slug)) continue;
-    throw refused('There is no such endpoint tool.', `config.endpoint_tool_review.${slug}`);
+    throw invalid(`config.endpoint_tool_review.${slug}`, 'There is no such endpoint tool.');
   }
 }
 
@@ -45,7 +45,7 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
 export function readTools(tools: readonly ToolInput[]): ToolSetting[] {
   return tools.map(({ tool, config_json, sort_order, require_review }, i) => {
     if (tools.findIndex((other) => other.tool === tool) < i) {
-      throw refused('This tool is attached twice.', `config.tools[${i}].tool`);
+      throw invalid(`config.tools[${i}].tool`, 'This tool is listed twice.');
     }
     return {
       tool,
@@ -64,7 +64,7 @@ function readConfig(tool: BuiltInTool, json: string | undefined, param: string):
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const where = error.param === null ? '' : `${error.param}: `;
-    throw refused(`Does not fit the tool's config_schema: ${where}${error.message}`, param);
+    throw invalid(param, `Does not fit the tool's config_schema: ${where}${error.message}.`);
   }
 }
 
@@ -83,8 +83,4 @@ function validatorOf(tool: BuiltInTool): Validator<unknown> {
   const validator = validators.get(tool) ?? compile(BUILT_IN_TOOL_FACTS[tool].configSchema);
   validators.set(tool, validator);
   return validator;
-}
-
-function refused(message: string, param: string): ApiError {
-  return new ApiError('validation_failed', message, { param });
 }

@@ -15,8 +15,7 @@ export function occurrenceRoutes({ database }: { readonly database: Database }):
       name: 'list_agent_occurrences',
       method: 'GET',
       path: '/v1/ai/agents/:id/occurrences',
-      summary:
-        'List the times at which an agent was due by its schedule, and what came of each, newest first',
+      summary: 'List the times at which the schedule of an agent was due, with their outcome, newest first',
       since: '1.1.harbor',
       permission: 'agents:read',
       query: PageQuery({ outcome: Type.Optional(OneOf(OCCURRENCE_OUTCOMES)) }),

@@ -1,4 +1,4 @@
-import { ApiError } from '../../protocol/errors.ts';
+import { ApiError, invalid, missingField } from '../../protocol/errors.ts';
 import type { TriggerConfigInput, TriggerType } from '../../protocol/resources/agent-definition.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import { nextDue } from './cron.ts';
@@ -17,9 +17,7 @@ export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): 
   const allowed: readonly string[] = FIELDS[type];
   for (const field of Object.keys(input)) {
     if (allowed.includes(field)) continue;
-    throw new ApiError('validation_failed', `An agent with the trigger ${type} has no such setting.`, {
-      param: `${AT}.${field}`,
-    });
+    throw invalid(`${AT}.${field}`, `An agent with the trigger ${type} has no such setting.`);
   }
   if (type === 'scheduled') return readSchedule(input);
   if (type === 'event') return { event_filters: readFilters(input) };
@@ -45,7 +43,7 @@ function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): 
   if (!everComes(cron_schedule, timezone)) {
     throw new ApiError(
       'invalid_format',
-      'Must be a cron expression of five fields that comes due some day.',
+      'Must be a cron expression of five fields with at least one future date.',
       {
         param: `${AT}.cron_schedule`,
       },
@@ -58,9 +56,7 @@ function readFilters({ event_filters: filters }: TriggerConfigInput): readonly T
   if (filters === undefined) throw missing('event_filters');
   const repeated = filters.findIndex((filter, i) => filters.indexOf(filter) < i);
   if (repeated === -1) return filters;
-  throw new ApiError('validation_failed', 'This event is named twice.', {
-    param: `${AT}.event_filters[${repeated}]`,
-  });
+  throw invalid(`${AT}.event_filters[${repeated}]`, 'This event is listed twice.');
 }
 
 /** Only names are accepted: Intl also takes an offset such as +01:00, which has no daylight saving. */
@@ -85,7 +81,5 @@ function everComes(cron_schedule: string, timezone: string): boolean {
 }
 
 function missing(field: string): ApiError {
-  return new ApiError('missing_field', 'This field is required for this trigger type.', {
-    param: `${AT}.${field}`,
-  });
+  return missingField(`${AT}.${field}`, 'This field is required for this trigger type.');
 }

@@ -14,6 +14,7 @@ import {
   rename,
   rm,
   rmdir,
+  stat,
   symlink,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -180,9 +181,26 @@ async function removeInterrupted(directory: string): Promise<void> {
  * has to pass through them if Parley runs as root.
  */
 export async function makePassableDirectory(directory: string): Promise<void> {
-  const first = await mkdir(directory, { recursive: true });
-  if (first === undefined || !isRoot) return;
-  for (let made = directory; made.length >= first.length; made = dirname(made)) await chmod(made, 0o711);
+  if (await isDirectory(directory)) return;
+  if (dirname(directory) !== directory) await makePassableDirectory(dirname(directory));
+  try {
+    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 then tries again without end.
+    await mkdir(directory);
+    if (isRoot) await chmod(directory, 0o711);
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!(await isDirectory(directory))) throw error;
+  }
+}
+
+/** False if there is nothing, or something else. Rejects if it cannot be looked at. */
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 async function writeSecret(path: string, secret: string): Promise<void> {

@@ -318,13 +318,15 @@ function* inQueries(asks: readonly ChangesAsk[]) {
 }
 
 function unknownCursor(): ApiError {
-  return new ApiError('invalid_format', 'The cursor is broken, or of another database.', { param: 'cursor' });
+  return new ApiError('invalid_format', 'The cursor is broken, or belongs to another database.', {
+    param: 'cursor',
+  });
 }
 
 function alreadyFurther(): ApiError {
   return new ApiError(
     'resource_conflict',
-    'The socket is subscribed to less of a conversation: unsubscribe first.',
+    'The socket follows one of these conversations from a later message. Unsubscribe first.',
     {
       param: 'conversations',
     },

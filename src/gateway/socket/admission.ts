@@ -34,7 +34,7 @@ export class Admission {
     const limit = limits.socketsPerActor;
     const used = sessions.count(actorId);
     if (used < limit) return;
-    throw new ApiError('limit_exceeded', `An actor may have ${limit} open sockets.`, {
+    throw new ApiError('limit_exceeded', `An actor can have at most ${limit} open sockets.`, {
       quota: { limit, used, reset_at: null },
       retryAfterS: 30,
     });

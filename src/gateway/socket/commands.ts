@@ -370,7 +370,7 @@ function agreed(
   if (fromHandshake === undefined || fromFrame === undefined || fromHandshake === fromFrame) {
     return fromHandshake ?? fromFrame;
   }
-  throw new ApiError('parameters_exclusive', 'The handshake had another value.', { param });
+  throw new ApiError('parameters_exclusive', 'The handshake named a different value.', { param });
 }
 
 function tooFast(): ApiError {
@@ -380,18 +380,21 @@ function tooFast(): ApiError {
 function notYetKnown(): ApiError {
   return new ApiError(
     'invalid_credentials',
-    'The caller is not known yet: send an authenticate frame first.',
+    'The socket is not authenticated yet. Send an authenticate frame first.',
   );
 }
 
 function alreadyKnown(): ApiError {
-  return new ApiError('resource_conflict', 'The caller is known: use refresh for a newer token.');
+  return new ApiError(
+    'resource_conflict',
+    'The socket is already authenticated. Use refresh for a newer token.',
+  );
 }
 
 function alreadyFurther(fromSequence: number): ApiError {
   return new ApiError(
     'resource_conflict',
-    `Already subscribed after ${fromSequence}: unsubscribe first to get earlier messages.`,
+    `The socket is subscribed after ${fromSequence}. Unsubscribe first to get earlier messages.`,
     { param: 'after_sequence' },
   );
 }

@@ -52,9 +52,13 @@ function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOr
   if (origin === undefined || allowed.allows(origin)) return;
   if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)
     return;
-  throw new ApiError('insufficient_permissions', 'Pages of this origin may not open sockets here.', {
-    param: 'Origin',
-  });
+  throw new ApiError(
+    'insufficient_permissions',
+    'Pages of this origin cannot open sockets here. Add it to PARLEY_ALLOWED_ORIGINS.',
+    {
+      param: 'Origin',
+    },
+  );
 }
 
 function readQuery(text: string): Query {
@@ -93,7 +97,7 @@ function either(
 ): string | undefined {
   if (headerValue === undefined || headerValue === '') return value;
   if (value === undefined || value === headerValue) return headerValue;
-  throw new ApiError('parameters_exclusive', `The header ${header} has another value.`, {
+  throw new ApiError('parameters_exclusive', `The header ${header} has a different value.`, {
     param: parameter,
   });
 }

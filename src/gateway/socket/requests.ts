@@ -1,4 +1,4 @@
-import { ApiError } from '../../protocol/errors.ts';
+import { ApiError, invalid, missingField } from '../../protocol/errors.ts';
 import {
   type CommandFrame,
   commandSchema,
@@ -60,24 +60,23 @@ const validatePong = compile(PongFrame);
 
 function requireId(id: unknown): string {
   if (id === undefined || id === null) {
-    throw new ApiError('missing_field', 'This field is required.', { param: 'id' });
+    throw missingField('id');
   }
   if (typeof id !== 'string') throw new ApiError('invalid_format', 'Must be a string.', { param: 'id' });
   if (!isEchoed(id)) {
-    const message = `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`;
-    throw new ApiError('validation_failed', message, { param: 'id' });
+    throw invalid('id', `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`);
   }
   return id;
 }
 
 function requireOp(type: unknown): Op {
   if (type === undefined || type === null) {
-    throw new ApiError('missing_field', 'This field is required.', { param: 'type' });
+    throw missingField('type');
   }
   if (typeof type !== 'string') {
     throw new ApiError('invalid_format', 'Must be a string.', { param: 'type' });
   }
-  if (!isOp(type)) throw new ApiError('validation_failed', 'There is no such frame type.', { param: 'type' });
+  if (!isOp(type)) throw invalid('type', 'There is no such frame type.');
   return type;
 }
 

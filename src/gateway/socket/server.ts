@@ -167,7 +167,7 @@ export class SocketServer {
     const { rateLimits, admission, origins } = this.#options;
     await rateLimits.addresses.consume(address);
     if (this.#draining) {
-      throw new ApiError('service_unavailable', 'This node is about to stop. Connect again.', {
+      throw new ApiError('service_unavailable', 'This node is stopping. Connect again.', {
         retryAfterS: 1,
       });
     }

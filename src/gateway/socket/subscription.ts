@@ -17,7 +17,7 @@ export interface SocketSubscription {
 
 /** `used`: the subscriptions that there are, or would be. */
 export function tooManySubscriptions(limit: number, used: number): ApiError {
-  return new ApiError('limit_exceeded', `A socket may have ${limit} subscriptions.`, {
+  return new ApiError('limit_exceeded', `A socket can have at most ${limit} subscriptions.`, {
     quota: { limit, used, reset_at: null },
   });
 }

@@ -4,7 +4,7 @@ import type { Identity } from '../../access/authenticate.ts';
 import type { Credential, Principal } from '../../access/principal.ts';
 import type { Database } from '../../db/database.ts';
 import { isUnavailable } from '../../db/unavailable.ts';
-import { ApiError } from '../../protocol/errors.ts';
+import { ApiError, unavailable } from '../../protocol/errors.ts';
 
 /**
  * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by Postgres's clock, bound to
@@ -102,9 +102,6 @@ async function reached<T>(query: Promise<T>): Promise<T> {
     return await query;
   } catch (cause) {
     if (!isUnavailable(cause)) throw cause;
-    throw new ApiError('service_unavailable', 'Tickets cannot be handled at the moment.', {
-      retryAfterS: 1,
-      cause,
-    });
+    throw unavailable('Tickets cannot be handled at the moment.', cause);
   }
 }

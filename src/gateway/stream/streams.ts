@@ -2,7 +2,7 @@ import { GatheredReads } from '../../db/gathered-reads.ts';
 import { EngineUnavailableError } from '../../engine/engine.ts';
 import type { CommittedFrame, EphemeralFrame, PieceFrame } from '../../engine/frame.ts';
 import type { Metrics } from '../../metrics.ts';
-import { ApiError } from '../../protocol/errors.ts';
+import { unavailable } from '../../protocol/errors.ts';
 import { RangeCache } from '../catch-up/range-cache.ts';
 import {
   MAX_REPLAY,
@@ -106,9 +106,7 @@ export class Streams {
     } catch (error) {
       if (!cancelled) this.leave(conversationId, reader);
       throw error instanceof EngineUnavailableError
-        ? new ApiError('service_unavailable', 'Subscriptions cannot be accepted at the moment.', {
-            cause: error,
-          })
+        ? unavailable('Subscriptions cannot be accepted at the moment.', error)
         : error;
     }
   }
@@ -165,7 +163,7 @@ export class Streams {
       await feed.ready;
     } catch (error) {
       this.leaveFeed(actorId, reader);
-      throw new ApiError('service_unavailable', 'Feeds cannot be opened at the moment.', { cause: error });
+      throw unavailable('Feeds cannot be opened at the moment.', error);
     }
   }
 

@@ -94,7 +94,7 @@ describe(ChatMessage, {
   streaming_state:
     '`streaming` while an agent writes the body, `complete` once it is final. Null for ordinary messages.',
   client_message_id:
-    'The key under which the author sent the message, for deduplication. Null to everybody but the author, and for messages of the service.',
+    'The key under which the author sent the message, for deduplication. Only shown to the author, and null for messages of the service.',
   edited_at:
     'When the message was last edited. Null if it never was; to customers also where that was before it was sent.',
   deleted_at:

@@ -50,9 +50,9 @@ describe(Conversation, {
   group:
     'The reusable roster that the conversation was started from; its members were copied in at creation. Null where there was none, and unless expanded.',
   status:
-    "The caller's own view: `hidden` where the caller has hidden the conversation, otherwise `active` or `archived` for everybody.",
+    "The caller's own view: `hidden` where the caller has hidden the conversation, otherwise the `active` or `archived` that all readers see.",
   legal_hold: '`held` keeps the conversation from being purged or redacted, `released` does not.',
-  assignee: 'The user or group that owns the case. Null where nobody is assigned, and unless expanded.',
+  assignee: 'The user or group that owns the case. Null without an assignee, and unless expanded.',
   participants: 'The active participants. Null unless expanded.',
   topic: 'The app resource that the conversation is about. Null where there is none, and unless expanded.',
   unread: 'Number of messages that the caller has not read.',
@@ -131,7 +131,7 @@ describe(UpdateConversationBody, {
     'The lane to move a customer case to: `open`, `waiting_internal`, `waiting_external` or `resolved`. The service itself sets the others.',
   assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that is to own the case; null clears it.',
   topic: 'The app resource that the conversation is about; null clears it.',
-  status: '`archived` closes the conversation to new messages for everybody, `active` opens it again.',
+  status: '`archived` closes the conversation to new messages from all actors, `active` opens it again.',
 });
 
 /** Body of Set Legal Hold (docs/contract.md#legal-hold). */

@@ -26,7 +26,7 @@ describe(Participant, {
   type: '`user` is a teammate, `agent` an automated agent, `customer` the outside person of a case, and `system` posts automated messages.',
   role: '`owner` manages everything, `admin` adds and removes members and renames, `member` writes, and `viewer` reads.',
   membership:
-    '`active`, `left` by itself, `removed` by somebody else, or `hidden`: still a member, with the conversation hidden from its own list.',
+    '`active`, `left` by itself, `removed` by another actor, or `hidden`: still a member, with the conversation hidden from its own list.',
   notifications: '`muted` suppresses notifications of this conversation; mentions still notify.',
   actor:
     'The user or agent. Null for system participants, and in the answers of Send Message, Set Legal Hold and Reject Reply Draft.',

@@ -27,7 +27,7 @@ const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
  */
 export const COMMANDS = {
   authenticate: {
-    summary: 'Says who is calling, where the handshake did not; answered by `ready`.',
+    summary: 'Authenticates the socket if the handshake did not. The server answers with `ready`.',
     fields: {
       token: Token,
       account: Type.Optional(
@@ -53,7 +53,7 @@ export const COMMANDS = {
     },
   },
   subscribe: {
-    summary: 'Sends what the conversation has after `after_sequence`, then what comes.',
+    summary: 'Follows a conversation: its messages after `after_sequence`, then all that come.',
     fields: {
       conversation_id: ConversationId,
       after_sequence: Type.Optional(
@@ -80,7 +80,7 @@ export const COMMANDS = {
     result: {},
   },
   unsubscribe: {
-    summary: 'Sends nothing more of the conversation.',
+    summary: 'Stops following a conversation.',
     fields: { conversation_id: ConversationId },
     result: {},
   },
@@ -106,12 +106,13 @@ export const COMMANDS = {
     },
   },
   presence: {
-    summary: "Shows the caller as there in the socket's conversations, until a while after its last socket.",
+    summary:
+      "Sets the caller's presence in the socket's conversations. It ends a while after its last socket.",
     fields: { status: OneOf(DECLARED_STATUSES, { description: 'What to show the caller as.' }) },
     result: {},
   },
   ping: {
-    summary: 'Asks whether the server is there; answered by `pong`.',
+    summary: 'Checks the connection. The server answers with `pong`.',
     fields: {},
     result: null,
   },

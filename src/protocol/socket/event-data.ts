@@ -79,7 +79,7 @@ export const MessageReset = Type.Object({
   message_id: MessageId,
   attempt: Attempt,
   keep: described(Length, 'How much of the text stays, in UTF-16 units; what is behind it is dropped.'),
-  reason: described(Type.String(), 'Why the writer begins anew.'),
+  reason: described(Type.String(), 'Why the text is dropped.'),
 });
 export type MessageReset = Static<typeof MessageReset>;
 export const MessageSnapshot = Type.Object({
@@ -92,41 +92,56 @@ export type MessageSnapshot = Static<typeof MessageSnapshot>;
 /** The fields of `data` for every event (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
-    summary: 'A message was sent: each once, in the order of their numbers.',
+    summary: 'A message was sent. Each is delivered once, in the order of `sequence`.',
     data: ChatMessage,
   },
-  'message.updated': { summary: 'It was edited, deleted, or written to its end.', data: UpdatedMessage },
+  'message.updated': {
+    summary: 'A message was edited or deleted, or its streamed text is complete.',
+    data: UpdatedMessage,
+  },
   'draft.created': { summary: 'A reply draft waits for approval.', data: UnsentMessage },
   'draft.updated': {
-    summary: 'A reply draft was edited, written to its end, or its time is over.',
+    summary: 'A reply draft was edited or decided, or its streamed text is complete.',
     data: UnsentMessage,
   },
   'scheduled.updated': {
     summary:
-      'A scheduled message was made, edited, or its time is over: to its author, and on a case to the team.',
+      'A scheduled message was created, edited, sent, canceled, or failed. Sent to its author, and on a case to the team.',
     data: UnsentMessage,
   },
   'conversation.updated': {
-    summary: "The conversation, without what is each reader's own.",
+    summary: 'A conversation changed. Fields that differ for each reader are left out.',
     data: SharedConversation,
   },
-  'participant.added': { summary: 'Somebody is in the conversation now.', data: Participant },
-  'participant.updated': { summary: 'A role or state of theirs has changed.', data: Participant },
-  'participant.removed': { summary: 'Somebody is not in it any more.', data: Participant },
-  'conversation.added': { summary: 'The caller may read a conversation.', data: Conversation },
-  'conversation.removed': { summary: 'The caller may not read it any more.', data: LostConversation },
+  'participant.added': { summary: 'An actor joined the conversation.', data: Participant },
+  'participant.updated': { summary: "A participant's role or state changed.", data: Participant },
+  'participant.removed': { summary: 'An actor left the conversation or was removed.', data: Participant },
+  'conversation.added': { summary: 'The caller can read a conversation from now on.', data: Conversation },
+  'conversation.removed': {
+    summary: 'The caller can no longer read a conversation.',
+    data: LostConversation,
+  },
   'notification.created': { summary: 'The caller was notified.', data: Notification },
   'notification.updated': {
     summary: 'A notification was seen, read or dismissed, or its message was edited or deleted.',
     data: Notification,
   },
-  'agent_run.updated': { summary: 'A run that the caller triggered goes on.', data: AgentRun },
-  'message.delta': { summary: 'A message that is being written has grown.', data: MessageDelta },
-  'message.reset': { summary: 'Its writer begins anew behind `keep`.', data: MessageReset },
-  'message.snapshot': { summary: 'Its text so far, in place of pieces.', data: MessageSnapshot },
-  typing: { summary: 'Somebody types, or no more.', data: Typing },
-  presence: { summary: 'Somebody is there, away or gone.', data: Presence },
-  read: { summary: 'Somebody has read up to a message.', data: Read },
+  'agent_run.updated': { summary: 'The status of a run that the caller triggered changed.', data: AgentRun },
+  'message.delta': {
+    summary: 'A piece of text was added to a message that an agent streams.',
+    data: MessageDelta,
+  },
+  'message.reset': {
+    summary: 'The writer drops the text after `keep` and continues from there.',
+    data: MessageReset,
+  },
+  'message.snapshot': {
+    summary: 'The whole text so far of a message that an agent streams. It replaces the pieces.',
+    data: MessageSnapshot,
+  },
+  typing: { summary: 'An actor started or stopped typing.', data: Typing },
+  presence: { summary: 'The presence of an actor changed: online, away or offline.', data: Presence },
+  read: { summary: 'An actor moved its read position.', data: Read },
 } as const satisfies Record<EventName, { readonly summary: string; readonly data: TSchema }>;
 
 /** Event frames with the type of their data: comparing `event` narrows it. */

@@ -23,7 +23,7 @@ export const RUN_MOVES = {
   start: { from: ['pending'], to: 'running', when: 'a node takes it up' },
   pause: { from: ['running'], to: 'awaiting_approval', when: 'a call needs the approval of a person' },
   continue: { from: ['awaiting_approval'], to: 'running', when: 'every call that waited is decided' },
-  complete: { from: ['running'], to: 'completed', when: 'the agent has said its last word' },
+  complete: { from: ['running'], to: 'completed', when: 'the agent has finished its reply' },
   fail: {
     from: ['pending', 'running', 'awaiting_input', 'awaiting_approval'],
     to: 'failed',
@@ -64,7 +64,7 @@ export const ACTION_MOVES = {
     when: 'a person who may do it themselves approves it',
   },
   reject: { from: ['pending_review'], to: 'rejected', when: 'a person rejects it' },
-  expire: { from: ['pending_review'], to: 'expired', when: 'nobody decided within 24 hours' },
+  expire: { from: ['pending_review'], to: 'expired', when: 'it was not decided within 24 hours' },
   execute: { from: ['approved'], to: 'executing', when: 'its turn has come' },
   complete: { from: ['executing'], to: 'completed', when: 'the tool has answered' },
   fail: { from: ['executing'], to: 'failed', when: 'the tool has refused, or its node died' },

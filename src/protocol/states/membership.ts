@@ -7,8 +7,8 @@ import type { Transitions } from './transitions.ts';
  */
 export const MEMBERSHIP_MOVES = {
   join: { from: ['left', 'removed'], to: 'active', when: 'it is added again' },
-  leave: { from: ['active', 'hidden'], to: 'left', when: 'it takes itself out' },
-  remove: { from: ['active', 'hidden'], to: 'removed', when: 'somebody else takes it out' },
+  leave: { from: ['active', 'hidden'], to: 'left', when: 'it leaves' },
+  remove: { from: ['active', 'hidden'], to: 'removed', when: 'another actor removes it' },
   hide: { from: ['active', 'hidden'], to: 'hidden', when: 'it hides the conversation from its own list' },
   unhide: { from: ['active', 'hidden'], to: 'active', when: 'it shows the conversation again' },
 } as const satisfies Transitions<(typeof MEMBERSHIPS)[number]>;

@@ -20,5 +20,7 @@ export function transition<Table extends Transitions<string>, Move extends keyof
 ): Table[Move]['to'] {
   const { from, to } = table[move]!;
   if (from.includes(state)) return to;
-  throw new ApiError('resource_conflict', `Cannot ${move.replaceAll('_', ' ')} what is ${state}.`, { param });
+  throw new ApiError('resource_conflict', `Cannot ${move.replaceAll('_', ' ')}: the status is ${state}.`, {
+    param,
+  });
 }
