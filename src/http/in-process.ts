@@ -8,8 +8,7 @@ import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } fro
 import { HeldAnswers } from './held-answers.ts';
 import type { Http } from './pipeline.ts';
 import type { RequestHead } from './request-head.ts';
-import type { AnsweredRequest } from './request-log.ts';
-import { RequestRun, type RunHost } from './request-run.ts';
+import { type Entrance, RequestRun } from './request-run.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
 
@@ -73,29 +72,20 @@ export class InProcess {
     this.#requests += 1;
     const id = this.#idPrefix + this.#requests.toString(36);
     const exchange = new Exchange(this.#host, connection, headOf(request, bytes.length), id);
-    new RequestRun(this.#runHost(request), exchange).begin();
+    new RequestRun(this.#http, exchange, entranceOf(request, this.#http)).begin();
     exchange.receive(new Uint8Array(bytes).buffer, true);
     exchange.leaveLibrary();
   }
+}
 
-  #runHost({ route, principal, runId }: InProcessRequest): RunHost {
-    const http = this.#http;
-    const inRun = (answered: AnsweredRequest) => ({ route: answered.route, principal, runId });
-    return {
-      authenticator: { authenticate: () => principal },
-      limiter: http.limiter,
-      addressLimiter: undefined,
-      idempotency: http.idempotency,
-      database: http.database,
-      origins: http.origins,
-      failures: http.failures,
-      cursors: http.cursors,
-      log: http.log,
-      find: (path) => only(route, http.find(path)),
-      answer: (exchange, status, body, answered) => http.answer(exchange, status, body, inRun(answered)),
-      answerError: (exchange, error, answered) => http.answerError(exchange, error, inRun(answered)),
-    };
-  }
+function entranceOf({ route, principal, runId }: InProcessRequest, http: Http): Entrance {
+  return {
+    authenticator: { authenticate: () => principal },
+    addressLimiter: undefined,
+    find: (path) => only(route, http.find(path)),
+    principal,
+    runId,
+  };
 }
 
 /** An id that spells a fixed segment would otherwise be the path of another endpoint. */

@@ -12,7 +12,7 @@ export interface AnsweredRequest {
   /** Undefined where the caller is not known, or not asked for. */
   readonly principal: Principal | undefined;
   /** The run of an agent that made it. */
-  readonly runId?: string;
+  readonly runId?: string | undefined;
 }
 
 /**

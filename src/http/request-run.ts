@@ -28,13 +28,23 @@ import {
 } from './route.ts';
 import type { Match } from './router.ts';
 
-/** What a run needs of the rest; undefined where it is switched off. */
-export interface RunHost {
+/** How a request comes in: over the network, or from this process itself. */
+export interface Entrance {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  /** By address, before authentication; undefined where nothing is limited. */
+  readonly addressLimiter: Limiter | undefined;
+  /** Returns undefined where there is nothing at this path. */
+  find(path: string): Match<Endpoint> | undefined;
+  /** Present where the caller is known before its request is checked. */
+  readonly principal?: Principal;
+  /** The run of an agent that makes the request. */
+  readonly runId?: string;
+}
+
+/** What a run needs of the rest; undefined where it is switched off. */
+export interface RunHost extends Entrance {
   /** By credential. */
   readonly limiter: Limiter | undefined;
-  /** By address, before authentication. */
-  readonly addressLimiter: Limiter | undefined;
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
   /** Where changes are made. */
   readonly database: Pick<Database, 'transaction'>;
@@ -42,8 +52,6 @@ export interface RunHost {
   readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;
   readonly log: Logger;
-  /** Undefined where there is nothing at this path. */
-  find(path: string): Match<Endpoint> | undefined;
   answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void;
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
 }
@@ -56,14 +64,15 @@ export interface Limiter {
 }
 
 /**
- * The life of one request, a step a method, each ending with the call of the next, in the order of
+ * The life of one request. Each step is a method that ends with the call of the next, in the order of
  * docs/contract.md#order-of-checks: address limit → route → method → version → credential → account → subscription
  * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version
- * to the query. A step waits only where it has to: of a caller who is known, nothing does before the handler.
+ * to the query. A step waits only where it must: if the caller is cached, nothing does before the handler.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
   readonly #exchange: Exchange;
+  readonly #entrance: Entrance;
   #endpoint: Endpoint | undefined;
   #params: Readonly<Record<string, string>> = NO_PARAMS;
   #version: Version | undefined;
@@ -72,9 +81,11 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #body: unknown;
   #claim: IdempotencyClaim | undefined;
 
-  constructor(http: RunHost, exchange: Exchange) {
+  constructor(http: RunHost, exchange: Exchange, entrance: Entrance = http) {
     this.#http = http;
     this.#exchange = exchange;
+    this.#entrance = entrance;
+    this.#principal = entrance.principal;
   }
 
   get route(): string {
@@ -83,6 +94,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   get principal(): Principal | undefined {
     return this.#principal;
+  }
+
+  get runId(): string | undefined {
+    return this.#entrance.runId;
   }
 
   begin(): void {
@@ -98,7 +113,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitAddress(): void {
-    const limiter = this.#http.addressLimiter;
+    const limiter = this.#entrance.addressLimiter;
     const consumed = limiter?.consume(this.#exchange.readAddress());
     if (consumed instanceof Promise) this.#await(consumed, this.#findRoute);
     else this.#findRoute();
@@ -106,7 +121,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #findRoute(): void {
     const { path } = this.#exchange.head;
-    const match = this.#http.find(path);
+    const match = this.#entrance.find(path);
     if (match === undefined) throw notFound('endpoint');
     this.#checkMethod(match);
   }
@@ -139,7 +154,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #authenticate(): void {
-    const principal = this.#http.authenticator.authenticate(this.#exchange.head.authorization);
+    const principal = this.#entrance.authenticator.authenticate(this.#exchange.head.authorization);
     if (principal instanceof Promise) this.#await(principal, this.#checkAccount);
     else this.#checkAccount(principal);
   }
@@ -167,9 +182,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#checkPermission(this.#principal!, this.#endpoint!);
   }
 
-  /** Whoever is not known yet was stopped by the limit of its address. */
+  /** A caller that is not known yet was stopped by the limit of its address. */
   #showUsedUp({ retryAfterS }: ApiError): void {
-    const limiter = this.#principal === undefined ? this.#http.addressLimiter : this.#http.limiter;
+    const limiter = this.#principal === undefined ? this.#entrance.addressLimiter : this.#http.limiter;
     if (limiter?.limit !== undefined) this.#exchange.setHeader('RateLimit-Limit', String(limiter.limit));
     this.#exchange.setHeader('RateLimit-Remaining', '0');
     if (retryAfterS !== undefined) this.#exchange.setHeader('RateLimit-Reset', String(retryAfterS));
@@ -197,7 +212,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#claimKey();
   }
 
-  /** Bytes that are no JSON may be framed otherwise for a proxy in front: then what follows them is not a request. */
+  /** A proxy in front may have framed a body that is not JSON differently: then what follows it is not a request. */
   #parse(text: string): object {
     try {
       return parseObject(text);
@@ -216,7 +231,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     }
     const { accountId, actor } = this.#principal!;
     const fingerprint = fingerprintOf(query, this.#body);
-    // Where nobody is known by a credential, callers are told apart by what they say: they choose keys independently.
+    // Without a credential, callers are distinguished by what they send, because they choose their keys independently.
     const actorId = this.#principal === NOBODY ? fingerprint.toString('base64url') : actor.id;
     const scope = { accountId, actorId, method, path };
     this.#await(idempotency.begin(scope, idempotencyKey, fingerprint), this.#replayOrHandle);
@@ -302,7 +317,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     return { status, body: JSON.stringify(formAt(this.#version!, response, value)) };
   }
 
-  /** Never rejects: what was done stands, and is answered, whether or not the answer could be kept. */
+  /** Never rejects: the effect stands and is answered, whether or not the answer could be stored. */
   async #keep(claim: IdempotencyClaim, status: number, body: string | Buffer): Promise<void> {
     const { secret = false } = this.#endpoint!.route;
     try {
@@ -324,7 +339,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     if (error.condition === 'rate_limit_exceeded') this.#showUsedUp(error);
     const answer = () => this.#http.answerError(this.#exchange, error, this);
     if (this.#claim === undefined) answer();
-    // Gives the key free, or keeps the refusal, by its status.
+    // Releases the key or stores the refusal, depending on its status.
     else {
       const body = this.#http.failures.toBody(error, this.#exchange.id);
       this.#keep(this.#claim, error.status, body).then(answer, answer);
@@ -346,7 +361,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 }
 
-/** It is stored with the effect, if that is committed. */
+/** An answer that is stored if its transaction commits. */
 class StoredAnswer extends Answer {}
 
 /** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (docs/contract.md#versions). */
@@ -374,7 +389,7 @@ function zip(names: readonly string[], values: readonly string[]): Record<string
   return params;
 }
 
-/** For the Allow header: whatever has GET has HEAD. */
+/** For the Allow header: every path with GET has HEAD. */
 function methodsOf({ byMethod }: Match<Endpoint>): string {
   const methods = [...byMethod.keys()];
   if (byMethod.has('GET')) methods.push('HEAD');
