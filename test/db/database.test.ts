@@ -157,9 +157,12 @@ t.test('a query waits for a free connection as long as the URL says', async (t) 
   ] as const) {
     url.searchParams.set('connect_timeout', seconds);
     const database = await open(t, url.href, 1);
-    const slow = database.transaction((tx) =>
-      tx.query({ name: 'slow', text: 'SELECT pg_sleep(1)::text AS done' }),
-    );
+    const begun = Promise.withResolvers<void>();
+    const slow = database.transaction(async (tx) => {
+      begun.resolve();
+      await tx.query({ name: 'slow', text: 'SELECT pg_sleep(1)::text AS done' });
+    });
+    await begun.promise;
     const answer = await database.query(read).catch((error: unknown) => isUnavailable(error));
     t.same(answer, isPatient ? [{ one: 1 }] : true, `${seconds} s`);
     await slow;
