@@ -129,7 +129,7 @@ async function seedReaders({ demo }: Product, { database }: BenchDatabase): Prom
     ...readers.map(({ id }) => id),
     ...Array.from({ length: READERS }, (_, n) => pgbenchReader(n)),
   ];
-  await database.query(SEED, [ids, accountId, demo.users.ada.id, demo.conversations.group, PREVIEW, FEED]);
+  await database.query(SEED, ids, accountId, demo.users.ada.id, demo.conversations.group, PREVIEW, FEED);
   await database.query({ name: 'bench-analyze', text: 'VACUUM ANALYZE notifications' });
   return Promise.all(
     readers.map(async ({ id }) => {

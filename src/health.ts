@@ -1,4 +1,5 @@
 import type { Database } from './db/database.ts';
+import { statement } from './db/statement.ts';
 import type { Engine } from './engine/engine.ts';
 import type { PublicRoutes } from './http/public-routes.ts';
 import type { Metrics } from './metrics.ts';
@@ -47,7 +48,7 @@ export function metricsRoutes({ registry, engineHealthy }: Metrics, engine: Engi
   };
 }
 
-const PROBE = { name: 'probe', text: 'SELECT 1 AS up' };
+const PROBE = statement({ name: 'probe', text: 'SELECT 1 AS up' });
 
 function json(status: number, value: object) {
   return { status, body: JSON.stringify(value) };

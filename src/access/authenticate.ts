@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Statement, Value } from '../db/statement.ts';
+import { type Statement, statement, type Value } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { ApiError, unavailable } from '../protocol/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../protocol/permissions.ts';
@@ -107,7 +107,7 @@ export class Authenticator {
     if (!CREDENTIAL.test(text)) return undefined;
     if (text.startsWith(API_KEY_PREFIX)) {
       if (!hasValidChecksum(text)) return undefined;
-      const row = await this.#read(BY_HASH, [hashApiKey(text)]);
+      const row = await this.#read(BY_HASH, hashApiKey(text));
       return row === undefined || row.key_id === null
         ? undefined
         : standingOf(row, {
@@ -122,19 +122,18 @@ export class Authenticator {
 
   async #readIdentity({ accountId, actorId, credential }: Identity): Promise<CredentialState | undefined> {
     const isKey = credential.kind === 'api_key';
-    const row = await this.#read(BY_ACTOR, [
-      actorId,
-      accountId,
-      isKey ? credential.id : null,
-      credential.familyId ?? null,
-    ]);
+    const keyId = isKey ? credential.id : null;
+    const row = await this.#read(BY_ACTOR, actorId, accountId, keyId, credential.familyId ?? null);
     if (row === undefined || (isKey && row.key_id === null)) return undefined;
     return standingOf(row, credential);
   }
 
-  async #read(statement: Statement, values: readonly Value[]): Promise<Row | undefined> {
+  async #read<Params extends readonly Value[]>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row | undefined> {
     try {
-      const rows = await this.#database.query<Row>(statement, values);
+      const rows = await this.#database.query(statement, ...values);
       return rows[0];
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;
@@ -181,7 +180,7 @@ const COLUMNS = `
     a.deactivated_at IS NOT NULL AS deactivated,
     r.id AS role_id, r.type AS role_type, r.permissions`;
 
-const BY_HASH = {
+const BY_HASH = statement<[hash: Buffer], Row>({
   name: 'principal-by-hash',
   text: `${COLUMNS}, false AS family_ended
   FROM api_keys k
@@ -189,9 +188,12 @@ const BY_HASH = {
   JOIN accounts c ON c.id = a.account_id
   LEFT JOIN roles r ON r.id = a.role_id
   WHERE k.hash = $1`,
-};
+});
 
-const BY_ACTOR = {
+const BY_ACTOR = statement<
+  [actorId: string, accountId: string, keyId: string | null, familyId: string | null],
+  Row
+>({
   name: 'principal-by-actor',
   text: `${COLUMNS}, EXISTS (
       SELECT FROM refresh_tokens f WHERE f.family_id = $4 AND f.revoked_at IS NOT NULL
@@ -201,7 +203,7 @@ const BY_ACTOR = {
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
   LEFT JOIN roles r ON r.id = a.role_id
   WHERE a.id = $1 AND a.account_id = $2`,
-};
+});
 
 /** Throws ApiError `invalid_credentials` if there is no bearer credential. Its form is checked when it is read. */
 function credentialIn(authorization: string | undefined): string {

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { nanoid } from 'nanoid';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
-import type { Statement } from '../db/statement.ts';
+import { statement } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { ApiError, unavailable } from '../protocol/errors.ts';
 
@@ -65,7 +65,7 @@ export class Idempotency {
   async purge(): Promise<number> {
     let purged = 0;
     for (;;) {
-      const rows = await this.#database.query(PURGE, [PURGE_BATCH]);
+      const rows = await this.#database.query(PURGE, PURGE_BATCH);
       purged += rows.length;
       if (rows.length < PURGE_BATCH) return purged;
     }
@@ -74,10 +74,10 @@ export class Idempotency {
   async #begin(holder: Holder): Promise<Begun> {
     const { hash, key, fingerprint, owner } = holder;
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
-      const claimed = await this.#database.query(CLAIM, [hash, fingerprint, owner]);
+      const claimed = await this.#database.query(CLAIM, hash, fingerprint, owner);
       if (claimed.length > 0) return { claim: new IdempotencyClaim(this.#database, holder) };
 
-      const [row] = await this.#database.query<KeyRow>(READ, [hash]);
+      const [row] = await this.#database.query(READ, hash);
       // Released in between: try to get it.
       if (row === undefined) continue;
       if (!row.fingerprint.equals(fingerprint)) {
@@ -133,7 +133,7 @@ export class IdempotencyClaim {
   /** Releases the key: the next request with it acts. Does nothing if the claim was lost. */
   async release(): Promise<void> {
     const { hash, owner } = this.#holder;
-    await this.#database.query(RELEASE, [hash, owner]);
+    await this.#database.query(RELEASE, hash, owner);
   }
 }
 
@@ -174,7 +174,7 @@ const MAX_DEPTH = 500;
  * that case there was no effect. The row's lock admits one of many concurrent requests, and the others see what it
  * wrote. An expired claim stays bound to its request.
  */
-const CLAIM: Statement = {
+const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string]>({
   name: 'idempotency-claim',
   text: `
     INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until)
@@ -185,26 +185,26 @@ const CLAIM: Statement = {
     WHERE held.created_at <= clock_timestamp() - interval '24 hours'
       OR (held.status IS NULL AND held.claimed_until <= clock_timestamp() AND held.fingerprint = excluded.fingerprint)
     RETURNING 1`,
-};
+});
 
-const READ: Statement = {
+const READ = statement<[hash: Buffer], KeyRow>({
   name: 'idempotency-read',
   text: 'SELECT fingerprint, status, response, encrypted FROM idempotency_keys WHERE hash = $1',
-};
+});
 
-const RELEASE: Statement = {
+const RELEASE = statement<[hash: Buffer, owner: string]>({
   name: 'idempotency-release',
   text: 'DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL',
-};
+});
 
-const PURGE: Statement = {
+const PURGE = statement<[limit: number]>({
   name: 'idempotency-purge',
   text: `
     DELETE FROM idempotency_keys WHERE hash IN (
       SELECT hash FROM idempotency_keys WHERE created_at <= clock_timestamp() - interval '24 hours'
       LIMIT $1 FOR UPDATE SKIP LOCKED
     ) RETURNING 1`,
-};
+});
 
 function inProgress(): ApiError {
   return new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is being processed.', {

@@ -20,17 +20,18 @@ export interface AccountListOptions {
 
 export function defineAccountList<Row extends object>(options: AccountListOptions): AccountList<Row> {
   const statements = {
-    next: statementsOf(options, 'next', '<', 't.created_at DESC, t.id DESC'),
-    previous: statementsOf(options, 'previous', '>', 't.created_at, t.id'),
+    next: statementsOf<Row>(options, 'next', '<', 't.created_at DESC, t.id DESC'),
+    previous: statementsOf<Row>(options, 'previous', '>', 't.created_at, t.id'),
   } as const;
   return {
     readPage: (database, accountId, { direction, after, fetch, search }) =>
-      database.query<Row>(statements[direction][after === null ? 'edge' : 'behind'], [
+      database.query(
+        statements[direction][after === null ? 'edge' : 'behind'],
         accountId,
         search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
         fetch,
         ...(after ?? []),
-      ]),
+      ),
   };
 }
 
@@ -39,14 +40,16 @@ export function keyOf(row: { readonly created_at: string; readonly id: string })
   return [row.created_at, row.id];
 }
 
-function statementsOf(
+type ListParams = [accountId: string, pattern: string | null, fetch: number, ...after: (string | number)[]];
+
+function statementsOf<Row extends object>(
   { name, columns, from, search }: AccountListOptions,
   direction: SearchStretch['direction'],
   comparison: '<' | '>',
   order: string,
-): Readonly<Record<'edge' | 'behind', Statement>> {
+): Readonly<Record<'edge' | 'behind', Statement<ListParams, Row>>> {
   const found = search.map((column) => `${column} ILIKE $2`).join(' OR ');
-  const statement = (place: string, condition: string): Statement => ({
+  const statement = (place: string, condition: string): Statement<ListParams, Row> => ({
     name: `list-${name}-${direction}-${place}`,
     text: `
     SELECT ${columns} FROM ${from}

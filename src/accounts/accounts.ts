@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
@@ -58,7 +59,7 @@ export function listAccounts(
   { search, fetch }: { readonly search: string | null; readonly fetch: number },
 ): Promise<AccountRow[]> {
   const pattern = search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
-  return db.query<AccountRow>(LIST_ACCOUNTS, [pattern, fetch]);
+  return db.query(LIST_ACCOUNTS, pattern, fetch);
 }
 
 /** Counts the users and keys that may act now. */
@@ -66,7 +67,7 @@ export async function countMembers(
   db: Db,
   accountId: string,
 ): Promise<{ readonly active_users: number; readonly active_keys: number }> {
-  const [counts] = await db.query<{ active_users: number; active_keys: number }>(COUNT_MEMBERS, [accountId]);
+  const [counts] = await db.query(COUNT_MEMBERS, accountId);
   return counts!;
 }
 
@@ -121,12 +122,12 @@ function noSuchAccount(id: string): ApiError {
   return new ApiError('resource_not_found', `There is no account ${id}.`, { param: 'id' });
 }
 
-const LIST_ACCOUNTS = {
+const LIST_ACCOUNTS = statement<[pattern: string | null, fetch: number], AccountRow>({
   name: 'list-accounts',
   text: `SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`,
-};
+});
 
-const COUNT_MEMBERS = {
+const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; active_keys: number }>({
   name: 'count-members',
   text: `
     SELECT
@@ -134,4 +135,4 @@ const COUNT_MEMBERS = {
         WHERE u.account_id = $1 AND a.deactivated_at IS NULL) AS active_users,
       (SELECT count(*) FROM api_keys k WHERE k.account_id = $1 AND k.revoked_at IS NULL
         AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`,
-};
+});

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ActorRow } from '../resources/actor.ts';
 
@@ -21,8 +22,8 @@ export async function findCustomer(
   tx: Tx,
   { accountId, email }: { readonly accountId: string; readonly email: string },
 ): Promise<string | undefined> {
-  await tx.query(LOCK_ADDRESS, [`${accountId} ${email.toLowerCase()}`]);
-  const [found] = await tx.query<{ id: string }>(FIND_CUSTOMER, [accountId, email]);
+  await tx.query(LOCK_ADDRESS, `${accountId} ${email.toLowerCase()}`);
+  const [found] = await tx.query(FIND_CUSTOMER, accountId, email);
   return found?.id;
 }
 
@@ -41,15 +42,15 @@ export function createCustomer(
   });
 }
 
-const LOCK_ADDRESS = {
+const LOCK_ADDRESS = statement<[address: string]>({
   name: 'lock-customer-address',
   text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
-};
+});
 
-const FIND_CUSTOMER = {
+const FIND_CUSTOMER = statement<[accountId: string, email: string], { id: string }>({
   name: 'find-customer-by-address',
   text: `
     SELECT id FROM actors
     WHERE account_id = $1 AND customer AND lower(handle) = lower($2)
     ORDER BY created_at, id LIMIT 1`,
-};
+});

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { hashApiKey, type NewApiKey, newApiKey } from '../access/api-keys.ts';
 import type { Db, Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ActorRow } from '../resources/actor.ts';
@@ -91,7 +92,7 @@ export async function requireFutureExpiry(tx: Tx, expiresAt: string): Promise<vo
 
 /** Throws `resource_not_found` (param id). */
 export async function findApiKey(db: Db, accountId: string, id: string): Promise<ApiKeyProfile> {
-  const [row] = await db.query<ApiKeyProfile>(READ_KEY, [accountId, id]);
+  const [row] = await db.query(READ_KEY, accountId, id);
   if (row === undefined) throw noSuchKey(id);
   return row;
 }
@@ -123,15 +124,18 @@ export const API_KEYS = defineAccountList<ApiKeyProfile>({
   search: ['t.name'],
 });
 
-const READ_KEY = {
+const READ_KEY = statement<[accountId: string, id: string], ApiKeyProfile>({
   name: 'read-api-key',
   text: `SELECT ${API_KEY.columns} FROM ${API_KEY.from} WHERE t.account_id = $1 AND t.id = $2`,
-};
+});
 
-const LOCK_KEY = { name: 'lock-api-key', text: `${READ_KEY.text} FOR UPDATE OF t` };
+const LOCK_KEY = statement<[accountId: string, id: string], ApiKeyProfile>({
+  name: 'lock-api-key',
+  text: `${READ_KEY.text} FOR UPDATE OF t`,
+});
 
 async function lockApiKey(tx: Tx, accountId: string, id: string): Promise<ApiKeyProfile> {
-  const [row] = await tx.query<ApiKeyProfile>(LOCK_KEY, [accountId, id]);
+  const [row] = await tx.query(LOCK_KEY, accountId, id);
   if (row === undefined) throw noSuchKey(id);
   return row;
 }

@@ -4,6 +4,7 @@ import { nanoid } from 'nanoid';
 import type { TokenSubject, Tokens } from '../access/tokens.ts';
 import type { Database } from '../db/database.ts';
 import type { Db, Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/resources/token.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
@@ -42,7 +43,7 @@ export async function refreshTokenPair<T>(
 export async function purgeRefreshTokens(db: Db): Promise<number> {
   let purged = 0;
   for (;;) {
-    const rows = await db.query(PURGE, [PURGE_BATCH]);
+    const rows = await db.query(PURGE, PURGE_BATCH);
     purged += rows.length;
     if (rows.length < PURGE_BATCH) return purged;
   }
@@ -92,17 +93,17 @@ interface TokenRow {
 async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
   // Changes of one actor's tokens are serialised, so that a family is revoked with all of its tokens, including one that
   // is being made at that moment. Locked before the token is read, so that its current state is read.
-  const [actor] = await tx.query<{ deactivated: boolean }>(LOCK_ACTOR, [tokenHash]);
-  const [row] = await tx.query<TokenRow>(READ, [tokenHash]);
+  const [actor] = await tx.query(LOCK_ACTOR, tokenHash);
+  const [row] = await tx.query(READ, tokenHash);
   if (actor === undefined || row === undefined || row.revoked) return invalid();
   if (row.used) {
-    await tx.query(END_FAMILY, [row.family_id]);
+    await tx.query(END_FAMILY, row.family_id);
     await enqueueRightsChanged(tx, [row.family_id]);
     return invalid();
   }
   if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
   if (actor.deactivated) return invalid();
-  await tx.query(MARK_USED, [tokenHash]);
+  await tx.query(MARK_USED, tokenHash);
   return { familyId: row.family_id, accountId: row.account_id, actorId: row.actor_id };
 }
 
@@ -112,39 +113,39 @@ function invalid(): ApiError {
   return new ApiError('invalid_credentials', 'The refresh token is not valid.', PARAM);
 }
 
-const LOCK_ACTOR = {
+const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>({
   name: 'lock-actor-of-refresh-token',
   text: `
     SELECT deactivated_at IS NOT NULL AS deactivated FROM actors
     WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`,
-};
+});
 
-const READ = {
+const READ = statement<[tokenHash: Buffer], TokenRow>({
   name: 'read-refresh-token',
   text: `
     SELECT family_id, account_id, actor_id, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
       expires_at <= clock_timestamp() AS expired
     FROM refresh_tokens WHERE hash = $1`,
-};
+});
 
-const MARK_USED = {
+const MARK_USED = statement<[tokenHash: Buffer]>({
   name: 'use-refresh-token',
   text: 'UPDATE refresh_tokens SET used_at = clock_timestamp() WHERE hash = $1',
-};
+});
 
-const END_FAMILY = {
+const END_FAMILY = statement<[familyId: string]>({
   name: 'end-refresh-tokens',
   text: `UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`,
-};
+});
 
 // A week longer than they live, so that a late caller gets `expired_token`.
-const PURGE = {
+const PURGE = statement<[limit: number]>({
   name: 'purge-refresh-tokens',
   text: `
     DELETE FROM refresh_tokens WHERE hash IN (
       SELECT hash FROM refresh_tokens WHERE expires_at < clock_timestamp() - interval '7 days' LIMIT $1
     ) RETURNING 1 AS purged`,
-};
+});
 
 function hashOf(refreshToken: string): Buffer {
   return hash('sha256', refreshToken, 'buffer');

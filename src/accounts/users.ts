@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import type { ActorRow } from '../resources/actor.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
@@ -46,7 +47,7 @@ export async function findUser(
   id: string,
   param = 'user_id',
 ): Promise<UserProfile> {
-  const [row] = await db.query<UserProfile>(READ_USER, [id, accountId]);
+  const [row] = await db.query(READ_USER, id, accountId);
   if (row === undefined) {
     throw notFound('user', param);
   }
@@ -55,7 +56,7 @@ export async function findUser(
 
 /** Finds a user of any account, for the operator. Throws `resource_not_found` (param id). */
 export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
-  const [row] = await db.query<UserProfile>(READ_USER, [id, null]);
+  const [row] = await db.query(READ_USER, id, null);
   if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
   return row;
 }
@@ -87,7 +88,7 @@ export const USERS = defineAccountList<UserProfile>({
   search: ['a.name', 't.email'],
 });
 
-const READ_USER = {
+const READ_USER = statement<[id: string, accountId: string | null], UserProfile>({
   name: 'read-user',
   text: `SELECT ${USER.columns} FROM ${USER.from} WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
-};
+});

@@ -17,7 +17,8 @@ export function readAgents(
   filters: AgentFilters,
   { direction, after, fetch, search }: SearchStretch,
 ): Promise<AgentRow[]> {
-  return db.query<AgentRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
+  return db.query(
+    STATEMENTS[direction][after === null ? 'whole' : 'behind'],
     accountId,
     filters.trigger_type ?? null,
     filters.status ?? null,
@@ -25,8 +26,18 @@ export function readAgents(
     search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`,
     fetch,
     ...(after ?? []),
-  ]);
+  );
 }
+
+type Params = [
+  accountId: string,
+  triggerType: string | null,
+  status: string | null,
+  categoryCode: string | null,
+  pattern: string | null,
+  fetch: number,
+  ...after: (string | number)[],
+];
 
 const STATEMENTS = {
   next: statements('newest', '<', 'created_at DESC, id DESC'),
@@ -34,7 +45,7 @@ const STATEMENTS = {
 } as const;
 
 function statements(end: string, comparison: '<' | '>', order: string) {
-  const statement = (name: string, from: string): Statement => ({
+  const statement = (name: string, from: string): Statement<Params, AgentRow> => ({
     name: `read-agents-${end}-${name}`,
     text: `
     SELECT ${AGENT_COLUMNS.join(', ')} FROM agent_definitions

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import { addJob } from '../db/queue.ts';
+import { statement } from '../db/statement.ts';
 import { defineTopic } from '../db/topic.ts';
 import { ATTACHABLE_HOURS } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
@@ -42,7 +43,7 @@ export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<
 
 /** Whether nothing refers to the file, and nothing can refer to it any more: its links answer 410 from then on. */
 export async function isDeleted(db: Db, key: string): Promise<boolean> {
-  return (await db.query(READ_DELETED, [key])).length > 0;
+  return (await db.query(READ_DELETED, key)).length > 0;
 }
 
 /** The account's uploads that may still be attached, by key. */
@@ -51,7 +52,7 @@ export async function readUploads(
   accountId: string,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Upload>> {
-  const rows = await db.query<Upload>(READ_UPLOADS, [accountId, keys]);
+  const rows = await db.query(READ_UPLOADS, accountId, keys);
   return new Map(rows.map((row) => [row.s3_key, row]));
 }
 
@@ -69,11 +70,11 @@ export async function purgeUploads(database: Database, store: ObjectStore): Prom
 export async function removeUnattached(database: Database, store: ObjectStore): Promise<void> {
   for (;;) {
     await database.query(MARK_ATTACHED);
-    const rows = await database.query<{ s3_key: string }>(READ_UNATTACHED);
+    const rows = await database.query(READ_UNATTACHED);
     const keys = rows.map(({ s3_key }) => s3_key);
     // The rows last, so that a later round finds what a failure leaves behind.
     await store.remove(keys);
-    await database.query(REMOVE_UPLOADS, [keys]);
+    await database.query(REMOVE_UPLOADS, keys);
     if (keys.length < PURGED_AT_ONCE) return;
   }
 }
@@ -84,13 +85,13 @@ const PURGED_AT_ONCE = 500;
 const WITHDRAWN_FOR_S = 60;
 const JOB_LATER_MS = 5_000;
 
-const READ_UPLOADS = {
+const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upload>({
   name: 'read-uploads',
   text: `
     SELECT s3_key, filename, content_type, size_bytes FROM uploads
     WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
-};
+});
 
 /** An hour more than a file may be attached, so that a send that was admitted just in time has long committed. */
 const IS_OVERDUE = `attached_at IS NULL AND (
@@ -100,28 +101,28 @@ const IS_OVERDUE = `attached_at IS NULL AND (
 const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key))`;
 
-const READ_DELETED = {
+const READ_DELETED = statement<[key: string]>({
   name: 'read-deleted-upload',
   text: `
     SELECT FROM (SELECT $1::text AS s3_key) u
     WHERE NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
       AND NOT ${IS_ATTACHED}`,
-};
+});
 
 /** Marked so that each round looks only at files that no earlier round has found attached. */
-const MARK_ATTACHED = {
+const MARK_ATTACHED = statement({
   name: 'mark-uploads-attached',
   text: `UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`,
-};
+});
 
-const READ_UNATTACHED = {
+const READ_UNATTACHED = statement<[], { s3_key: string }>({
   name: 'read-unattached-uploads',
   text: `
     SELECT s3_key FROM uploads u WHERE ${IS_OVERDUE} AND NOT ${IS_ATTACHED}
     ORDER BY created_at LIMIT ${PURGED_AT_ONCE}`,
-};
+});
 
-const REMOVE_UPLOADS = {
+const REMOVE_UPLOADS = statement<[keys: readonly string[]]>({
   name: 'remove-uploads',
   text: `DELETE FROM uploads WHERE s3_key = ANY($1)`,
-};
+});

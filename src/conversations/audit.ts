@@ -51,7 +51,7 @@ export function readAudit(
   { order, after, limit }: AuditStretch,
 ): Promise<AuditRow[]> {
   const statement = STATEMENTS[order][after === null ? 'whole' : 'behind'];
-  return db.query<AuditRow>(statement, [conversationId, limit, ...(after ?? [])]);
+  return db.query(statement, conversationId, limit, ...(after ?? []));
 }
 
 export function presentAuditEvent({ id, action, actor, details, created_at }: AuditRow): AuditEvent {
@@ -65,13 +65,15 @@ export function presentAuditEvent({ id, action, actor, details, created_at }: Au
   };
 }
 
+type Params = [conversationId: string, limit: number, ...after: (string | number)[]];
+
 const STATEMENTS = {
   newest_first: statementsOf('newest', '<', 'e.created_at DESC, e.id DESC'),
   oldest_first: statementsOf('oldest', '>', 'e.created_at, e.id'),
 } as const;
 
 function statementsOf(end: string, comparison: '<' | '>', order: string) {
-  const statement = (name: string, from: string): Statement => ({
+  const statement = (name: string, from: string): Statement<Params, AuditRow> => ({
     name: `read-audit-${end}-${name}`,
     text: `
     SELECT e.id, e.action, e.details, e.created_at,

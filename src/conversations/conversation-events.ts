@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { eventSource } from './event-source.ts';
 import { conversationRows, expandConversations } from './expand.ts';
@@ -18,10 +19,7 @@ export const conversationEvents = eventSource({
     conversation: {
       arm: { part: 'conversation', rows: 'conversations c WHERE c.id = s.id AND c.changed_in >= $3::xid8' },
       async since({ database }, conversationIds, sinceXid) {
-        const rows = await database.query<{ id: string }>(READ_CHANGED_CONVERSATIONS, [
-          conversationIds,
-          sinceXid,
-        ]);
+        const rows = await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, sinceXid);
         return conversationUpdates(
           database,
           rows.map(({ id }) => id),
@@ -60,10 +58,7 @@ export const participantEvents = eventSource({
         rows: 'participants p WHERE p.conversation_id = s.id AND p.changed_in >= $3::xid8',
       },
       async since({ database }, conversationIds, sinceXid) {
-        const rows = await database.query<ChangedParticipant>(READ_CHANGED_PARTICIPANTS, [
-          conversationIds,
-          sinceXid,
-        ]);
+        const rows = await database.query(READ_CHANGED_PARTICIPANTS, conversationIds, sinceXid);
         return participantUpdates(
           database,
           rows.map(({ id, membership, is_new }) => {
@@ -82,7 +77,10 @@ interface ParticipantChange {
 }
 
 async function participantUpdates(db: Db, changes: readonly ParticipantChange[]): Promise<DomainEvent[]> {
-  const rows = await db.query<StreamedParticipant>(READ_PARTICIPANTS, [changes.map(({ id }) => id)]);
+  const rows = await db.query(
+    READ_PARTICIPANTS,
+    changes.map(({ id }) => id),
+  );
   const shown = await presentParticipants(db, rows);
   const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
   return rows.flatMap((row, index) => {
@@ -116,7 +114,7 @@ export const membershipEvents = eventSource({
         rows: 'participants p WHERE p.actor_id = s.id AND p.changed_in >= $3::xid8',
       },
       async since({ database }, actorIds, sinceXid) {
-        const rows = await database.query<ChangedMembership>(READ_CHANGED_MEMBERSHIPS, [actorIds, sinceXid]);
+        const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, sinceXid);
         return membershipUpdates(
           database,
           rows.map(({ id, stream, membership }) => {
@@ -139,7 +137,7 @@ interface MembershipChange {
 async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): Promise<DomainEvent[]> {
   const events: DomainEvent[] = [];
   for (const { id, event, stream } of changes) {
-    const [row] = await db.query<Membership>(READ_MEMBERSHIP, [id, stream]);
+    const [row] = await db.query(READ_MEMBERSHIP, id, stream);
     if (row === undefined || isMember(row) !== (event === 'conversation.added')) continue;
     const data = isMember(row)
       ? await readAs(db, { customer: row.customer, actor: { id: stream } }, id)
@@ -198,41 +196,50 @@ async function readAs(
   return (await expandConversations(db, viewer, rows, [])).get(id)!;
 }
 
-const READ_PARTICIPANTS = {
+const READ_PARTICIPANTS = statement<[ids: readonly string[]], StreamedParticipant>({
   name: 'read-participants-for-events',
   text: `
     SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
       agent_trigger_keywords, updated_at
     FROM participants WHERE id = ANY($1)`,
-};
+});
 
-const READ_MEMBERSHIP = {
+const READ_MEMBERSHIP = statement<[conversationId: string, actorId: string], Membership>({
   name: 'read-membership-for-events',
   text: `
     SELECT p.membership, p.updated_at, a.customer
     FROM participants p JOIN actors a ON a.id = p.actor_id
     WHERE p.conversation_id = $1 AND p.actor_id = $2`,
-};
+});
 
-const READ_CHANGED_CONVERSATIONS = {
+const READ_CHANGED_CONVERSATIONS = statement<
+  [conversationIds: readonly string[], sinceXid: string],
+  { id: string }
+>({
   name: 'read-changed-conversations',
   text: `
     SELECT id FROM conversations
     WHERE id = ANY($1) AND changed_in >= $2::xid8 AND updated_at > created_at`,
-};
+});
 
-const READ_CHANGED_PARTICIPANTS = {
+const READ_CHANGED_PARTICIPANTS = statement<
+  [conversationIds: readonly string[], sinceXid: string],
+  ChangedParticipant
+>({
   name: 'read-changed-participants',
   text: `
     SELECT id, membership, updated_at = created_at AS is_new FROM participants
     WHERE conversation_id = ANY($1) AND changed_in >= $2::xid8
     ORDER BY conversation_id, updated_at, id`,
-};
+});
 
-const READ_CHANGED_MEMBERSHIPS = {
+const READ_CHANGED_MEMBERSHIPS = statement<
+  [actorIds: readonly string[], sinceXid: string],
+  ChangedMembership
+>({
   name: 'read-changed-memberships',
   text: `
     SELECT conversation_id AS id, actor_id AS stream, membership FROM participants
     WHERE actor_id = ANY($1) AND changed_in >= $2::xid8
     ORDER BY actor_id, updated_at, id`,
-};
+});

@@ -3,6 +3,7 @@ import type { Rights } from '../access/rights.ts';
 import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
+import { statement } from '../db/statement.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
@@ -100,9 +101,12 @@ async function loadFacts(
   database: Database,
   ids: readonly string[],
 ): Promise<(ConversationFacts | undefined)[]> {
-  const conversations = await database.query<DirectoryRow>(READ_CONVERSATIONS, [ids, CUSTOMER_SERVICE]);
+  const conversations = await database.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
   if (conversations.length === 0) return ids.map(() => undefined);
-  const members = await database.query<MemberRow>(READ_MEMBERS, [conversations.map(({ id }) => id)]);
+  const members = await database.query(
+    READ_MEMBERS,
+    conversations.map(({ id }) => id),
+  );
   const membersOf = Map.groupBy(members, (row) => row.conversation_id);
   const facts = new Map(conversations.map((row) => [row.id, toFacts(row, membersOf.get(row.id) ?? [])]));
   return ids.map((id) => facts.get(id));
@@ -145,7 +149,7 @@ function toAgents(row: MemberRow): AgentMember[] {
   return policy === null ? [] : [{ actorId, id, slug, policy, keywords }];
 }
 
-const READ_CONVERSATIONS = {
+const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
   name: 'read-conversation-facts',
   text: `
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title,
@@ -155,9 +159,9 @@ const READ_CONVERSATIONS = {
         WHERE g.account_id = c.account_id AND g.name = $2
       ) END AS persona
     FROM conversations c WHERE c.id = ANY($1)`,
-};
+});
 
-const READ_MEMBERS = {
+const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>({
   name: 'read-conversation-members',
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
@@ -166,4 +170,4 @@ const READ_MEMBERS = {
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,
-};
+});

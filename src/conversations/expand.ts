@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
@@ -77,7 +78,7 @@ export async function expandConversations(
 
 /** Returns conversations by their ids, in no particular order; missing ones are left out. */
 export function conversationRows(db: Db, ids: readonly string[]): Promise<ConversationRow[]> {
-  return db.query<ConversationRow>(READ_CONVERSATIONS, [ids]);
+  return db.query(READ_CONVERSATIONS, ids);
 }
 
 /** Returns `c.id, c.account_id, …` for a table or alias. */
@@ -126,7 +127,7 @@ async function readOwn(
   rows: readonly ConversationRow[],
 ): Promise<ReadonlyMap<string, Own>> {
   const ids = rows.map((row) => row.id);
-  const found = await db.query<OwnRow>(READ_OWN, [ids, viewer.actor.id, viewer.customer]);
+  const found = await db.query(READ_OWN, ids, viewer.actor.id, viewer.customer);
   return new Map(
     found.map((row) => {
       const { membership, unread, last_message_at: lastMessageAt } = row;
@@ -160,10 +161,7 @@ async function readParticipants(
 ): Promise<ReadonlyMap<string, Participant[]>> {
   const participants = new Map<string, Participant[]>();
   if (conversationIds.length === 0) return participants;
-  const rows = await db.query<ShownParticipant & { conversation_id: string }>(READ_PARTICIPANTS, [
-    conversationIds,
-    viewer.customer ? viewer.actor.id : null,
-  ]);
+  const rows = await db.query(READ_PARTICIPANTS, conversationIds, viewer.customer ? viewer.actor.id : null);
   const shown = withActors
     ? await presentParticipants(db, rows)
     : rows.map((row) => presentParticipant(row, null));
@@ -182,18 +180,18 @@ async function readMessages(
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
   if (ids.length === 0) return new Map();
-  const rows = await db.query<MessageRow>(READ_LAST_MESSAGES, [ids]);
+  const rows = await db.query(READ_LAST_MESSAGES, ids);
   return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
 }
 
-const READ_CONVERSATIONS = {
+const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>({
   name: 'read-conversations',
   text: `SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`,
-};
+});
 
 // Messages that waited outside the timeline count from when they entered it. A caller that is not a participant has no
 // read position, and so nothing unread. OFFSET 0: as in list.ts.
-const READ_OWN = {
+const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnRow>({
   name: 'read-own-views-of-conversations',
   text: `
     SELECT c.id AS conversation_id, p.membership, last.id AS last_message_id, last.at AS last_message_at,
@@ -214,9 +212,12 @@ const READ_OWN = {
         AND (NOT $3::boolean OR m.visibility <> 'internal')
       ORDER BY m.sequence DESC LIMIT 1
     ) last ON true`,
-};
+});
 
-const READ_PARTICIPANTS = {
+const READ_PARTICIPANTS = statement<
+  [conversationIds: readonly string[], actorId: string | null],
+  ShownParticipant & { conversation_id: string }
+>({
   name: 'read-participants-of-conversations',
   text: `
     SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
@@ -225,9 +226,9 @@ const READ_PARTICIPANTS = {
     WHERE conversation_id = ANY($1) AND membership IN ('active', 'hidden')
       AND ($2::text IS NULL OR actor_id = $2)
     ORDER BY conversation_id, created_at, id`,
-};
+});
 
-const READ_LAST_MESSAGES = {
+const READ_LAST_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
   name: 'read-last-messages',
   text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
-};
+});

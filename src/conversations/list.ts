@@ -72,7 +72,8 @@ export async function readConversations(
   // Customers see null in these fields everywhere, so no conversation matches.
   if (principal.customer && (workflowStatus !== undefined || assigneeId !== undefined)) return [];
   const whose = seesWholeAccount(principal) ? 'whole_account' : 'own';
-  return db.query<ConversationRow>(STATEMENTS[whose][order][after === null ? 'whole' : 'behind'], [
+  return db.query(
+    STATEMENTS[whose][order][after === null ? 'whole' : 'behind'],
     principal.accountId,
     principal.actor.id,
     filters.status ?? null,
@@ -83,7 +84,7 @@ export async function readConversations(
     filters.q ? `%${escapeLike(filters.q)}%` : null,
     limit,
     ...(after ?? []),
-  ]);
+  );
 }
 
 function escapeLike(text: string): string {
@@ -115,11 +116,24 @@ const CONDITIONS = `
       AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))
       AND ($8::text IS NULL OR c.title ILIKE $8)`;
 
+type Params = [
+  accountId: string,
+  actorId: string,
+  status: string | null,
+  type: string | null,
+  audience: string | null,
+  workflowStatus: string | null,
+  assigneeId: string | null,
+  pattern: string | null,
+  limit: number,
+  ...after: (string | number)[],
+];
+
 const STATEMENTS = { own: statementsOf('own'), whole_account: statementsOf('whole_account') } as const;
 
 function statementsOf(whose: keyof typeof SOURCES) {
   const inOrder = (end: string, comparison: '<' | '>', order: string) => {
-    const statement = (name: string, from: string): Statement => ({
+    const statement = (name: string, from: string): Statement<Params, ConversationRow> => ({
       name: `list-conversations-${whose}-${end}-${name}`,
       text: `
     SELECT ${conversationColumns('c')} FROM ${SOURCES[whose]} ${CONDITIONS} ${from}

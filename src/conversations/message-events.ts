@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { StreamSeal } from '../protocol/socket/event-data.ts';
@@ -21,17 +22,14 @@ const MESSAGES_ARM: ChangedArm = {
 export const messageEvents = eventSource({
   events: ['message.updated'],
   async read(from, changes) {
-    const events = await messageUpdates(
-      from,
-      await from.database.query<SentRow>(READ_SENT, [idsOf(changes)]),
-    );
+    const events = await messageUpdates(from, await from.database.query(READ_SENT, idsOf(changes)));
     return events.map(({ event, row }) => sealed(event, row, changes));
   },
   changed: {
     conversation: {
       arm: MESSAGES_ARM,
       async since(from, conversationIds, sinceXid) {
-        const rows = await from.database.query<SentRow>(READ_CHANGED_SENT, [conversationIds, sinceXid]);
+        const rows = await from.database.query(READ_CHANGED_SENT, conversationIds, sinceXid);
         return (await messageUpdates(from, rows)).map(({ event }) => event);
       },
     },
@@ -48,7 +46,7 @@ export const unsentEvents = eventSource({
     const [first] = changes;
     if (first === undefined) return [];
     if (first.event === 'scheduled.updated') return scheduleUpdates(from, idsOf(changes));
-    const rows = await from.database.query<MessageRow>(READ_OUTSIDE, [idsOf(changes)]);
+    const rows = await from.database.query(READ_OUTSIDE, idsOf(changes));
     const events = await outsideEvents(from, rows, () => first.event);
     return events.map((event, index) => sealed(event, rows[index]!, changes));
   },
@@ -56,7 +54,7 @@ export const unsentEvents = eventSource({
     conversation: {
       arm: MESSAGES_ARM,
       async since(from, conversationIds, sinceXid) {
-        const rows = await from.database.query<MessageRow>(READ_CHANGED_OUTSIDE, [conversationIds, sinceXid]);
+        const rows = await from.database.query(READ_CHANGED_OUTSIDE, conversationIds, sinceXid);
         return outsideEvents(from, rows, outsideUpdateOf);
       },
     },
@@ -66,7 +64,7 @@ export const unsentEvents = eventSource({
         rows: `messages m WHERE m.author_id = s.id AND m.kind = 'scheduled' AND m.changed_in >= $3::xid8`,
       },
       async since(from, authorIds, sinceXid) {
-        const rows = await from.database.query<ScheduleRow>(READ_CHANGED_SCHEDULES, [authorIds, sinceXid]);
+        const rows = await from.database.query(READ_CHANGED_SCHEDULES, authorIds, sinceXid);
         return authorEvents(from, rows);
       },
     },
@@ -92,7 +90,7 @@ async function messageUpdates(
 }
 
 async function scheduleUpdates(from: EventReads, ids: readonly string[]): Promise<DomainEvent[]> {
-  const rows = await from.database.query<ScheduleRow>(READ_SCHEDULES, [ids]);
+  const rows = await from.database.query(READ_SCHEDULES, ids);
   const ofCases = rows.filter(({ audience }) => audience === 'customer');
   return [...(await outsideEvents(from, ofCases, outsideUpdateOf)), ...(await authorEvents(from, rows))];
 }
@@ -169,17 +167,17 @@ function idsOf(changes: readonly Change[]): string[] {
   return [...new Set(changes.map(({ id }) => id))];
 }
 
-const READ_SENT = {
+const READ_SENT = statement<[ids: readonly string[]], SentRow>({
   name: 'read-updated-messages',
   text: `
     SELECT ${messageColumns('m')}, c.audience
     FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.id = ANY($1) AND m.status = 'sent'
     ORDER BY m.conversation_id, m.sequence`,
-};
+});
 
 // Messages that were only created are caught up by their numbers.
-const READ_CHANGED_SENT = {
+const READ_CHANGED_SENT = statement<[conversationIds: readonly string[], sinceXid: string], SentRow>({
   name: 'read-changed-messages',
   text: `
     SELECT ${messageColumns('m')}, c.audience
@@ -187,35 +185,35 @@ const READ_CHANGED_SENT = {
     WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
       AND m.updated_at > m.created_at AND m.status = 'sent'
     ORDER BY m.conversation_id, m.sequence`,
-};
+});
 
-const READ_OUTSIDE = {
+const READ_OUTSIDE = statement<[ids: readonly string[]], MessageRow>({
   name: 'read-messages-outside',
   text: `
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.id = ANY($1) AND m.status <> 'void' ORDER BY m.updated_at`,
-};
+});
 
 const SCHEDULES = `
     SELECT ${messageColumns('m')}, c.audience, a.customer AS by_customer
     FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN actors a ON a.id = m.author_id`;
 
-const READ_SCHEDULES = {
+const READ_SCHEDULES = statement<[ids: readonly string[]], ScheduleRow>({
   name: 'read-schedules',
   text: `${SCHEDULES} WHERE m.id = ANY($1) ORDER BY m.updated_at`,
-};
+});
 
 // The conditions are those of the index messages_schedules.
-const READ_CHANGED_SCHEDULES = {
+const READ_CHANGED_SCHEDULES = statement<[authorIds: readonly string[], sinceXid: string], ScheduleRow>({
   name: 'read-changed-schedules',
   text: `${SCHEDULES}
     WHERE m.author_id = ANY($1) AND m.kind = 'scheduled' AND m.changed_in >= $2::xid8
       AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
     ORDER BY m.updated_at`,
-};
+});
 
 // The first condition is that of the index. An approved draft and a delivered schedule count as changes too.
-const READ_CHANGED_OUTSIDE = {
+const READ_CHANGED_OUTSIDE = statement<[conversationIds: readonly string[], sinceXid: string], MessageRow>({
   name: 'read-changed-outside',
   text: `
     SELECT ${messageColumns('m')} FROM messages m JOIN conversations c ON c.id = m.conversation_id
@@ -224,4 +222,4 @@ const READ_CHANGED_OUTSIDE = {
       AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
       AND (m.kind <> 'scheduled' OR c.audience = 'customer')
     ORDER BY m.updated_at`,
-};
+});

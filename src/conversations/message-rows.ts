@@ -1,5 +1,6 @@
 import type { Downloads } from '../attachments/storage.ts';
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Attachment, AttachmentKind } from '../protocol/resources/attachment.ts';
 import type {
@@ -120,7 +121,7 @@ export async function readAttachments(
 ): Promise<ReadonlyMap<string, Attachment[]>> {
   const attachments = new Map<string, Attachment[]>();
   if (messageIds.length === 0) return attachments;
-  const rows = await db.query<StoredAttachmentRow>(READ_ATTACHMENTS, [messageIds]);
+  const rows = await db.query(READ_ATTACHMENTS, messageIds);
   const urls = await Promise.all(rows.map((row) => downloadUrl(files, row)));
   for (const [index, row] of rows.entries()) {
     const ofMessage = attachments.get(row.message_id) ?? [];
@@ -167,7 +168,7 @@ export function presentAttachment(row: AttachmentRow): Attachment {
   };
 }
 
-const READ_ATTACHMENTS = {
+const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>({
   name: 'read-attachments',
   text: `
     SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.created_at,
@@ -181,4 +182,4 @@ const READ_ATTACHMENTS = {
         ) r
       ) END AS resource
     FROM attachments t WHERE t.message_id = ANY($1) ORDER BY t.message_id, t.position`,
-};
+});

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -59,10 +60,7 @@ export async function showAgain(
   }
   if (heads.size === 0) return;
   await database.transaction(async (tx) => {
-    const shown = await tx.query<{ id: string; conversation_id: string }>(SHOW_AGAIN, [
-      [...heads.keys()],
-      [...heads.values()],
-    ]);
+    const shown = await tx.query(SHOW_AGAIN, [...heads.keys()], [...heads.values()]);
     if (shown.length === 0) return;
     await enqueueRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
     await enqueueChanged(
@@ -90,11 +88,11 @@ export async function markRead(
 ): Promise<MarkedRead> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
-  const [row] = await tx.query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, principal.customer]);
+  const [row] = await tx.query(READ_VISIBLE_HEAD, conversationId, principal.customer);
   if (sequence > (row?.head ?? 0)) {
     throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
   }
-  const [moved] = await tx.query<{ at: string }>(MOVE_POSITION, [own.id, sequence]);
+  const [moved] = await tx.query(MOVE_POSITION, own.id, sequence);
   return { conversation, movedAt: moved?.at };
 }
 
@@ -112,12 +110,15 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
 }
 
 async function readHead(tx: Tx, conversationId: string): Promise<number> {
-  const [row] = await tx.query<{ head: number }>(READ_VISIBLE_HEAD, [conversationId, false]);
+  const [row] = await tx.query(READ_VISIBLE_HEAD, conversationId, false);
   return row?.head ?? 0;
 }
 
 // Locked in one fixed order, so that two such transactions cannot deadlock.
-const SHOW_AGAIN = {
+const SHOW_AGAIN = statement<
+  [conversationIds: readonly string[], sequences: readonly number[]],
+  { id: string; conversation_id: string }
+>({
   name: 'show-hidden-conversations-again',
   text: `
     UPDATE participants p
@@ -131,19 +132,19 @@ const SHOW_AGAIN = {
     ) AS due
     WHERE p.id = due.id
     RETURNING p.id, p.conversation_id`,
-};
+});
 
-const READ_VISIBLE_HEAD = {
+const READ_VISIBLE_HEAD = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
   name: 'read-head-of-reader',
   text: `
     SELECT sequence AS head FROM messages
     WHERE conversation_id = $1 AND sequence IS NOT NULL
       AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
     ORDER BY sequence DESC LIMIT 1`,
-};
+});
 
 // Other readers do not see the position in the participant's resource, so no participant event is published.
-const MOVE_POSITION = {
+const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>({
   name: 'move-read-position',
   text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',
-};
+});

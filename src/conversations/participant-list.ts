@@ -18,13 +18,16 @@ export function readParticipants(
   conversationId: string,
   { direction, after, fetch }: Stretch,
 ): Promise<ListedParticipant[]> {
-  return db.query<ListedParticipant>(STATEMENTS[direction][after === null ? 'edge' : 'behind'], [
+  return db.query(
+    STATEMENTS[direction][after === null ? 'edge' : 'behind'],
     conversationId,
     customer ? actor.id : null,
     fetch,
     ...(after ?? []),
-  ]);
+  );
 }
+
+type Params = [conversationId: string, actorId: string | null, fetch: number, ...after: (string | number)[]];
 
 const STATEMENTS = {
   next: statementsOf('next', '>', 'p.created_at, p.id'),
@@ -32,7 +35,7 @@ const STATEMENTS = {
 } as const;
 
 function statementsOf(direction: Stretch['direction'], comparison: '<' | '>', order: string) {
-  const statement = (place: string, from: string): Statement => ({
+  const statement = (place: string, from: string): Statement<Params, ListedParticipant> => ({
     name: `list-participants-${direction}-${place}`,
     text: `
     SELECT p.id, p.actor_id, p.type, p.role, p.membership, p.notifications, p.agent_trigger_policy,

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
 import type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/resources/agent-run.ts';
 
 /** The columns of a run that its resource shows. */
@@ -47,7 +48,7 @@ export function presentRun(
 /** Returns the runs that messages show as their authors, by their ids. */
 export async function readRuns(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, AgentRun>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<ShownRun>(READ_RUNS, [ids]);
+  const rows = await db.query(READ_RUNS, ids);
   return new Map(rows.map((row) => [row.id, presentRun(row)]));
 }
 
@@ -57,7 +58,7 @@ function durationOf({ started_at, completed_at }: ShownRun): number | null {
   return Date.parse(completed_at) - Date.parse(started_at);
 }
 
-const READ_RUNS = {
+const READ_RUNS = statement<[ids: readonly string[]], ShownRun>({
   name: 'read-runs-of-messages',
   text: `SELECT ${RUN_COLUMNS.join(', ')} FROM agent_runs WHERE id = ANY($1)`,
-};
+});

@@ -3,6 +3,7 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
@@ -189,12 +190,12 @@ async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): 
     throw invalid(param, 'A conversation can only be assigned to a user or a group.');
   }
   if (actor.deactivated) throw deactivatedActor(param);
-  const [reader] = await tx.query(FIND_READER, [actor.id, conversation.id]);
+  const [reader] = await tx.query(FIND_READER, actor.id, conversation.id);
   if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
   return actor;
 }
 
-const FIND_READER = {
+const FIND_READER = statement<[actorId: string, conversationId: string]>({
   name: 'find-reader-of-conversation',
   text: `
     SELECT a.id FROM actors a
@@ -202,7 +203,7 @@ const FIND_READER = {
       LEFT JOIN participants p
         ON p.actor_id = a.id AND p.conversation_id = $2 AND p.membership IN ('active', 'hidden')
     WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
-};
+});
 
 function readRow(tx: Tx, id: string): Promise<ConversationRow> {
   return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();

@@ -144,7 +144,10 @@ export class Database implements Db {
   }
 
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
-  async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
+  async query<Params extends readonly Value[], Row extends object>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
     this.#count(statement.name);
     let client: pg.PoolClient | undefined;

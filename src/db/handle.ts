@@ -6,7 +6,10 @@ import type { Statement, Value } from './statement.ts';
 /** Runs prepared statements: a Db, or one of the pipelined connections of Database. */
 export interface Querier {
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
-  query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
+  query<Params extends readonly Value[], Row extends object>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]>;
 }
 
 /** A handle for reading and writing rows: the Database, where each statement is a transaction of its own, or a Tx. */

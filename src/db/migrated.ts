@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Querier } from './handle.ts';
+import { statement } from './statement.ts';
 
 /**
  * Returns whether the database has exactly the migrations of this version. migrate() finds that out too, but it loads
@@ -14,16 +15,19 @@ export async function isMigrated(db: Querier): Promise<boolean> {
 
 /** Returns the applied migrations in their order; none for a database that Parley has never used. */
 export async function appliedMigrations(db: Querier): Promise<string[]> {
-  const [table] = await db.query<{ exists: boolean }>(FIND_TABLE);
+  const [table] = await db.query(FIND_TABLE);
   if (!table?.exists) return [];
-  const rows = await db.query<{ name: string }>(READ_NAMES);
+  const rows = await db.query(READ_NAMES);
   return rows.map(({ name }) => name).sort();
 }
 
 export const MIGRATIONS_DIR = path.join(import.meta.dirname, '..', '..', 'migrations');
 
-const FIND_TABLE = {
+const FIND_TABLE = statement<[], { exists: boolean }>({
   name: 'find-migrations',
   text: `SELECT to_regclass('kysely_migration') IS NOT NULL AS exists`,
-};
-const READ_NAMES = { name: 'applied-migrations', text: 'SELECT name FROM kysely_migration' };
+});
+const READ_NAMES = statement<[], { name: string }>({
+  name: 'applied-migrations',
+  text: 'SELECT name FROM kysely_migration',
+});

@@ -15,7 +15,10 @@ export class OpenTransaction implements Tx {
   }
 
   /** Kysely has no prepared statements: Postgres parses the text each time. */
-  async query<Row extends object>({ text }: Statement, values: readonly Value[] = []): Promise<Row[]> {
+  async query<Params extends readonly Value[], Row extends object>(
+    { text }: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
     const { rows } = await this.kysely.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));
     return rows;
   }

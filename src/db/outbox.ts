@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Querier, Tx } from './handle.ts';
 import type { OutboxRow } from './outbox-row.ts';
+import { statement } from './statement.ts';
 import type { Topic } from './topic.ts';
 
 /**
@@ -45,7 +46,7 @@ export async function enqueue<Payload extends object>(
  * in the row, not a lock: no transaction stays open while effects run.
  */
 export function takeOverdue(db: Querier, limit: number): Promise<OutboxRow[]> {
-  return db.query<OutboxRow>(TAKE_OVERDUE, [limit]);
+  return db.query(TAKE_OVERDUE, limit);
 }
 
 /**
@@ -53,12 +54,12 @@ export function takeOverdue(db: Querier, limit: number): Promise<OutboxRow[]> {
  * after a crash is handled again.
  */
 export async function removeDone(relaxed: Querier, ids: readonly number[]): Promise<void> {
-  await relaxed.query(REMOVE, [ids]);
+  await relaxed.query(REMOVE, ids);
 }
 
 /** Returns how many rows wait, and the age of the oldest in seconds. */
 export async function measureOutbox(db: Querier): Promise<{ pending: number; lagSeconds: number }> {
-  const [row] = await db.query<{ pending: number; lag: number | null }>(MEASURE);
+  const [row] = await db.query(MEASURE);
   return { pending: row?.pending ?? 0, lagSeconds: Number(row?.lag ?? 0) };
 }
 
@@ -70,7 +71,7 @@ export const LAST_OUTBOX_ID = '(SELECT last_value FROM outbox_id_seq)';
 /** The lowest id of the rows that resume cursors wait for; null: there is none. */
 export const FIRST_UNDONE_ID = `(SELECT id FROM outbox WHERE attempts < ${AWAITED_ATTEMPTS} ORDER BY id LIMIT 1)`;
 
-const TAKE_OVERDUE = {
+const TAKE_OVERDUE = statement<[limit: number], OutboxRow>({
   name: 'outbox-take-overdue',
   text: `
     UPDATE outbox SET attempts = attempts + 1, due_at = clock_timestamp() + interval '${LEASE_MS} ms'
@@ -79,13 +80,16 @@ const TAKE_OVERDUE = {
       ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
     )
     RETURNING id, topic, payload, attempts`,
-};
+});
 
-const REMOVE = { name: 'outbox-remove', text: 'DELETE FROM outbox WHERE id = ANY($1::bigint[])' };
+const REMOVE = statement<[ids: readonly number[]]>({
+  name: 'outbox-remove',
+  text: 'DELETE FROM outbox WHERE id = ANY($1::bigint[])',
+});
 
 // Earlier versions parked rows at `infinity` for a mailer that does not exist: those are neither taken nor counted.
-const MEASURE = {
+const MEASURE = statement<[], { pending: number; lag: number | null }>({
   name: 'outbox-measure',
   text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag
     FROM outbox WHERE due_at < 'infinity'`,
-};
+});

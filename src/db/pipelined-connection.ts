@@ -77,7 +77,10 @@ export class PipelinedConnection implements Querier {
   }
 
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
-  async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
+  async query<Params extends readonly Value[], Row extends object>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
     this.#onStatement?.(statement.name);
     try {

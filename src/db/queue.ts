@@ -2,6 +2,7 @@ import { Logger as JobLogger } from 'graphile-worker';
 import { sql } from 'kysely';
 import type { Logger } from '../log.ts';
 import type { Querier, Tx } from './handle.ts';
+import { statement } from './statement.ts';
 import type { Topic } from './topic.ts';
 
 export interface JobOptions {
@@ -53,13 +54,13 @@ export async function purgeJobs(db: Querier): Promise<void> {
   await db.query(PURGE);
 }
 
-const PURGE = {
+const PURGE = statement({
   name: 'purge-jobs',
   text: `
     SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
       SELECT id FROM graphile_worker.jobs
       WHERE locked_at IS NULL AND attempts >= max_attempts AND updated_at < now() - interval '1 hour'))`,
-};
+});
 
 /** Returns a logger for the queue's library that writes to our log; its info lines become debug. */
 export function jobLogger(log: Logger): JobLogger {

@@ -1,4 +1,5 @@
 import type { Querier } from './handle.ts';
+import { statement } from './statement.ts';
 
 /** The oldest Postgres that Parley is tested with, by its major version. */
 export const LEAST_POSTGRES = 15;
@@ -8,7 +9,7 @@ export const LEAST_POSTGRES = 15;
  * LEAST_POSTGRES.
  */
 export async function requireServerVersion(db: Querier, place: string): Promise<string> {
-  const rows = await db.query<{ server_version: string }>(READ_VERSION);
+  const rows = await db.query(READ_VERSION);
   // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
   const version = rows[0]?.server_version.split(' ')[0] ?? '';
   if (Number.parseInt(version, 10) >= LEAST_POSTGRES) return version;
@@ -17,4 +18,7 @@ export async function requireServerVersion(db: Querier, place: string): Promise<
   );
 }
 
-const READ_VERSION = { name: 'server-version', text: 'SHOW server_version' };
+const READ_VERSION = statement<[], { server_version: string }>({
+  name: 'server-version',
+  text: 'SHOW server_version',
+});

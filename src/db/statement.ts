@@ -1,7 +1,23 @@
 /** A statement that Postgres parses once per connection, by its name (at most 63 bytes; a name has one text). */
-export interface Statement {
+export interface Statement<
+  in Params extends readonly Value[] = readonly Value[],
+  out Row extends object = object,
+> {
   readonly name: string;
   readonly text: string;
+  /** No value: carries the types of the parameters and of the rows to `query`. */
+  readonly types?: (params: Params) => Row;
+}
+
+/**
+ * Gives a statement the types of its parameters and rows, beside its text: `query` checks the values against the one
+ * and returns the other. Without type arguments it takes no parameters, and its rows are only counted.
+ */
+export function statement<Params extends readonly Value[] = [], Row extends object = object>({
+  name,
+  text,
+}: Omit<Statement, 'types'>): Statement<Params, Row> {
+  return { name, text };
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
 import { removeDone } from '../db/outbox.ts';
+import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
@@ -62,7 +63,7 @@ export class SentEffects {
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
     const ids = payload.messages.map(({ id }) => id);
-    const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);
+    const rows = await database.query(READ_MESSAGES, ids);
     const messages: CommittedMessage[] = [];
     for (const message of await withParts(database, files, rows)) {
       const facts = await directory.facts(message.row.conversation_id);
@@ -79,7 +80,7 @@ export class SentEffects {
    */
   async finished(ids: readonly string[]): Promise<void> {
     const { database, files } = this.#options;
-    const rows = await database.query<MessageRow>(READ_MESSAGES, [ids]);
+    const rows = await database.query(READ_MESSAGES, ids);
     await this.#cause(await withParts(database, files, rows));
   }
 
@@ -164,9 +165,9 @@ interface PublishedRow {
   readonly published: Promise<boolean>;
 }
 
-const READ_MESSAGES = {
+const READ_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
   name: 'read-sent-messages',
   text: `
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
-};
+});

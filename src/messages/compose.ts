@@ -5,6 +5,7 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import { visibleToCustomers } from '../conversations/message-present.ts';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
@@ -109,7 +110,7 @@ async function checkMessage(
   id: string,
   param: string,
 ): Promise<void> {
-  const [original] = await db.query<MessageRow>(READ_MESSAGE, [id, facts.id]);
+  const [original] = await db.query(READ_MESSAGE, id, facts.id);
   const visible =
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
   if (!visible) throw notFound('message', param);
@@ -168,7 +169,7 @@ function newAttachment(
   };
 }
 
-const READ_MESSAGE = {
+const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
   name: 'read-message',
   text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
-};
+});

@@ -4,6 +4,7 @@ import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
@@ -149,7 +150,7 @@ async function requireSeen(
     throw changedMeanwhile('if_version', 'The draft has changed since if_version. Read it again.');
   }
   if (if_last_sequence === undefined) return;
-  const [newer] = await tx.query(READ_CUSTOMER_SINCE, [conversation_id, if_last_sequence]);
+  const [newer] = await tx.query(READ_CUSTOMER_SINCE, conversation_id, if_last_sequence);
   if (newer !== undefined) {
     throw changedMeanwhile(
       'if_last_sequence',
@@ -177,11 +178,11 @@ function caseOf({ conversation_id: id, account_id }: MessageRow) {
 }
 
 // Every message of a customer takes its number under the lock that the reader of this statement holds.
-const READ_CUSTOMER_SINCE = {
+const READ_CUSTOMER_SINCE = statement<[conversationId: string, sequence: number]>({
   name: 'read-customer-message-since',
   text: `
     SELECT m.id FROM messages m LEFT JOIN actors a ON a.id = m.author_id
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.status = 'sent'
       AND m.visibility = 'external' AND (a.customer OR m.kind = 'email')
     LIMIT 1`,
-};
+});

@@ -7,7 +7,7 @@ import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Db } from '../db/handle.ts';
 import type { ChatMessage, MessageInclude } from '../protocol/resources/chat-message.ts';
 import type { Conversation } from '../protocol/resources/conversation.ts';
-import { READ_BY_ID } from './insert-messages.ts';
+import { readMessagesById } from './store.ts';
 
 /**
  * Returns each row's resource with the companions that `include[]` named (docs/contract.md#expansion): those of
@@ -71,7 +71,7 @@ async function readOriginals(
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
   if (ids.length === 0) return new Map();
-  const originals = await db.query<MessageRow>(READ_BY_ID, [ids]);
+  const originals = await readMessagesById(db, ids);
   // The only conversations that a customer can read are cases.
   const visible = originals.filter((row) => !principal.customer || visibleToCustomers(row, 'customer'));
   return new Map(visible.map((row) => [row.id, presentMessage(row, principal)]));

@@ -1,5 +1,5 @@
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
-import type { Statement } from '../db/statement.ts';
+import { type Statement, statement } from '../db/statement.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import { REACHED_NOW } from './message-outcome.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
@@ -57,7 +57,7 @@ export interface InsertedRow {
  *
  * $1: rows as JSON, columns as NewMessage and `sequence`.
  */
-export function insertMessages(withAttachments: boolean): Statement {
+export function insertMessages(withAttachments: boolean): Statement<[rows: string], InsertedRow> {
   return withAttachments ? INSERT_WITH_ATTACHMENTS : INSERT_PLAIN;
 }
 
@@ -127,8 +127,14 @@ const INSERT_ATTACHMENTS = `attached AS (
         json_to_recordset(i.attachments) AS a(${definitions(ATTACHMENT_COLUMNS)})
     ),`;
 
-const INSERT_PLAIN = { name: 'insert-messages', text: insertText(false) };
-const INSERT_WITH_ATTACHMENTS = { name: 'insert-messages-with-attachments', text: insertText(true) };
+const INSERT_PLAIN = statement<[rows: string], InsertedRow>({
+  name: 'insert-messages',
+  text: insertText(false),
+});
+const INSERT_WITH_ATTACHMENTS = statement<[rows: string], InsertedRow>({
+  name: 'insert-messages-with-attachments',
+  text: insertText(true),
+});
 
 function definitions(columns: Record<string, string>): string {
   return Object.entries(columns)
@@ -142,27 +148,15 @@ function names(columns: Record<string, string>, alias?: string): string {
     .join(', ');
 }
 
-/** Reads messages by their clients' ids. $1: rows as JSON, `conversation_id`, `author_id`, `client_message_id`. */
-export const READ_BY_CLIENT_ID = {
-  name: 'read-messages-by-client-id',
-  text: `
-    SELECT ${messageColumns('m')}
-    FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
-    JOIN messages m USING (conversation_id, author_id, client_message_id)`,
-};
-
-/** $1: ids. */
-export const READ_BY_ID = {
-  name: 'read-messages-by-id',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
-};
-
 /**
  * Moves a message from outside the timeline (a draft, a schedule that is due) into it, and writes the outbox row of
  * its effects. Returns no row if the message does not wait any more, or if the number is too far below the head. $1:
  * its id; $2: its conversation; $3: the number; $4: the status it must have; $5: its sender.
  */
-export const ENTER_TIMELINE = {
+export const ENTER_TIMELINE = statement<
+  [id: string, conversationId: string, sequence: number, status: string, senderId: string | null],
+  MessageRow & { outbox_id: number }
+>({
   name: 'enter-timeline',
   text: `
     WITH entered AS (
@@ -181,13 +175,4 @@ export const ENTER_TIMELINE = {
       RETURNING id
     )
     SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event`,
-};
-
-/** The highest number of each conversation. $1: conversation ids. */
-export const READ_HEADS = {
-  name: 'read-heads',
-  text: `
-    SELECT c.id AS conversation_id,
-      coalesce((SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = c.id), 0) AS head
-    FROM unnest($1::text[]) AS c(id)`,
-};
+});

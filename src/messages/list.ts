@@ -27,13 +27,7 @@ export async function readTimeline(
   for (;;) {
     const head = await timeline.head(conversationId);
     const before = Math.min(stretch.before, head + 1);
-    const rows = await database.query<MessageRow>(STATEMENTS[order], [
-      conversationId,
-      after,
-      before,
-      limit,
-      forCustomer,
-    ]);
+    const rows = await database.query(STATEMENTS[order], conversationId, after, before, limit, forCustomer);
     // A full page covers the range up to its last row, a shorter one the whole range.
     const edge = rows.length === limit ? rows.at(-1)?.sequence : undefined;
     const seen =
@@ -44,12 +38,14 @@ export async function readTimeline(
   }
 }
 
+type Params = [conversationId: string, after: number, before: number, limit: number, forCustomer: boolean];
+
 const STATEMENTS = {
   oldest_first: stretchStatement('oldest', 'm.sequence'),
   newest_first: stretchStatement('newest', 'm.sequence DESC'),
 } as const;
 
-function stretchStatement(end: string, order: string): Statement {
+function stretchStatement(end: string, order: string): Statement<Params, MessageRow> {
   return {
     name: `read-timeline-${end}`,
     text: `

@@ -5,13 +5,7 @@ import type { Tx } from '../db/handle.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
 import { unavailable } from '../protocol/errors.ts';
-import {
-  ENTER_TIMELINE,
-  type InsertedRow,
-  insertMessages,
-  READ_BY_CLIENT_ID,
-  READ_HEADS,
-} from './insert-messages.ts';
+import { ENTER_TIMELINE, insertMessages } from './insert-messages.ts';
 import {
   asCommitted,
   asUnavailable,
@@ -20,6 +14,7 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
+import { readHeads, readMessagesByClientId } from './store.ts';
 
 /** The message that enters the timeline, as `decide` chose it under the lock. */
 export type Entry = NewEntry | WaitingEntry;
@@ -177,9 +172,10 @@ class WriteAttempt {
     const sequence = await this.#takeNumber(tx);
     if (entry.kind === 'new') {
       const { message } = entry.outgoing;
-      const [inserted] = await tx.query<InsertedRow>(insertMessages(message.attachments.length > 0), [
+      const [inserted] = await tx.query(
+        insertMessages(message.attachments.length > 0),
         JSON.stringify([{ ...message, sequence }]),
-      ]);
+      );
       if (inserted === undefined) throw new NumberTaken();
       return {
         message: asCommitted(entry.outgoing, sequence, inserted.created_at),
@@ -187,13 +183,7 @@ class WriteAttempt {
       };
     }
     const { id, status, senderId } = entry;
-    const [entered] = await tx.query<MessageRow & { outbox_id: number }>(ENTER_TIMELINE, [
-      id,
-      this.#conversationId,
-      sequence,
-      status,
-      senderId,
-    ]);
+    const [entered] = await tx.query(ENTER_TIMELINE, id, this.#conversationId, sequence, status, senderId);
     if (entered === undefined) throw new NumberTaken();
     const { outbox_id: outboxId, ...row } = entered;
     const [parts] = await withParts(tx, this.#options.files, [row]);
@@ -204,8 +194,8 @@ class WriteAttempt {
     const { engine } = this.#options;
     const claim = { stream: this.#conversationId, count: 1 };
     const head = async () => {
-      const [row] = await tx.query<{ head: number }>(READ_HEADS, [[this.#conversationId]]);
-      return row?.head ?? 0;
+      const heads = await readHeads(tx, [this.#conversationId]);
+      return heads.get(this.#conversationId) ?? 0;
     };
     const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
     const [seeded] = first === null ? await engine.reserve([{ ...claim, floor: await head() }]) : [first];
@@ -227,14 +217,9 @@ class WriteAttempt {
 /** Rolls the transaction back to retry with another number. */
 class NumberTaken extends Error {}
 
-async function findOriginal(
-  tx: Tx,
-  { message: { conversation_id, author_id, client_message_id } }: Outgoing,
-): Promise<MessageRow | undefined> {
-  if (client_message_id === null) return undefined;
+async function findOriginal(tx: Tx, { message }: Outgoing): Promise<MessageRow | undefined> {
+  if (message.client_message_id === null) return undefined;
   // Under the lock only the faster path can add such a message, and the insert conflicts with it.
-  const [original] = await tx.query<MessageRow>(READ_BY_CLIENT_ID, [
-    JSON.stringify([{ conversation_id, author_id, client_message_id }]),
-  ]);
+  const [original] = await readMessagesByClientId(tx, [message]);
   return original;
 }

@@ -45,19 +45,21 @@ export function readRevisions(
   messageId: string,
   { order, after, limit }: RevisionStretch,
 ): Promise<RevisionRow[]> {
-  return db.query<RevisionRow>(READ_REVISIONS[order], [messageId, after, limit]);
+  return db.query(READ_REVISIONS[order], messageId, after, limit);
 }
 
 export function presentRevision({ replaced_by, ...row }: RevisionRow): MessageRevision {
   return { object: 'message_revision', ...row, replaced_by: replaced_by && presentActor(replaced_by) };
 }
 
+type Params = [messageId: string, after: number | null, limit: number];
+
 const READ_REVISIONS = {
   newest_first: statement('newest', '<', 'DESC'),
   oldest_first: statement('oldest', '>', 'ASC'),
 } as const;
 
-function statement(end: string, beyond: '<' | '>', order: 'ASC' | 'DESC'): Statement {
+function statement(end: string, beyond: '<' | '>', order: 'ASC' | 'DESC'): Statement<Params, RevisionRow> {
   return {
     name: `list-message-revisions-${end}`,
     text: `

@@ -1,6 +1,7 @@
 import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
@@ -18,7 +19,7 @@ export async function requireAuthor(
   message: Pick<MessageRow, 'author_id' | 'visibility'>,
   conversation: Pick<ConversationRow, 'id' | 'status'>,
 ): Promise<{ readonly customer: boolean }> {
-  const [author] = await tx.query<AuthorRow>(READ_AUTHOR, [message.author_id, conversation.id]);
+  const [author] = await tx.query(READ_AUTHOR, message.author_id, conversation.id);
   if (author === undefined || author.has_left) {
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
   }
@@ -57,7 +58,7 @@ function requireGranted({ admin, permissions }: AuthorRow, permission: Permissio
   throw new ApiError('insufficient_permissions', `The author's role no longer grants ${permission}.`);
 }
 
-const READ_AUTHOR = {
+const READ_AUTHOR = statement<[authorId: string | null, conversationId: string], AuthorRow>({
   name: 'read-scheduled-author',
   text: `
     SELECT a.type, a.customer, c.subscription = 'active' AS subscribed,
@@ -73,4 +74,4 @@ const READ_AUTHOR = {
     LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
       AND p.membership IN ('active', 'hidden')
     WHERE a.id = $1`,
-};
+});

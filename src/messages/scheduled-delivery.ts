@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { hasLiveJob } from '../db/queue.ts';
-import type { Statement } from '../db/statement.ts';
+import { statement } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
@@ -84,7 +84,7 @@ export class ScheduledDelivery {
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
     return database.transaction(async (tx) => {
-      const lost = await tx.query<{ id: string; conversation_id: string }>(LOCK_LOST, [MAX_LOST]);
+      const lost = await tx.query(LOCK_LOST, MAX_LOST);
       for (const row of lost) await addDelivery(tx, row);
       return lost.length;
     });
@@ -159,16 +159,16 @@ function enqueueNotSent(tx: Tx, { message_id }: ScheduledJob): Promise<void> {
 }
 
 async function addLater(tx: Tx, job: ScheduledJob, delayMs: number): Promise<void> {
-  const [later] = await tx.query<{ at: string }>(READ_LATER, [delayMs]);
+  const [later] = await tx.query(READ_LATER, delayMs);
   await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, later!.at);
 }
 
 async function readDue(
   db: Db,
-  statement: Statement,
+  due: typeof READ_DUE,
   { message_id, conversation_id }: ScheduledJob,
 ): Promise<DueRow | undefined> {
-  const [row] = await db.query<DueRow>(statement, [message_id, conversation_id]);
+  const [row] = await db.query(due, message_id, conversation_id);
   return row;
 }
 
@@ -184,7 +184,7 @@ function secondsBetween(from: string, to: string): number {
 }
 
 // After a day nobody expects the message any more.
-const READ_DUE = {
+const READ_DUE = statement<[messageId: string, conversationId: string], DueRow>({
   name: 'read-due-message',
   text: `
     SELECT ${messageColumns('m')}, m.attempts,
@@ -192,23 +192,23 @@ const READ_DUE = {
     FROM messages m
     WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'scheduled'
       AND m.scheduled_at <= clock_timestamp()`,
-};
+});
 
-const LOCK_DUE = {
+const LOCK_DUE = statement<[messageId: string, conversationId: string], DueRow>({
   name: 'lock-due-message',
   text: `${READ_DUE.text} FOR UPDATE`,
-};
+});
 
-const LOCK_LOST = {
+const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: string }>({
   name: 'lock-lost-messages',
   text: `
     SELECT m.id, m.conversation_id FROM messages m
     WHERE m.status = 'scheduled' AND m.scheduled_at < clock_timestamp() - interval '${LOST_AFTER_MS} ms'
       AND NOT ${hasLiveJob('m.id')}
     ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
-};
+});
 
-const READ_LATER = {
+const READ_LATER = statement<[delayMs: number], { at: string }>({
   name: 'read-later',
   text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
-};
+});

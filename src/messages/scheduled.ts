@@ -3,13 +3,15 @@ import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { addJob, removeJob } from '../db/queue.ts';
+import { statement } from '../db/statement.ts';
 import { defineTopic } from '../db/topic.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
-import { type NewMessage, READ_BY_CLIENT_ID } from './insert-messages.ts';
+import type { NewMessage } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
 import { conclude } from './message-outcome.ts';
+import { readMessagesByClientId } from './store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
@@ -98,24 +100,21 @@ export function enqueueScheduleUpdated(
 }
 
 async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
-  const { conversation_id, author_id, client_message_id } = message;
-  const [original] = await tx.query<MessageRow>(READ_BY_CLIENT_ID, [
-    JSON.stringify([{ conversation_id, author_id, client_message_id }]),
-  ]);
+  const [original] = await readMessagesByClientId(tx, [message]);
   return original!;
 }
 
 async function requireComing(tx: Tx, scheduledAt: string): Promise<void> {
-  const [found] = await tx.query<{ is_coming: boolean }>(READ_IS_COMING, [scheduledAt]);
+  const [found] = await tx.query(READ_IS_COMING, scheduledAt);
   if (found?.is_coming) return;
   throw new ApiError('validation_failed', 'Must be in the future, within a year.', {
     param: 'scheduled_at',
   });
 }
 
-const READ_IS_COMING = {
+const READ_IS_COMING = statement<[scheduledAt: string], { is_coming: boolean }>({
   name: 'read-is-coming',
   text: `
     SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz <= clock_timestamp() + interval '1 year'
       AS is_coming`,
-};
+});

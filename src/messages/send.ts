@@ -11,11 +11,11 @@ import type { TraceContext } from '../protocol/traceparent.ts';
 import { compose } from './compose.ts';
 import { openDraft } from './drafts.ts';
 import { followExternal, lockConversation, requireActive } from './external-message.ts';
-import { READ_BY_CLIENT_ID } from './insert-messages.ts';
 import type { LockedWrites } from './locked-write.ts';
 import type { Outgoing } from './outgoing.ts';
 import { scheduleMessage } from './scheduled.ts';
 import { goesToCustomer, requireApprovedSender } from './send-rules.ts';
+import { readMessagesByClientId } from './store.ts';
 import type { WritePath } from './write-path.ts';
 
 export interface SenderOptions {
@@ -135,9 +135,7 @@ export class Sender {
     const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
     if (!isFinal || mode === 'draft' || !client_message_id) return undefined;
     const key = { conversation_id: facts.id, author_id: principal.actor.id, client_message_id };
-    const [original] = await this.#options.database.query<MessageRow>(READ_BY_CLIENT_ID, [
-      JSON.stringify([key]),
-    ]);
+    const [original] = await readMessagesByClientId(this.#options.database, [key]);
     return original;
   }
 }

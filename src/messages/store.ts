@@ -1,13 +1,34 @@
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../conversations/message-rows.ts';
-import type { Db, Tx } from '../db/handle.ts';
-import type { Statement } from '../db/statement.ts';
+import type { Db, Querier, Tx } from '../db/handle.ts';
+import { type Statement, statement } from '../db/statement.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
-import { READ_BY_ID } from './insert-messages.ts';
 
 /** Returns a message of any account, in any state; undefined if there is none. */
 export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
-  const [row] = await db.query<MessageRow>(READ_BY_ID, [[id]]);
+  const [row] = await readMessagesById(db, [id]);
   return row?.status === 'void' ? undefined : row;
+}
+
+/** Messages of any account and in any state, voids included, in no order. */
+export function readMessagesById(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
+  return db.query(READ_BY_ID, ids);
+}
+
+/** The name that a client has given to a message, unique for its author and conversation. */
+export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
+
+/** Messages by what their clients call them, in no order; keys without a message are left out. */
+export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]): Promise<MessageRow[]> {
+  return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
+}
+
+/** The highest number of each conversation, 0 where it has no message. */
+export async function readHeads(
+  db: Querier,
+  conversationIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.query(READ_HEADS, conversationIds);
+  return new Map(rows.map((row) => [row.conversation_id, row.head]));
 }
 
 /** Returns the message's current row, locked until the transaction ends. */
@@ -42,17 +63,55 @@ export function readOutside(
   { conversationId, status, authorId, order, after, limit }: OutsidePage,
 ): Promise<MessageRow[]> {
   const [at, id] = after ?? FARTHEST[order];
-  return db.query<MessageRow>(READ_OUTSIDE[order], [conversationId, status, at, id, limit, authorId]);
+  return db.query(READ_OUTSIDE[order], conversationId, status, at, id, limit, authorId);
 }
 
+const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({
+  name: 'read-messages-by-id',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
+});
+
+const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
+
+const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>({
+  name: 'read-messages-by-client-id',
+  text: `
+    SELECT ${messageColumns('m')}
+    FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
+    JOIN messages m USING (conversation_id, author_id, client_message_id)`,
+});
+
+const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
+  {
+    name: 'read-heads',
+    text: `
+    SELECT c.id AS conversation_id,
+      coalesce((SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = c.id), 0) AS head
+    FROM unnest($1::text[]) AS c(id)`,
+  },
+);
+
 const FARTHEST = { newest_first: ['infinity', ''], oldest_first: ['-infinity', ''] } as const;
+
+type Params = [
+  conversationId: string,
+  status: string,
+  at: string,
+  id: string,
+  limit: number,
+  authorId: string | null,
+];
 
 const READ_OUTSIDE = {
   newest_first: outsideStatement('newest', '<', 'DESC'),
   oldest_first: outsideStatement('oldest', '>', 'ASC'),
 } as const;
 
-function outsideStatement(end: string, beyond: '<' | '>', order: 'ASC' | 'DESC'): Statement {
+function outsideStatement(
+  end: string,
+  beyond: '<' | '>',
+  order: 'ASC' | 'DESC',
+): Statement<Params, MessageRow> {
   return {
     name: `list-messages-outside-${end}`,
     text: `

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
+import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
 import { newId } from '../protocol/ids.ts';
@@ -50,7 +51,7 @@ export class Timeline {
 
   /** Returns the highest number in Postgres, 0 for an empty timeline. Numbers below it may still be unsettled. */
   async head(conversationId: string): Promise<number> {
-    const [row] = await this.#database.query<{ head: number }>(READ_HEAD, [conversationId]);
+    const [row] = await this.#database.query(READ_HEAD, conversationId);
     return row?.head ?? 0;
   }
 
@@ -66,9 +67,7 @@ export class Timeline {
 
   /** Like `settledHead` for several conversations, in their order, with the texts being written in them. */
   async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
-    const rows = await this.#database.query<TimelineHead & { id: string }>(READ_STANDINGS, [
-      [...new Set(conversationIds)],
-    ]);
+    const rows = await this.#database.query(READ_STANDINGS, [...new Set(conversationIds)]);
     const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
     return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, writing: [] });
   }
@@ -77,10 +76,11 @@ export class Timeline {
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
   ): Promise<number[]> {
-    const rows = await this.#database.query<{ place: number; head: number }>(READ_VISIBLE_HEADS, [
+    const rows = await this.#database.query(
+      READ_VISIBLE_HEADS,
       asks.map(({ conversationId }) => conversationId),
       asks.map(({ upTo }) => upTo),
-    ]);
+    );
     const heads = asks.map(() => 0);
     for (const { place, head } of rows) heads[place - 1] = head;
     return heads;
@@ -93,11 +93,12 @@ export class Timeline {
    */
   async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
     for (let waited = false; ; waited = true) {
-      const rows = await this.#database.query<MessageRow>(READ_STRETCH, [
+      const rows = await this.#database.query(
+        READ_STRETCH,
         stretch.conversationId,
         stretch.after,
         stretch.upTo,
-      ]);
+      );
       const holes = await this.#unsettled(stretch, rows);
       if (holes.length === 0) {
         if (waited) this.#metrics.settles.inc();
@@ -114,11 +115,7 @@ export class Timeline {
   async settle({ conversationId, after, upTo }: SequenceRange): Promise<boolean> {
     const seenAtMs = performance.now();
     for (let waited = false; ; waited = true) {
-      const rows = await this.#database.query<{ sequence: number }>(READ_HOLES, [
-        conversationId,
-        after,
-        upTo,
-      ]);
+      const rows = await this.#database.query(READ_HOLES, conversationId, after, upTo);
       if (rows.length === 0) {
         if (waited) this.#metrics.settles.inc();
         return waited;
@@ -134,11 +131,12 @@ export class Timeline {
   /** Writes a void for each of these numbers of a conversation that has no row. */
   async void(conversationId: string, sequences: readonly number[]): Promise<void> {
     const ids = sequences.map(() => newId('message'));
-    const voided = await this.#database.query<{ sequence: number }>(INSERT_VOIDS, [
+    const voided = await this.#database.query(
+      INSERT_VOIDS,
       conversationId,
       ids,
       [...sequences].sort((a, b) => a - b),
-    ]);
+    );
     this.#metrics.voids.inc(voided.length);
     for (const { sequence } of voided) {
       // The frame is a hint: a node that misses it finds the void in Postgres.
@@ -183,13 +181,13 @@ export class Timeline {
  */
 const HOPELESS_MS = 15_000;
 
-const READ_HEAD = {
+const READ_HEAD = statement<[conversationId: string], { head: number }>({
   name: 'read-head',
   text: 'SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1',
-};
+});
 
 // Numbers are consecutive as long as the number minus the row's position stays the same.
-const READ_STANDINGS = {
+const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
   name: 'read-standings',
   text: `
     SELECT c.id, newest.head, counted.settled, ARRAY(
@@ -206,9 +204,12 @@ const READ_STANDINGS = {
         FROM messages m WHERE m.conversation_id = c.id AND m.sequence > newest.floor
       ) numbered
     ) counted`,
-};
+});
 
-const READ_VISIBLE_HEADS = {
+const READ_VISIBLE_HEADS = statement<
+  [conversationIds: readonly string[], upTo: readonly number[]],
+  { place: number; head: number }
+>({
   name: 'read-visible-heads',
   text: `
     SELECT c.place, m.head
@@ -217,9 +218,9 @@ const READ_VISIBLE_HEADS = {
       WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent' AND visibility <> 'internal'
       ORDER BY sequence DESC LIMIT 1
     ) m`,
-};
+});
 
-const READ_HOLES = {
+const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>({
   name: 'read-holes',
   text: `
     SELECT n AS sequence
@@ -227,19 +228,22 @@ const READ_HOLES = {
       generate_series(greatest($2::bigint, h.head - ${SETTLE_WINDOW}) + 1, least($3::bigint, h.head)) AS n
     WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
     ORDER BY n`,
-};
+});
 
-const READ_STRETCH = {
+const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>({
   name: 'read-stretch',
   text: `
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
     ORDER BY m.sequence`,
-};
+});
 
 // Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
 // another number.
-const INSERT_VOIDS = {
+const INSERT_VOIDS = statement<
+  [conversationId: string, ids: readonly string[], sequences: readonly number[]],
+  { sequence: number }
+>({
   name: 'insert-voids',
   text: `
     INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
@@ -249,4 +253,4 @@ const INSERT_VOIDS = {
     ORDER BY v.sequence
     ON CONFLICT DO NOTHING
     RETURNING sequence`,
-};
+});

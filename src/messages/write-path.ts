@@ -4,14 +4,7 @@ import { isUnavailable } from '../db/unavailable.ts';
 import { EngineUnavailableError } from '../engine/engine.ts';
 import type { Logger } from '../log.ts';
 import { unavailable } from '../protocol/errors.ts';
-import {
-  type InsertedRow,
-  insertMessages,
-  type NewMessage,
-  READ_BY_CLIENT_ID,
-  READ_BY_ID,
-  READ_HEADS,
-} from './insert-messages.ts';
+import { insertMessages, type NewMessage } from './insert-messages.ts';
 import {
   type Acknowledged,
   asCommitted,
@@ -21,6 +14,7 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
+import { readHeads, readMessagesByClientId, readMessagesById } from './store.ts';
 
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
@@ -155,10 +149,8 @@ export class WritePath {
     const keyed = messages.filter((message) => message.client_message_id !== null);
     const ids = messages.filter((message) => message.client_message_id === null).map(({ id }) => id);
     const [byClientId, byId] = await Promise.all([
-      keyed.length === 0
-        ? []
-        : pipeline.query<MessageRow>(READ_BY_CLIENT_ID, [JSON.stringify(keyed, CLIENT_KEY_FIELDS)]),
-      ids.length === 0 ? [] : pipeline.query<MessageRow>(READ_BY_ID, [ids]),
+      keyed.length === 0 ? [] : readMessagesByClientId(pipeline, keyed),
+      ids.length === 0 ? [] : readMessagesById(pipeline, ids),
     ]);
     return byId.length === 0 ? byClientId : [...byClientId, ...byId];
   }
@@ -192,12 +184,8 @@ export class WritePath {
     }
   }
 
-  async #heads(conversationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#options.database.pipeline.query<{ conversation_id: string; head: number }>(
-      READ_HEADS,
-      [conversationIds],
-    );
-    return new Map(rows.map((row) => [row.conversation_id, row.head]));
+  #heads(conversationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return readHeads(this.#options.database.pipeline, conversationIds);
   }
 
   /**
@@ -231,7 +219,7 @@ export class WritePath {
     const { metrics, onCommitted } = this.#options;
     const rows = entries.map(({ outgoing, sequence }) => ({ ...outgoing.message, sequence }));
     const statement = insertMessages(rows.some((row) => row.attachments.length > 0));
-    const inserted = await writer.query<InsertedRow>(statement, [JSON.stringify(rows)]);
+    const inserted = await writer.query(statement, JSON.stringify(rows));
     if (inserted.length === 0) return entries;
 
     const createdAt = new Map(inserted.map((row) => [row.id, row.created_at]));
@@ -290,8 +278,6 @@ class TakenNumbers {
     return [...this.#open].filter(([, open]) => open.size > 0).map(([id, open]) => [id, [...open]]);
   }
 }
-
-const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
 
 type Identified = Pick<MessageRow, 'id' | 'conversation_id' | 'author_id' | 'client_message_id'>;
 

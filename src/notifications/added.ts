@@ -1,5 +1,6 @@
 import type { ParticipantAdded } from '../conversations/outbox-topics.ts';
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
@@ -13,7 +14,7 @@ import { insertNotifications } from './store.ts';
  * not add themselves (docs/contract.md#notifications). Rejects if publishing failed on some node.
  */
 export async function notifyAdded(db: Db, engine: Engine, added: ParticipantAdded): Promise<void> {
-  const [joining] = await db.query<Joining>(READ_JOINING, [added.participant_id, added.by]);
+  const [joining] = await db.query(READ_JOINING, added.participant_id, added.by);
   if (joining === undefined) return;
   const rows = await insertNotifications(db, [addedNotification(added.notification_id, joining)]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
@@ -47,7 +48,7 @@ function addedNotification(id: string, joining: Joining): NewNotification {
   };
 }
 
-const READ_JOINING = {
+const READ_JOINING = statement<[participantId: string, by: string | null], Joining>({
   name: 'read-joining',
   text: `
     SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
@@ -55,4 +56,4 @@ const READ_JOINING = {
     FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
     WHERE p.id = $1 AND p.type = 'user' AND p.membership IN ('active', 'hidden')
       AND p.notifications <> 'muted' AND p.actor_id IS DISTINCT FROM $2`,
-};
+});

@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
 import { readActors } from '../resources/actor.ts';
@@ -49,7 +50,7 @@ async function readResources(
   const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
   const [entities, conversations] = await Promise.all([
     readEntities(db, accountId, [...refs.values()]),
-    db.query<EntityRow>(READ_CONVERSATIONS, [accountId, entityIds]),
+    db.query(READ_CONVERSATIONS, accountId, entityIds),
   ]);
   const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
   for (const [key, entity] of entities) found.set(key, entity);
@@ -60,9 +61,9 @@ function refOf({ resource_type: type, resource_id: id }: FeedRow): EntityRef | u
   return type && id ? { type, id } : undefined;
 }
 
-const READ_CONVERSATIONS = {
+const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly string[]], EntityRow>({
   name: 'read-conversations-as-entities',
   text: `
     SELECT 'entity' AS type, id, title AS name, NULL AS handle FROM conversations
     WHERE account_id = $1 AND id = ANY($2)`,
-};
+});

@@ -38,7 +38,8 @@ export async function readFeed(
   const statement = FEED_STATEMENTS[order][links ? 'linked' : 'bare'][after === null ? 'whole' : 'behind'];
   // With filters a query may scan a whole feed to fill a page; without filters it reads the index's next rows.
   const queries = isPlain(filters) ? database.reader : database;
-  const rows = await queries.query<{ fields: Fields }>(statement, [
+  const rows = await queries.query(
+    statement,
     recipientId,
     filters.status ?? null,
     filters.category ?? null,
@@ -47,7 +48,7 @@ export async function readFeed(
     filters.q ? `%${escapeLike(filters.q)}%` : null,
     limit,
     ...(after ?? []),
-  ]);
+  );
   return rows.map(unpack);
 }
 
@@ -116,6 +117,17 @@ const CONDITIONS = `
     AND ($5::text[] IS NULL OR sender_type = ANY($5))
     AND ($6::text IS NULL OR title ILIKE $6 OR body ILIKE $6)`;
 
+type Params = [
+  recipientId: string,
+  status: string | null,
+  category: string | null,
+  senderIds: readonly string[] | null,
+  senderTypes: readonly string[] | null,
+  pattern: string | null,
+  limit: number,
+  ...after: (string | number)[],
+];
+
 /** The statements for both directions; their parameters are those of readFeed. */
 export const FEED_STATEMENTS = {
   newest_first: inOrder('newest', '<', 'created_at DESC, id DESC'),
@@ -123,7 +135,11 @@ export const FEED_STATEMENTS = {
 } as const;
 
 function inOrder(end: string, comparison: '<' | '>', order: string) {
-  const statement = (name: string, columns: string, from: string): Statement => ({
+  const statement = (
+    name: string,
+    columns: string,
+    from: string,
+  ): Statement<Params, { readonly fields: Fields }> => ({
     name: `read-feed-${end}-${name}`,
     text: `
     SELECT json_build_array(${columns}) AS fields FROM notifications

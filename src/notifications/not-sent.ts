@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { NotSent } from '../messages/outbox-topics.ts';
@@ -13,7 +14,7 @@ import { insertNotifications } from './store.ts';
  * publishing failed on some node.
  */
 export async function notifyNotSent(db: Db, engine: Engine, { message_id }: NotSent): Promise<void> {
-  const [unsent] = await db.query<Unsent>(READ_UNSENT, [message_id]);
+  const [unsent] = await db.query(READ_UNSENT, message_id);
   if (unsent === undefined) return;
   const rows = await insertNotifications(db, [notification(unsent)]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
@@ -45,7 +46,7 @@ function notification({ title, body, ...message }: Unsent): NewNotification {
 }
 
 /** Only users of the account get notifications. */
-const READ_UNSENT = {
+const READ_UNSENT = statement<[messageId: string], Unsent>({
   name: 'read-unsent-message',
   text: `
     SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title
@@ -53,4 +54,4 @@ const READ_UNSENT = {
     JOIN conversations c ON c.id = m.conversation_id
     JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
     WHERE m.id = $1`,
-};
+});

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { NewNotification } from './notify.ts';
 
@@ -52,13 +53,13 @@ export async function insertNotifications(
   notifications: readonly NewNotification[],
 ): Promise<NotificationRow[]> {
   if (notifications.length === 0) return [];
-  const inserted = await db.query<NotificationRow>(INSERT, [JSON.stringify(notifications)]);
+  const inserted = await db.query(INSERT, JSON.stringify(notifications));
   if (inserted.length === notifications.length) return inserted;
   const recipientIds = [...new Set(notifications.map(({ recipient_id }) => recipient_id))];
   const messageIds = [...new Set(notifications.flatMap(({ message_id }) => message_id ?? []))];
   const ids = notifications.filter(({ message_id }) => message_id === null).map(({ id }) => id);
   const [ofMessages, others] = await Promise.all([
-    messageIds.length === 0 ? [] : db.query<NotificationRow>(READ_OF_MESSAGES, [recipientIds, messageIds]),
+    messageIds.length === 0 ? [] : db.query(READ_OF_MESSAGES, recipientIds, messageIds),
     readNotifications(db, recipientIds, ids),
   ]);
   return [...ofMessages, ...others];
@@ -71,7 +72,7 @@ export async function readNotifications(
   ids: readonly string[],
 ): Promise<NotificationRow[]> {
   if (ids.length === 0) return [];
-  return db.query<NotificationRow>(READ, [recipientIds, ids]);
+  return db.query(READ, recipientIds, ids);
 }
 
 /** Returns the recipient's notification, locked until the transaction ends. */
@@ -80,7 +81,7 @@ export async function lockNotification(
   recipientId: string,
   id: string,
 ): Promise<NotificationRow | undefined> {
-  const [row] = await tx.query<NotificationRow>(LOCK, [recipientId, id]);
+  const [row] = await tx.query(LOCK, recipientId, id);
   return row;
 }
 
@@ -90,7 +91,7 @@ export async function moveOne(
   { recipient_id, id }: NotificationRow,
   to: Notification['status'],
 ): Promise<NotificationRow> {
-  const [row] = await tx.query<NotificationRow>(MOVE_ONE, [recipient_id, to, id]);
+  const [row] = await tx.query(MOVE_ONE, recipient_id, to, id);
   return row!;
 }
 
@@ -109,7 +110,7 @@ export function moveAll(
   recipientId: string,
   { from, to, upTo, limit }: Batch,
 ): Promise<Pick<NotificationRow, 'id' | 'created_at'>[]> {
-  return tx.query(MOVE_ALL, [recipientId, to, from, upTo, limit]);
+  return tx.query(MOVE_ALL, recipientId, to, from, upTo, limit);
 }
 
 /** A message that notifications are about, and its conversation. */
@@ -124,7 +125,7 @@ export function writePreviews(
   { messageId, conversationId }: MessagePlace,
   body: string | null,
 ): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
-  return tx.query(WRITE_PREVIEWS, [messageId, conversationId, body]);
+  return tx.query(WRITE_PREVIEWS, messageId, conversationId, body);
 }
 
 /**
@@ -134,7 +135,7 @@ export function withdrawNotifications(
   tx: Tx,
   { messageId, conversationId }: MessagePlace,
 ): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
-  return tx.query(WITHDRAW, [messageId, conversationId]);
+  return tx.query(WITHDRAW, messageId, conversationId);
 }
 
 /** Returns the notifications of these recipients that changed since a transaction, oldest first. */
@@ -143,11 +144,11 @@ export function readChanged(
   recipientIds: readonly string[],
   sinceXid: string,
 ): Promise<NotificationRow[]> {
-  return db.query<NotificationRow>(READ_CHANGED, [recipientIds, sinceXid]);
+  return db.query(READ_CHANGED, recipientIds, sinceXid);
 }
 
 // Rows of one statement are a microsecond apart, so that feeds are in the order of the messages.
-const INSERT = {
+const INSERT = statement<[notifications: string], NotificationRow>({
   name: 'insert-notifications',
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id,
@@ -161,23 +162,29 @@ const INSERT = {
     ORDER BY recipient_id, message_id
     ON CONFLICT DO NOTHING
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
-};
+});
 
 // Every recipient is, or was, a participant, and the index of a message's notifications begins with the recipient.
 const OF_MESSAGE = `
     FROM participants p
     WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.message_id = $1`;
 
-const WRITE_PREVIEWS = {
+const WRITE_PREVIEWS = statement<
+  [messageId: string, conversationId: string, body: string | null],
+  Pick<NotificationRow, 'id' | 'recipient_id'>
+>({
   name: 'write-previews-of-notifications',
   text: `
     UPDATE notifications n
     SET body = $3, updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
     ${OF_MESSAGE} AND n.body IS DISTINCT FROM $3
     RETURNING n.id, n.recipient_id`,
-};
+});
 
-const WITHDRAW = {
+const WITHDRAW = statement<
+  [messageId: string, conversationId: string],
+  Pick<NotificationRow, 'id' | 'recipient_id'>
+>({
   name: 'withdraw-notifications',
   text: `
     UPDATE notifications n
@@ -185,21 +192,21 @@ const WITHDRAW = {
       updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
     ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
     RETURNING n.id, n.recipient_id`,
-};
+});
 
-const READ = {
+const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>({
   name: 'read-notifications',
   text: `
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
     WHERE recipient_id = ANY($1) AND id = ANY($2)`,
-};
+});
 
-const LOCK = {
+const LOCK = statement<[recipientId: string, id: string], NotificationRow>({
   name: 'lock-notification',
   text: `
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
     WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
-};
+});
 
 // Moves rows to the state $2, at the row's time in `due`. Reading implies seeing.
 const MOVE = `
@@ -210,17 +217,20 @@ const MOVE = `
       updated_at = due.at, changed_in = pg_current_xact_id()
     FROM due WHERE n.recipient_id = $1 AND n.id = due.id`;
 
-const MOVE_ONE = {
+const MOVE_ONE = statement<[recipientId: string, status: string, id: string], NotificationRow>({
   name: 'move-notification',
   text: `
     WITH due AS MATERIALIZED (
       SELECT id, later_than(updated_at) AS at FROM notifications WHERE recipient_id = $1 AND id = $3
     ) ${MOVE}
     RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`,
-};
+});
 
 // Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
-const MOVE_ALL = {
+const MOVE_ALL = statement<
+  [recipientId: string, status: string, from: readonly string[], upTo: string, limit: number],
+  Pick<NotificationRow, 'id' | 'created_at'>
+>({
   name: 'move-notifications',
   text: `
     WITH due AS MATERIALIZED (
@@ -229,19 +239,22 @@ const MOVE_ALL = {
       ORDER BY created_at DESC, id DESC LIMIT $5 FOR UPDATE
     ) ${MOVE}
     RETURNING n.id, n.created_at`,
-};
+});
 
-const READ_OF_MESSAGES = {
+const READ_OF_MESSAGES = statement<
+  [recipientIds: readonly string[], messageIds: readonly string[]],
+  NotificationRow
+>({
   name: 'read-notifications-of-messages',
   text: `
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
     WHERE recipient_id = ANY($1) AND message_id = ANY($2)`,
-};
+});
 
-const READ_CHANGED = {
+const READ_CHANGED = statement<[recipientIds: readonly string[], sinceXid: string], NotificationRow>({
   name: 'read-changed-notifications',
   text: `
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
     WHERE recipient_id = ANY($1) AND changed_in >= $2::xid8
     ORDER BY recipient_id, updated_at, id`,
-};
+});

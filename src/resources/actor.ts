@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
 import { ID_PREFIXES } from '../protocol/ids.ts';
 import { type Actor, type ActorFields, type ActorType, presentActor } from '../protocol/resources/actor.ts';
 
@@ -9,7 +10,7 @@ export type ActorRow = Selectable<Schema['actors']>;
 /** Returns actors by id; absent ones are left out. */
 export async function readActors(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Actor>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<ActorFields>(READ_ACTORS, [ids]);
+  const rows = await db.query(READ_ACTORS, ids);
   return new Map(rows.map((row) => [row.id, presentActor(row)]));
 }
 
@@ -33,7 +34,7 @@ export async function readNamedActors(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, NamedActor>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<NamedActor & { readonly given: string }>(READ_NAMED, [accountId, ids]);
+  const rows = await db.query(READ_NAMED, accountId, ids);
   return new Map(rows.map(({ given, ...actor }) => [given, actor]));
 }
 
@@ -66,14 +67,17 @@ export function namedActors(ids: `$${number}`): string {
       JOIN actors a ON a.id = coalesce(d.actor_id, g.actor_id, given)`;
 }
 
-const READ_ACTORS = {
+const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>({
   name: 'read-actors',
   text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',
-};
+});
 
-const READ_NAMED = {
+const READ_NAMED = statement<
+  [accountId: string, ids: readonly string[]],
+  NamedActor & { readonly given: string }
+>({
   name: 'read-named-actors',
   text: `
     SELECT given, a.id, a.type, a.name, a.customer, a.deactivated_at IS NOT NULL AS deactivated
     FROM ${namedActors('$2')} WHERE a.account_id = $1`,
-};
+});

@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import { namedActors } from './actor.ts';
 
@@ -28,12 +29,7 @@ export async function readEntities(
 ): Promise<ReadonlyMap<string, Entity>> {
   if (refs.length === 0) return new Map();
   const idsOf = (type: EntityRef['type']) => refs.filter((ref) => ref.type === type).map((ref) => ref.id);
-  const rows = await db.query<EntityRow & { readonly given: string }>(READ_ENTITIES, [
-    accountId,
-    idsOf('account'),
-    idsOf('actor'),
-    idsOf('entity'),
-  ]);
+  const rows = await db.query(READ_ENTITIES, accountId, idsOf('account'), idsOf('actor'), idsOf('entity'));
   return new Map(rows.map((row) => [refKey({ type: row.type, id: row.given }), presentEntity(row)]));
 }
 
@@ -41,7 +37,15 @@ export function presentEntity(row: EntityRow): Entity {
   return { id: row.id, object: 'entity', type: row.type, name: row.name, handle: row.handle };
 }
 
-const READ_ENTITIES = {
+const READ_ENTITIES = statement<
+  [
+    accountId: string,
+    accountIds: readonly string[],
+    actorIds: readonly string[],
+    entityIds: readonly string[],
+  ],
+  EntityRow & { readonly given: string }
+>({
   name: 'read-entities',
   text: `
     SELECT 'account' AS type, id AS given, id, name, NULL AS handle FROM accounts WHERE id = $1 AND id = ANY($2)
@@ -49,4 +53,4 @@ const READ_ENTITIES = {
     SELECT 'actor', given, a.id, a.name, a.handle FROM ${namedActors('$3')} WHERE a.account_id = $1
     UNION ALL
     SELECT 'entity', id, id, name, handle FROM entities WHERE account_id = $1 AND id = ANY($4)`,
-};
+});

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
 import {
   type Actor,
   type ActorFields,
@@ -19,7 +20,7 @@ export async function readGroups(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, MessagingGroup>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<GroupRow>(READ_GROUPS, [ids]);
+  const rows = await db.query(READ_GROUPS, ids);
   return new Map(rows.map((row) => [row.id, presentGroup(row, null)]));
 }
 
@@ -28,7 +29,7 @@ export async function readMembers(
   db: Db,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, Actor[]>> {
-  const rows = await db.query<MemberRow>(READ_MEMBERS, [groupIds]);
+  const rows = await db.query(READ_MEMBERS, groupIds);
   const members = new Map<string, Actor[]>();
   for (const [groupId, ofGroup] of Map.groupBy(rows, (row) => row.group_id)) {
     members.set(groupId, ofGroup.map(presentActor));
@@ -46,15 +47,15 @@ interface MemberRow extends ActorFields {
   readonly group_id: string;
 }
 
-const READ_GROUPS = {
+const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>({
   name: 'read-groups',
   text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`,
-};
+});
 
-const READ_MEMBERS = {
+const READ_MEMBERS = statement<[groupIds: readonly string[]], MemberRow>({
   name: 'read-group-members',
   text: `
     SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url
     FROM group_members m JOIN actors a ON a.id = m.actor_id
     WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`,
-};
+});

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../protocol/permissions.ts';
 import type { Role } from '../protocol/resources/role.ts';
 
@@ -12,7 +13,7 @@ export const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, 
 /** Returns roles as sub-objects of other resources show them, by their ids: without permissions. */
 export async function readRoles(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Role>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<RoleRow>(READ_ROLES, [ids]);
+  const rows = await db.query(READ_ROLES, ids);
   return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
 }
 
@@ -34,4 +35,7 @@ function permissionsOf({ type, permissions }: RoleRow): string[] {
   return type === 'admin' ? [...PERMISSIONS, ...ADMIN_PERMISSIONS] : permissions;
 }
 
-const READ_ROLES = { name: 'read-roles', text: `SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)` };
+const READ_ROLES = statement<[ids: readonly string[]], RoleRow>({
+  name: 'read-roles',
+  text: `SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)`,
+});

@@ -290,7 +290,8 @@ async function expire(refreshToken: string, ago: string): Promise<void> {
       name: 'test-expire-refresh-token',
       text: 'UPDATE refresh_tokens SET expires_at = clock_timestamp() - $2::interval WHERE hash = $1',
     },
-    [hashOf(refreshToken), ago],
+    hashOf(refreshToken),
+    ago,
   );
 }
 

@@ -234,7 +234,7 @@ t.test('artifacts are kept as long as their run', async (t) => {
     name: 'age-artifact',
     text: "UPDATE uploads SET created_at = now() - interval '30 hours', attached_at = NULL WHERE s3_key = $1",
   };
-  await database.query(age, [key]);
+  await database.query(age, key);
   await purgeUploads(database, store);
   t.ok(server.objects.has(key));
   t.match(await uploadOf(key), { attached_at: String });

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { statement } from '../../src/db/statement.ts';
 import type { AgentRunAction } from '../../src/protocol/resources/agent-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type ModelRequest, ModelServer, type Script } from '../support/model-server.ts';
@@ -111,8 +112,8 @@ async function reader() {
 
 /** How many rows there are of everything that anybody could notice, and the lanes and holds of conversations. */
 async function everything({ database }: TestApp): Promise<Record<string, unknown>> {
-  const [row] = await database.query<Record<string, unknown>>(
-    {
+  const [row] = await database.query(
+    statement<[], Record<string, unknown>>({
       name: 'test-everything',
       text: `
       SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM entities) AS entities,
@@ -122,8 +123,7 @@ async function everything({ database }: TestApp): Promise<Record<string, unknown
         (SELECT count(*) FROM agent_runs) AS runs,
         (SELECT json_agg(endpoint_tool_review ORDER BY id) FROM agent_definitions) AS reviews,
         (SELECT json_agg(legal_hold ORDER BY id) FROM conversations) AS holds`,
-    },
-    [],
+    }),
   );
   // The run itself.
   return { ...row, runs: Math.max(Number(row!.runs), 1) };

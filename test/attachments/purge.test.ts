@@ -55,7 +55,8 @@ t.test('more than one round takes', async (t) => {
         SELECT 'upl_' || lpad(n::text, 24, '0'), $1, $2, 'a', 'a/b', 1, now() - interval '2 days'
         FROM generate_series(1, 1100) n`,
     },
-    [owner.account_id, owner.actor_id],
+    owner.account_id,
+    owner.actor_id,
   );
   await purge();
   t.same(await rows(), before);
@@ -86,7 +87,7 @@ async function upload(hours: number, { withBytes = true } = {}): Promise<string>
     name: 'age-upload',
     text: "UPDATE uploads SET created_at = now() - $2 * interval '1 hour' WHERE s3_key = $1",
   };
-  await database.query(age, [key, hours]);
+  await database.query(age, key, hours);
   async function* bytes() {
     yield Buffer.from('x');
   }

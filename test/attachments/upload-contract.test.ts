@@ -274,7 +274,7 @@ t.test('a key is good for a day', async (t) => {
         name: `age-${hours}`,
         text: `UPDATE uploads SET created_at = now() - interval '${hours} hours' WHERE s3_key = $1`,
       },
-      [s3_key],
+      s3_key,
     );
   await age(young, 23);
   await age(old, 24);

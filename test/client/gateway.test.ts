@@ -60,7 +60,7 @@ t.test('a feed that fell too far behind is an event of its own, and nothing else
   client.subscribe(direct, { onMessage: ({ body }) => bodies.push(body) });
   await until(() => client.state === 'live', { what: 'live', timeoutMs: 60_000 });
   // Rows alone: no event tells of them while the connection is there.
-  await app.database.query(INSERT_NOTIFICATIONS, [demo.account_id, demo.users.ada.id]);
+  await app.database.query(INSERT_NOTIFICATIONS, demo.account_id, demo.users.ada.id);
   network.cut();
   await open(t, app.baseUrl).send(direct, 'meanwhile');
   await until(() => bodies.includes('meanwhile'), { what: 'the message', timeoutMs: 60_000 });

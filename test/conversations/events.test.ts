@@ -8,6 +8,7 @@ import {
   membershipEvents,
   participantEvents,
 } from '../../src/conversations/conversation-events.ts';
+import { statement } from '../../src/db/statement.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
@@ -192,8 +193,11 @@ async function missedBySubscribers(ids: readonly string[], since: string) {
 }
 
 async function currentTransaction(): Promise<string> {
-  const statement = { name: 'test-current-xact', text: 'SELECT pg_current_xact_id() AS xid' };
-  const [row] = await app.database.query<{ xid: string }>(statement);
+  const current = statement<[], { xid: string }>({
+    name: 'test-current-xact',
+    text: 'SELECT pg_current_xact_id() AS xid',
+  });
+  const [row] = await app.database.query(current);
   return row!.xid;
 }
 

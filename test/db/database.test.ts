@@ -43,8 +43,8 @@ t.test('columns become values, the same on every path', async (t) => {
     nothing: null,
     bytes: Buffer.from([1, 2]),
   };
-  t.same(await database.query(statement, values), [expected], 'query');
-  t.same(await database.pipeline.query(statement, values), [expected], 'pipeline');
+  t.same(await database.query(statement, ...values), [expected], 'query');
+  t.same(await database.pipeline.query(statement, ...values), [expected], 'pipeline');
   const { rows } = await sql`SELECT '2026-11-21 01:02:03.1Z'::timestamptz AS t, 7::int8 AS n`.execute(
     database.kysely,
   );
@@ -61,7 +61,7 @@ t.test('an error of a statement costs no connection', async (t) => {
   const error = await database.query({ name: 'zero', text: 'SELECT 1/0' }).catch((error) => error);
   t.match(error, { code: '22012' });
   t.notOk(isUnavailable(error));
-  await t.rejects(database.query(ONE, [circular()]), TypeError, 'nor does a value that is none');
+  await t.rejects(database.query(ONE, circular()), TypeError, 'nor does a value that is none');
   t.same(await database.query(ONE), [{ one: 1 }]);
   t.same(await database.query(BACKEND), before);
 });

@@ -8,6 +8,7 @@ import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { INDEXES } from '../../src/db/indexes.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { statement } from '../../src/db/statement.ts';
 import { createLog } from '../../src/log.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -99,7 +100,7 @@ t.test('an index build blocks no writes, and is repeated after a kill', async (t
   );
   const builder = await until(() => buildOf(database), { what: 'a build' });
   await insertDraft(database, 'msg_1');
-  await database.query({ name: 'kill', text: 'SELECT pg_terminate_backend($1)' }, [builder]);
+  await database.query({ name: 'kill', text: 'SELECT pg_terminate_backend($1)' }, builder);
   t.equal(await interrupted, 'failed');
   await holder.query('COMMIT');
   t.same(await validity(database), [{ indisvalid: false }], 'half an index is left');
@@ -172,11 +173,13 @@ async function validity(database: Database): Promise<object[]> {
 
 /** The process id of the backend that builds an index. */
 async function buildOf(database: Database): Promise<number | undefined> {
-  const [row] = await database.query<{ pid: number }>({
-    name: 'builder',
-    text: `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+  const [row] = await database.query(
+    statement<[], { pid: number }>({
+      name: 'builder',
+      text: `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
       AND query LIKE 'CREATE INDEX CONCURRENTLY%'`,
-  });
+    }),
+  );
   return row?.pid;
 }
 

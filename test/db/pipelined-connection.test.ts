@@ -1,5 +1,6 @@
 import t from 'tap';
 import { PipelinedConnection } from '../../src/db/pipelined-connection.ts';
+import { statement } from '../../src/db/statement.ts';
 import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -10,7 +11,7 @@ const log = createLog('silent');
 const ONE = { name: 'one', text: 'SELECT 1 AS one' };
 const DIVIDE = { name: 'divide', text: 'SELECT 12 / $1::int AS result' };
 const SLEEP = { name: 'sleep', text: 'SELECT pg_sleep($1)' };
-const BACKEND = { name: 'backend', text: 'SELECT pg_backend_pid() AS pid' };
+const BACKEND = statement<[], { pid: number }>({ name: 'backend', text: 'SELECT pg_backend_pid() AS pid' });
 
 /** Each query alone, and those of a turn together. */
 for (const gather of [1, 8]) {
@@ -19,7 +20,7 @@ for (const gather of [1, 8]) {
       const connection = await open(t, (await createTestDatabase(t)).url, { gather });
       const divisors = Array.from({ length: 300 }, (_, index) => index % 4);
       const answers = await Promise.all(
-        divisors.map((divisor) => connection.query(DIVIDE, [divisor]).catch((error) => error.code)),
+        divisors.map((divisor) => connection.query(DIVIDE, divisor).catch((error) => error.code)),
       );
       const expected = divisors.map((divisor) =>
         divisor === 0 ? '22012' : [{ result: Math.trunc(12 / divisor) }],
@@ -48,21 +49,21 @@ for (const gather of [1, 8]) {
       const echo = { name: 'echo', text: 'SELECT $1::jsonb AS value' };
       const circular: Record<string, unknown> = {};
       circular.self = circular;
-      await t.rejects(connection.query(echo, [circular]), TypeError);
-      t.same(await connection.query(echo, [{ a: 1 }]), [{ value: { a: 1 } }]);
-      await t.rejects(connection.query(echo, [circular]), TypeError);
-      t.same(await connection.query(echo, [{ a: 1 }]), [{ value: { a: 1 } }]);
+      await t.rejects(connection.query(echo, circular), TypeError);
+      t.same(await connection.query(echo, { a: 1 }), [{ value: { a: 1 } }]);
+      await t.rejects(connection.query(echo, circular), TypeError);
+      t.same(await connection.query(echo, { a: 1 }), [{ value: { a: 1 } }]);
     });
 
     t.test('a lost connection rejects what was under way and comes back', async (t) => {
       const { url } = await createTestDatabase(t);
       const connection = await open(t, url, { gather });
       const other = await open(t, url, { gather });
-      const [backend] = await connection.query<{ pid: number }>(BACKEND);
-      const underWay = [connection.query(SLEEP, [60]), connection.query(ONE), connection.query(ONE)].map(
+      const [backend] = await connection.query(BACKEND);
+      const underWay = [connection.query(SLEEP, 60), connection.query(ONE), connection.query(ONE)].map(
         (answer) => answer.catch((error) => error),
       );
-      await other.query({ name: 'end', text: 'SELECT pg_terminate_backend($1)' }, [backend!.pid]);
+      await other.query({ name: 'end', text: 'SELECT pg_terminate_backend($1)' }, backend!.pid);
       for (const error of await Promise.all(underWay))
         t.ok(error instanceof DatabaseUnavailableError, `${error}`);
       await until(() => connection.connected, { what: 'the connection is back' });
@@ -89,7 +90,7 @@ for (const gather of [1, 8]) {
     t.test('a slow statement is cancelled before it costs the connection', async (t) => {
       const connection = await open(t, (await createTestDatabase(t)).url, { gather, queryTimeoutMs: 500 });
       const [backend] = await connection.query(BACKEND);
-      const slow = connection.query(SLEEP, [60]).catch((error) => error);
+      const slow = connection.query(SLEEP, 60).catch((error) => error);
       const behind = connection.query(ONE);
       t.ok((await slow) instanceof DatabaseUnavailableError);
       t.same(await behind, [{ one: 1 }]);
@@ -99,7 +100,7 @@ for (const gather of [1, 8]) {
     t.test('closing waits for what is under way, and ends the reconnecting', async (t) => {
       const postgres = await startPostgres(t);
       const connection = await open(t, postgres.url, { gather });
-      const underWay = connection.query(SLEEP, [0.05]);
+      const underWay = connection.query(SLEEP, 0.05);
       await connection.close();
       t.same(await underWay, [{ pg_sleep: '' }]);
       await t.rejects(connection.query(ONE), DatabaseUnavailableError);

@@ -165,7 +165,11 @@ export class Ground {
           SELECT 'msg_' || $2::text || n, $1, $2, n, 'chat', 'sent', 'internal', $5, $3, $3, now(), now()
           FROM generate_series(1, $4::int) n`,
       },
-      [accountId, conversationId, users.ada.id, count, body],
+      accountId,
+      conversationId,
+      users.ada.id,
+      count,
+      body,
     );
   }
 

@@ -1,7 +1,7 @@
 /** Orders of events that chance brings about once in a million, each brought about on purpose. */
 
 import t from 'tap';
-import type { Statement } from '../../src/db/statement.ts';
+import { type Statement, statement } from '../../src/db/statement.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';
@@ -68,9 +68,12 @@ t.test('an edit that overtakes its message comes behind it', async (t) => {
 t.test('an edit whose message was lost: read from Postgres, once, as it is now', async (t) => {
   const { conversation, client } = await freshConversation();
   await insert(conversation, 1, 'edited');
-  const [row] = await database.query<{ updated_at: string }>(
-    { name: 'test-updated-at', text: 'SELECT updated_at FROM messages WHERE conversation_id = $1' },
-    [conversation],
+  const [row] = await database.query(
+    statement<[conversation: string], { updated_at: string }>({
+      name: 'test-updated-at',
+      text: 'SELECT updated_at FROM messages WHERE conversation_id = $1',
+    }),
+    conversation,
   );
   await ground.publish(conversation, {
     event: 'message.updated',
@@ -138,7 +141,7 @@ t.test(
         text: `UPDATE messages SET body = 'edited', updated_at = later_than(updated_at),
         changed_in = pg_current_xact_id() WHERE conversation_id = $1`,
       },
-      [group],
+      group,
     );
     const committedAtMs = Date.now();
     // Cursors are made of snapshots that are taken every second: two of them have seen the commit by then.
@@ -168,12 +171,12 @@ async function subscribed(conversation = group): Promise<Client> {
 }
 
 async function head(): Promise<number> {
-  const [row] = await database.query<{ head: number }>(
-    {
+  const [row] = await database.query(
+    statement<[group: string], { head: number }>({
       name: 'test-head',
       text: 'SELECT coalesce(max(sequence), 0)::int AS head FROM messages WHERE conversation_id = $1',
-    },
-    [group],
+    }),
+    group,
   );
   return row?.head ?? 0;
 }
@@ -187,7 +190,8 @@ async function freshConversation(): Promise<{ conversation: string; client: Clie
       text: `INSERT INTO conversations (id, account_id, type, audience, title)
         SELECT $1, account_id, type, audience, 'Quay' FROM conversations WHERE id = $2`,
     },
-    [conversation, group],
+    conversation,
+    group,
   );
   await database.query(
     {
@@ -195,7 +199,10 @@ async function freshConversation(): Promise<{ conversation: string; client: Clie
       text: `INSERT INTO participants (id, account_id, conversation_id, actor_id, type)
         SELECT $1, account_id, $2, actor_id, type FROM participants WHERE conversation_id = $3 AND actor_id = $4`,
     },
-    [newId('participant'), conversation, group, demo.users.ada.id],
+    newId('participant'),
+    conversation,
+    group,
+    demo.users.ada.id,
   );
   return { conversation, client: await subscribed(conversation) };
 }
@@ -213,7 +220,11 @@ async function insert(conversation: string, sequence: number, body: string): Pro
   await database.query(...insertion(conversation, sequence, body));
 }
 
-function insertion(conversation: string, sequence: number, body: string): [Statement, (string | number)[]] {
+function insertion(
+  conversation: string,
+  sequence: number,
+  body: string,
+): [Statement, ...(string | number)[]] {
   const text = `
     INSERT INTO messages
       (id, account_id, conversation_id, sequence, kind, status, visibility, body, author_id, sender_id)
@@ -221,7 +232,7 @@ function insertion(conversation: string, sequence: number, body: string): [State
   const { account_id: accountId, users } = demo;
   return [
     { name: 'test-insert-message', text },
-    [idOf(conversation, sequence), accountId, conversation, sequence, body, users.ada.id],
+    ...[idOf(conversation, sequence), accountId, conversation, sequence, body, users.ada.id],
   ];
 }
 

@@ -173,7 +173,9 @@ t.test("the actor's own feed: notifications, conversations joined and left", asy
       text: `INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
         VALUES ($1, $2, $3, 'chat.message', 'Ahoy', now(), now())`,
     },
-    [notification, demo.account_id, grace.id],
+    notification,
+    demo.account_id,
+    grace.id,
   );
   const client = await other.ready(grace.access_token);
   const frames = await resume(client, cursor, {});
@@ -293,7 +295,7 @@ t.test('a feed that is too far behind is named, and the conversations resume all
     [1_001, true],
   ] as const) {
     const cursor = await cursorOf(await ground.ready());
-    await database.query(INSERT_NOTIFICATIONS, [demo.account_id, ada.id, count]);
+    await database.query(INSERT_NOTIFICATIONS, demo.account_id, ada.id, count);
     const client = await other.ready(ada.access_token);
     const frames = await resume(client, cursor, { [conversationId]: 3 });
     t.strictSame(created(timelineOf(frames, conversationId)), [4, 5]);

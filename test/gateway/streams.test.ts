@@ -3,6 +3,7 @@ import { Rights } from '../../src/access/rights.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { messageEvent } from '../../src/conversations/message-present.ts';
 import { type MessageRow, withParts } from '../../src/conversations/message-rows.ts';
+import { statement } from '../../src/db/statement.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish, toFrame } from '../../src/engine/publish.ts';
 import { Presence } from '../../src/gateway/presence/presence.ts';
@@ -142,19 +143,23 @@ t.test('what was read for one answers the next, until something in it changes', 
   };
   const before = await bodies();
   const edit = (body: string) =>
-    ground.database.query({ name: 'test-edit', text: 'UPDATE messages SET body = $2 WHERE sequence = $1' }, [
+    ground.database.query(
+      { name: 'test-edit', text: 'UPDATE messages SET body = $2 WHERE sequence = $1' },
       2,
       body,
-    ]);
+    );
   await edit('not told yet');
   t.same(await bodies(), before, 'Postgres was not asked');
 
   const live = new Recorder(node);
   await (await node.streams.join(ground.conversationId, live, 0)).run();
   await edit('told');
-  const [, second] = await ground.database.query<MessageRow>(
-    { name: 'test-rows', text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence' },
-    [ground.conversationId],
+  const [, second] = await ground.database.query(
+    statement<[conversationId: string], MessageRow>({
+      name: 'test-rows',
+      text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence',
+    }),
+    ground.conversationId,
   );
   const [message] = await withParts(ground.database, NO_FILES, [
     { ...second!, updated_at: new Date(Date.now() + 1_000).toISOString() },
@@ -250,12 +255,12 @@ t.test(
       const running = (await node.streams.join(ground.conversationId, reader, 0)).run();
       await until(() => reader.most > 256 * 1_024, { what: 'a reader that takes nothing' });
       if (isEdited) {
-        const rows = await ground.database.query<MessageRow>(
-          {
+        const rows = await ground.database.query(
+          statement<[conversationId: string], MessageRow>({
             name: 'test-first',
             text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence LIMIT 1',
-          },
-          [ground.conversationId],
+          }),
+          ground.conversationId,
         );
         const [first] = await withParts(ground.database, NO_FILES, rows);
         await publish(node.engine, messageEvent('message.updated', first!, 'internal'));

@@ -2,6 +2,7 @@ import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { addJob, purgeJobs, removeJob } from '../../src/db/queue.ts';
+import { statement } from '../../src/db/statement.ts';
 import { defineTopic, handle } from '../../src/db/topic.ts';
 import { JobWorker } from '../../src/jobs/job-worker.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -109,10 +110,12 @@ t.test('closing does not wait for ever: others may have the job', async (t) => {
   await database.transaction((tx) => addJob(tx, NOTE, { note: 'once' }));
   await until(() => running, { what: 'the job to run' });
   await worker.close();
-  const [job] = await database.query<{ locked_at: string | null; attempts: number }>({
-    name: 'job',
-    text: 'SELECT locked_at, attempts FROM graphile_worker.jobs',
-  });
+  const [job] = await database.query(
+    statement<[], { locked_at: string | null; attempts: number }>({
+      name: 'job',
+      text: 'SELECT locked_at, attempts FROM graphile_worker.jobs',
+    }),
+  );
   t.match(job, { locked_at: null, attempts: 1 });
 });
 
@@ -165,10 +168,12 @@ function work(t: Teardown, database: Database, note: (payload: Note) => Promise<
 }
 
 async function now(database: Database): Promise<string> {
-  const [row] = await database.query<{ now: string }>({
-    name: 'now',
-    text: 'SELECT clock_timestamp() AS now',
-  });
+  const [row] = await database.query(
+    statement<[], { now: string }>({
+      name: 'now',
+      text: 'SELECT clock_timestamp() AS now',
+    }),
+  );
   return row!.now;
 }
 

@@ -3,6 +3,7 @@
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { unsentEvents } from '../../src/conversations/message-events.ts';
+import { statement } from '../../src/db/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Case, Cases, message } from './cases.ts';
@@ -105,10 +106,12 @@ t.test('edits and tombstones reach who saw the message', async (t) => {
 t.test('what was missed outside the timeline can be asked for', async (t) => {
   const { id } = await cases.open();
   const { id: other } = await cases.open();
-  const [{ xid } = { xid: '' }] = await database.query<{ xid: string }>({
-    name: 'test-xid',
-    text: 'SELECT pg_current_xact_id() AS xid',
-  });
+  const [{ xid } = { xid: '' }] = await database.query(
+    statement<[], { xid: string }>({
+      name: 'test-xid',
+      text: 'SELECT pg_current_xact_id() AS xid',
+    }),
+  );
   const approved = await cases.draft(id);
   const open = await cases.draft(id);
   const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
@@ -126,10 +129,12 @@ t.test('what was missed outside the timeline can be asked for', async (t) => {
       ['draft.updated', approved.id, sent.sequence, undefined],
     ],
   );
-  const [{ xid: now } = { xid: '' }] = await database.query<{ xid: string }>({
-    name: 'test-xid',
-    text: 'SELECT pg_current_xact_id() AS xid',
-  });
+  const [{ xid: now } = { xid: '' }] = await database.query(
+    statement<[], { xid: string }>({
+      name: 'test-xid',
+      text: 'SELECT pg_current_xact_id() AS xid',
+    }),
+  );
   t.strictSame(await unsentEvents.changed.conversation.since({ database, files }, [id], now), []);
 });
 

@@ -704,7 +704,7 @@ async function removeNow(s3_key: string): Promise<void> {
       name: 'test-withdrawn-long-ago',
       text: `UPDATE uploads SET withdrawn_at = withdrawn_at - interval '1 hour' WHERE s3_key = $1`,
     },
-    [s3_key],
+    s3_key,
   );
   await database.query({
     name: 'test-run-jobs',
@@ -716,7 +716,7 @@ async function removeNow(s3_key: string): Promise<void> {
 async function jobsOf(task: string): Promise<number> {
   const rows = await database.query(
     { name: 'test-jobs', text: 'SELECT FROM graphile_worker.jobs WHERE task_identifier = $1' },
-    [task],
+    task,
   );
   return rows.length;
 }

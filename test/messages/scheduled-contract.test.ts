@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
+import { statement } from '../../src/db/statement.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { MessageOutcome } from '../../src/protocol/resources/message-outcome.ts';
@@ -309,14 +310,14 @@ t.test('its author hears that it was not sent, once', async (t) => {
       name: 'test-late',
       text: `UPDATE messages SET scheduled_at = now() - interval '25 hours' WHERE id = $1`,
     },
-    [row.id],
+    row.id,
   );
   await database.query(
     {
       name: 'test-due',
       text: 'SELECT graphile_worker.reschedule_jobs(ARRAY(SELECT id FROM graphile_worker.jobs WHERE key = $1), now())',
     },
-    [row.id],
+    row.id,
   );
   const told = await feed.frame(({ event }) => event === 'notification.created');
   t.match(told.data, {
@@ -335,9 +336,12 @@ t.test('its author hears that it was not sent, once', async (t) => {
 
 /** By Postgres' clock. */
 async function timeIn(ms: number): Promise<string> {
-  const [row] = await database.query<{ at: string }>(
-    { name: 'test-time', text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at` },
-    [ms],
+  const [row] = await database.query(
+    statement<[ms: number], { at: string }>({
+      name: 'test-time',
+      text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
+    }),
+    ms,
   );
   return row!.at;
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Tx } from '../../src/db/handle.ts';
+import { statement } from '../../src/db/statement.ts';
 import { handle } from '../../src/db/topic.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
@@ -466,9 +467,12 @@ function jobOf({ id, conversation_id }: { id: string; conversation_id: string })
 
 /** By Postgres' clock. */
 async function timeIn({ database }: Ground, ms: number): Promise<string> {
-  const [row] = await database.query<{ at: string }>(
-    { name: 'test-time', text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at` },
-    [ms],
+  const [row] = await database.query(
+    statement<[ms: number], { at: string }>({
+      name: 'test-time',
+      text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
+    }),
+    ms,
   );
   return row!.at;
 }
@@ -486,27 +490,27 @@ function read({ database }: Ground, id: string) {
 
 /** Those of the ground's messages. */
 function jobs({ database, conversationId }: Ground) {
-  return database.query<{ key: string; run_at: string; locked_at: string | null }>(
-    {
+  return database.query(
+    statement<[conversationId: string], { key: string; run_at: string; locked_at: string | null }>({
       name: 'test-jobs',
       text: `
         SELECT j.key, j.run_at, j.locked_at FROM graphile_worker.jobs j
         JOIN messages m ON m.id = j.key WHERE m.conversation_id = $1`,
-    },
-    [conversationId],
+    }),
+    conversationId,
   );
 }
 
 /** The messages of every `scheduled.updated` that is in the outbox. */
 async function told({ database, conversationId }: Ground): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(
-    {
+  const rows = await database.query(
+    statement<[conversationId: string], { id: string }>({
       name: 'test-told',
       text: `
         SELECT c->>'id' AS id FROM outbox, jsonb_array_elements(payload->'changes') AS c
         WHERE topic = 'changed' AND c->>'event' = 'scheduled.updated' AND c->>'stream' = $1 ORDER BY outbox.id`,
-    },
-    [conversationId],
+    }),
+    conversationId,
   );
   return rows.map(({ id }) => id);
 }
@@ -541,5 +545,5 @@ async function insertKey(ground: Ground, { revoked_at }: { revoked_at: string | 
 }
 
 async function run({ database }: Ground, text: string, values: (string | string[])[]): Promise<void> {
-  await database.query({ name: `test-${text.length}-${text.slice(0, 30)}`, text }, values);
+  await database.query({ name: `test-${text.length}-${text.slice(0, 30)}`, text }, ...values);
 }

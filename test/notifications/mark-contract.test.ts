@@ -135,7 +135,9 @@ t.test('more than one batch: each once, and each told once, on an open socket', 
         SELECT 'ntf_many' || n, $1, $2, 'chat.message', 'row', CASE n % 3 WHEN 0 THEN 'read' ELSE 'unseen' END, at, at
         FROM generate_series(1, $3::int) n, LATERAL (SELECT now() - (n % 50) * interval '1 ms' AS at) AS t`,
     },
-    [demo.account_id, reader.id, total],
+    demo.account_id,
+    reader.id,
+    total,
   );
   const client = await openSocket(t, reader);
   const unread = total - Math.floor(total / 3);

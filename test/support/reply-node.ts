@@ -8,6 +8,7 @@ import { ConversationDirectory, type ConversationFacts } from '../../src/convers
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import { type MessageRow, messageColumns } from '../../src/conversations/message-rows.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
+import { statement } from '../../src/db/statement.ts';
 import { handle } from '../../src/db/topic.ts';
 import { ChangedEffects } from '../../src/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
@@ -156,7 +157,10 @@ export class ReplyNode {
 
   async row(id: string): Promise<MessageRow> {
     const text = `SELECT ${messageColumns('m')} FROM messages m WHERE id = $1`;
-    const [row] = await this.ground.database.query<MessageRow>({ name: 'test-message', text }, [id]);
+    const [row] = await this.ground.database.query(
+      statement<[id: string], MessageRow>({ name: 'test-message', text }),
+      id,
+    );
     if (row === undefined) throw new Error(`no message ${id}`);
     return row;
   }

@@ -1,6 +1,7 @@
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import type { MessageRow } from '../../src/conversations/message-rows.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { statement } from '../../src/db/statement.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { createLog } from '../../src/log.ts';
 import type { NewMessage } from '../../src/messages/insert-messages.ts';
@@ -127,11 +128,11 @@ export function numbers(
   conversationId = ground.conversationId,
 ): Promise<Pick<MessageRow, 'sequence' | 'status' | 'client_message_id'>[]> {
   return ground.database.query(
-    {
+    statement<[conversationId: string], Pick<MessageRow, 'status' | 'sequence' | 'client_message_id'>>({
       name: 'test-numbers',
       text: `SELECT sequence, status, client_message_id FROM messages
         WHERE conversation_id = $1 AND sequence IS NOT NULL ORDER BY sequence`,
-    },
-    [conversationId],
+    }),
+    conversationId,
   );
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import type { AgentRow } from '../rows.ts';
@@ -38,7 +39,7 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   const budget = Math.max(Math.floor(contextTokens * SHARE) - promptTokens, 500);
   const { conversation_id: conversationId, trigger_message_id: messageId } = run;
   if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
-  const rows = await db.query<MessageRow>(READ_HISTORY, [conversationId, messageId, MAX_MESSAGES]);
+  const rows = await db.query(READ_HISTORY, conversationId, messageId, MAX_MESSAGES);
   const isTold = messageId !== null && rows[0]?.id === messageId;
   // The run was started by something other than a message, or by a message that was deleted since: its input goes
   // last.
@@ -102,9 +103,10 @@ const STARTED_BY: Readonly<Record<RunTrigger, string>> = {
   chat: '(A message started you that cannot be shown any more.)',
 };
 
-const READ_HISTORY = {
-  name: 'read-agent-history',
-  text: `
+const READ_HISTORY = statement<[conversationId: string, messageId: string | null, limit: number], MessageRow>(
+  {
+    name: 'read-agent-history',
+    text: `
     SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
       coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
     FROM messages m
@@ -122,4 +124,5 @@ const READ_HISTORY = {
       )
       AND m.status = 'sent' AND m.deleted_at IS NULL AND m.streaming_state IS DISTINCT FROM 'streaming'
     ORDER BY m.sequence DESC LIMIT $3`,
-};
+  },
+);

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { Db, Tx } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import type { RunRow } from '../rows.ts';
@@ -111,11 +112,11 @@ const COMPLETE = {
   changed_in: sql<string>`pg_current_xact_id()`,
 };
 
-const FIND_STRAYS = {
+const FIND_STRAYS = statement<[], Pick<RunRow, 'id' | 'conversation_id'>>({
   name: 'find-stray-replies',
   text: `
     SELECT DISTINCT r.id, r.conversation_id
     FROM messages m JOIN agent_runs r ON r.id = m.agent_run_id
     WHERE m.streaming_state = 'streaming' AND r.status <> 'running'
       AND r.updated_at < clock_timestamp() - interval '5 s'`,
-};
+});

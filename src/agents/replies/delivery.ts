@@ -3,6 +3,7 @@ import type { Principal } from '../../access/principal.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import { sendDraft } from '../../messages/drafts.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
 import type { RunRow } from '../rows.ts';
@@ -24,7 +25,7 @@ export async function deliverReply(
   principal: Principal,
 ): Promise<void> {
   if (!hasPermission(principal, 'messaging:send_external')) return;
-  const [draft] = await database.query<Draft>(READ_DRAFT, [runId]);
+  const [draft] = await database.query(READ_DRAFT, runId);
   if (draft?.status !== 'draft') return;
   try {
     await sendDraft(lockedWrites, draft, {
@@ -49,27 +50,26 @@ async function requireUnanswered(
   { author_id, conversation_id, edited_at }: MessageRow,
   runId: string,
 ): Promise<void> {
-  const [found] = await tx.query<{ is_answered: boolean; may_send: boolean }>(READ_ANSWERS, [
-    runId,
-    conversation_id,
-    author_id,
-  ]);
+  const [found] = await tx.query(READ_ANSWERS, runId, conversation_id, author_id);
   if (found?.may_send !== true || found.is_answered || edited_at !== null) throw new DraftKept();
 }
 
-const READ_DRAFT = {
+const READ_DRAFT = statement<[runId: string], Draft>({
   name: 'read-draft-of-run',
   text: `
     SELECT m.id, m.conversation_id, m.status
     FROM agent_runs r JOIN messages m ON m.id = r.reply_message_id AND m.conversation_id = r.conversation_id
     WHERE r.id = $1 AND r.status = 'completed'`,
-};
+});
 
 // Numbers are assigned under the lock, so the messages after the trigger's number are exactly those that did not exist
 // before it. The trigger counts as well: if it is a person's own answer to the customer, no other answer was
 // requested. Numbers are compared because a time may be that of a transaction that waited. API keys count as people
 // who work through another program.
-const READ_ANSWERS = {
+const READ_ANSWERS = statement<
+  [runId: string, conversationId: string, authorId: string | null],
+  { is_answered: boolean; may_send: boolean }
+>({
   name: 'read-answers-since-run',
   text: `
     SELECT EXISTS (
@@ -87,4 +87,4 @@ const READ_ANSWERS = {
     FROM agent_runs r
       LEFT JOIN messages t ON t.id = r.trigger_message_id AND t.conversation_id = r.conversation_id
     WHERE r.id = $1`,
-};
+});

@@ -2,6 +2,7 @@ import type { Principal } from '../../access/principal.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
@@ -115,7 +116,7 @@ export class Replies {
     }
     if (unkept.size === 0) return;
     const { database, engine } = this.#options;
-    await database.query(KEEP, [JSON.stringify([...unkept.values()]), engine.nodeId]);
+    await database.query(KEEP, JSON.stringify([...unkept.values()]), engine.nodeId);
     for (const [reply, kept] of unkept) reply.keep(kept);
   }
 
@@ -135,7 +136,7 @@ function senderOf({ actor_id: id, name }: Pick<AgentRow, 'actor_id' | 'name'>, f
 }
 
 // Sets neither `updated_at` nor `changed_in`: nothing has changed for sockets that read along.
-const KEEP = {
+const KEEP = statement<[unkept: string, nodeId: string]>({
   name: 'keep-replies',
   text: `
     UPDATE messages m SET body = k.body
@@ -144,4 +145,4 @@ const KEEP = {
       JOIN agent_runs r ON r.id = k.run_id
     WHERE m.id = k.id AND m.conversation_id = k.conversation_id AND m.streaming_state = 'streaming'
       AND r.owner = $2 AND r.fence = k.fence`,
-};
+});

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import type { RunRow } from '../rows.ts';
 
 /** Returns the ids of the files that a run has made, oldest first. */
@@ -50,12 +51,12 @@ export async function hasFilesToShow(
   db: Db,
   { id, updated_at: claimedAt }: Pick<RunRow, 'id' | 'updated_at'>,
 ): Promise<boolean> {
-  const rows = await db.query(READ_NEW_FILE, [id, claimedAt]);
+  const rows = await db.query(READ_NEW_FILE, id, claimedAt);
   return rows.length > 0;
 }
 
 // A run may end because its agent has lost its place: the text that is there stays, and nothing new is added.
-const READ_NEW_FILE = {
+const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
   name: 'read-new-file-of-run',
   text: `
     SELECT f.id
@@ -67,4 +68,4 @@ const READ_NEW_FILE = {
       JOIN accounts o ON o.id = r.account_id AND o.subscription = 'active'
     WHERE f.run_id = $1 AND f.created_at >= $2::timestamptz
     LIMIT 1`,
-};
+});

@@ -1,5 +1,6 @@
 import { eventSource } from '../../conversations/event-source.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../conversations/run-present.ts';
+import { statement } from '../../db/statement.ts';
 import type { DomainEvent } from '../../engine/publish.ts';
 import { mayBeTold } from './access.ts';
 
@@ -10,14 +11,17 @@ import { mayBeTold } from './access.ts';
 export const runEvents = eventSource({
   events: ['agent_run.updated'],
   async read({ database }, changes) {
-    const rows = await database.query<ToldRun>(READ_TOLD, [changes.map(({ id }) => id)]);
+    const rows = await database.query(
+      READ_TOLD,
+      changes.map(({ id }) => id),
+    );
     return rows.map(runEvent);
   },
   changed: {
     actor: {
       arm: { part: 'runs', rows: 'agent_runs r WHERE r.triggered_by = s.id AND r.changed_in >= $3::xid8' },
       async since({ database }, actorIds, sinceXid) {
-        const rows = await database.query<ToldRun>(READ_CHANGED, [actorIds, sinceXid]);
+        const rows = await database.query(READ_CHANGED, actorIds, sinceXid);
         return rows.map(runEvent);
       },
     },
@@ -42,14 +46,14 @@ function runEvent(row: ToldRun): DomainEvent {
 const SELECT = `
     SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')}, r.triggered_by FROM agent_runs r`;
 
-const READ_TOLD = {
+const READ_TOLD = statement<[ids: readonly string[]], ToldRun>({
   name: 'read-runs-for-events',
   text: `${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayBeTold('r.triggered_by')}`,
-};
+});
 
-const READ_CHANGED = {
+const READ_CHANGED = statement<[actorIds: readonly string[], sinceXid: string], ToldRun>({
   name: 'read-changed-runs',
   text: `${SELECT}
     WHERE r.triggered_by = ANY($1) AND r.changed_in >= $2::xid8 AND ${mayBeTold('r.triggered_by')}
     ORDER BY r.triggered_by, r.updated_at, r.id`,
-};
+});

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import type { RunRow } from '../rows.ts';
 import type { RunDue } from './outbox-topics.ts';
@@ -74,7 +75,7 @@ export interface Renewed {
  * node any more.
  */
 export function renewLeases(db: Db, node: string, ids: readonly string[]): Promise<Renewed[]> {
-  return db.query<Renewed>(RENEW, [node, ids]);
+  return db.query(RENEW, node, ids);
 }
 
 /** What the runs of this database wait for. */
@@ -92,7 +93,7 @@ export interface Overdue {
 
 /** One statement for everything that a round looks for, because it nearly always finds nothing. */
 export async function findOverdue(db: Db): Promise<Overdue> {
-  const [overdue] = await db.query<Overdue>(FIND_OVERDUE);
+  const [overdue] = await db.query(FIND_OVERDUE);
   return overdue!;
 }
 
@@ -115,15 +116,15 @@ export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | und
     .executeTakeFirst();
 }
 
-const RENEW = {
+const RENEW = statement<[node: string, ids: readonly string[]], Renewed>({
   name: 'renew-agent-run-leases',
   text: `
     UPDATE agent_runs SET lease_until = clock_timestamp() + interval '${LEASE_MS} ms'
     WHERE id = ANY($2) AND owner = $1 AND status = 'running'
     RETURNING id, fence, cancel_requested_at IS NOT NULL AS cancel_requested`,
-};
+});
 
-const FIND_OVERDUE = {
+const FIND_OVERDUE = statement<[], Overdue>({
   name: 'find-overdue-agent-runs',
   text: `
     SELECT (
@@ -141,4 +142,4 @@ const FIND_OVERDUE = {
     ) AS dead, EXISTS (
       SELECT FROM agent_run_actions WHERE status = 'pending_review' AND expires_at <= statement_timestamp()
     ) AS undecided`,
-};
+});

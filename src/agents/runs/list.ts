@@ -19,7 +19,8 @@ export function readRunsOf(
   filters: RunFilters,
   { direction, after, fetch }: Stretch,
 ): Promise<RunRow[]> {
-  return db.query<RunRow>(STATEMENTS[direction][after === null ? 'whole' : 'behind'], [
+  return db.query(
+    STATEMENTS[direction][after === null ? 'whole' : 'behind'],
     agentId,
     seesWholeAccount(principal),
     principal.actor.id,
@@ -27,8 +28,18 @@ export function readRunsOf(
     filters.trigger_type ?? null,
     fetch,
     ...(after ?? []),
-  ]);
+  );
 }
+
+type Params = [
+  agentId: string,
+  seesWholeAccount: boolean,
+  actorId: string,
+  status: string | null,
+  triggerType: string | null,
+  fetch: number,
+  ...after: (string | number)[],
+];
 
 const STATEMENTS = {
   next: statements('newest', '<', 'r.created_at DESC, r.id DESC'),
@@ -36,7 +47,7 @@ const STATEMENTS = {
 } as const;
 
 function statements(end: string, comparison: '<' | '>', order: string) {
-  const statement = (name: string, from: string): Statement => ({
+  const statement = (name: string, from: string): Statement<Params, RunRow> => ({
     name: `read-runs-of-agent-${end}-${name}`,
     text: `
     SELECT r.* FROM agent_runs r

@@ -1,8 +1,9 @@
 import { systemConversation } from '../../conversations/system-conversation.ts';
 import type { Database } from '../../db/database.ts';
+import { statement } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { publish } from '../../engine/publish.ts';
-import { READ_BY_ID } from '../../messages/insert-messages.ts';
+import { readMessage } from '../../messages/store.ts';
 import type { WritePath } from '../../messages/write-path.ts';
 import { preview } from '../../notifications/notify.ts';
 import { notificationEvent } from '../../notifications/present.ts';
@@ -25,7 +26,7 @@ export interface EndedOptions {
  * and alert is inserted once. Rejects if something is left to do.
  */
 export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
-  const [run] = await options.database.query<EndedRun>(READ_ENDED, [run_id]);
+  const [run] = await options.database.query(READ_ENDED, run_id);
   if (run === undefined) return;
   if (run.notified_id !== null) await notify(options, run, run.notified_id);
   if (run.status === 'failed') await raiseAlert(options, run);
@@ -80,7 +81,7 @@ const ENDINGS: Readonly<Partial<Record<RunStatus, string>>> = {
 async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun): Promise<void> {
   const minute = run.completed_at.slice(0, 'YYYY-MM-DDTHH:MM'.length);
   const id = derivedId('message', `alert ${run.agent_id} ${minute}`);
-  if ((await database.query(READ_BY_ID, [[id]])).length > 0) return;
+  if ((await readMessage(database, id)) !== undefined) return;
   const { id: conversation_id } = await database.transaction((tx) => systemConversation(tx, run.account_id));
   await writePath.append({
     message: {
@@ -98,7 +99,7 @@ async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun):
 }
 
 // Only users of the account get notifications, and not of their own actions.
-const READ_ENDED = {
+const READ_ENDED = statement<[runId: string], EndedRun>({
   name: 'read-ended-run',
   text: `
     SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
@@ -108,4 +109,4 @@ const READ_ENDED = {
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id
       LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
     WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
-};
+});

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import { parseTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
 
@@ -32,7 +33,7 @@ export interface Origin {
  */
 export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
   if (by === null) return { ...UNKNOWN, trace };
-  const [row] = await db.query<OriginRow>(READ_ORIGIN, [by, runId, at]);
+  const [row] = await db.query(READ_ORIGIN, by, runId, at);
   if (row === undefined) return { ...UNKNOWN, trace };
   const { by_agent: byAgent, by_customer: byCustomer, root_id: rootId, started } = row;
   const depth = byAgent ? (row.depth ?? 0) + 1 : 0;
@@ -55,7 +56,7 @@ interface OriginRow {
 
 const UNKNOWN = { byAgent: false, byCustomer: false, depth: 0, rootId: null, isExhausted: false } as const;
 
-const READ_ORIGIN = {
+const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], OriginRow>({
   name: 'read-trigger-origin',
   text: `
     SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, r.traceparent, (
@@ -75,4 +76,4 @@ const READ_ORIGIN = {
       ) c ORDER BY c.choice, c.depth DESC LIMIT 1
     ) r ON a.type = 'agent'
     WHERE a.id = $1`,
-};
+});

@@ -1,5 +1,6 @@
 import { presentRun } from '../../conversations/run-present.ts';
 import type { Db } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import type {
   AgentRun,
   AgentRunAction,
@@ -15,8 +16,8 @@ export async function expandRuns(
   include: readonly RunInclude[],
 ): Promise<ReadonlyMap<RunRow, AgentRun>> {
   const ids = rows.map(({ id }) => id);
-  const steps = include.includes('steps') ? await db.query<StepRow>(READ_STEPS, [ids]) : null;
-  const actions = include.includes('actions') ? await db.query<ActionRow>(READ_ACTIONS, [ids]) : null;
+  const steps = include.includes('steps') ? await db.query(READ_STEPS, ids) : null;
+  const actions = include.includes('actions') ? await db.query(READ_ACTIONS, ids) : null;
   const stepsOf = steps && Map.groupBy(steps, ({ run_id }) => run_id);
   const actionsOf = actions && Map.groupBy(actions, ({ run_id }) => run_id);
   return new Map(
@@ -74,14 +75,14 @@ function presentAction(row: ActionRow): AgentRunAction {
   };
 }
 
-const READ_STEPS = {
+const READ_STEPS = statement<[ids: readonly string[]], StepRow>({
   name: 'read-agent-run-steps',
   text: 'SELECT * FROM agent_run_steps WHERE run_id = ANY($1) ORDER BY run_id, position',
-};
+});
 
-const READ_ACTIONS = {
+const READ_ACTIONS = statement<[ids: readonly string[]], ActionRow>({
   name: 'read-agent-run-actions',
   text: `
     SELECT a.* FROM agent_run_actions a JOIN agent_run_steps s ON s.id = a.step_id
     WHERE a.run_id = ANY($1) ORDER BY a.run_id, s.position, a.position`,
-};
+});

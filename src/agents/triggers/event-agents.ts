@@ -1,6 +1,7 @@
 import { RevocableCache } from '../../access/revocable-cache.ts';
 import type { Rights } from '../../access/rights.ts';
 import type { Db } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 
 /** An active agent that is started by events. */
@@ -30,7 +31,7 @@ export class EventAgents {
     this.#cache = new RevocableCache({
       rights,
       max: MAX_CACHED,
-      load: async (accountId): Promise<readonly EventAgent[]> => db.query(READ, [accountId]),
+      load: async (accountId): Promise<readonly EventAgent[]> => db.query(READ, accountId),
       subjectsOf: (_agents, accountId) => [eventAgentsOf(accountId)],
     });
   }
@@ -41,9 +42,9 @@ export class EventAgents {
   }
 }
 
-const READ = {
+const READ = statement<[accountId: string], EventAgent>({
   name: 'read-event-agents',
   text: `
     SELECT actor_id, trigger_config->'event_filters' AS events FROM agent_definitions
     WHERE account_id = $1 AND trigger_type = 'event' AND status = 'active' ORDER BY id`,
-};
+});

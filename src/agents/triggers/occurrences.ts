@@ -14,12 +14,7 @@ export function readOccurrences(
   outcome: string | undefined,
   { direction, after, fetch }: Stretch,
 ): Promise<OccurrenceRow[]> {
-  return db.query<OccurrenceRow>(STATEMENTS[direction], [
-    agentId,
-    outcome ?? null,
-    after?.[0] ?? ENDS[direction],
-    fetch,
-  ]);
+  return db.query(STATEMENTS[direction], agentId, outcome ?? null, after?.[0] ?? ENDS[direction], fetch);
 }
 
 export function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
@@ -29,12 +24,18 @@ export function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
 
 const ENDS = { next: 'infinity', previous: '-infinity' } as const;
 
+type Params = [agentId: string, outcome: string | null, after: string | number, fetch: number];
+
 const STATEMENTS = {
   next: statement('newest', '<', 'DESC'),
   previous: statement('oldest', '>', 'ASC'),
 } as const;
 
-function statement(end: string, comparison: '<' | '>', order: 'ASC' | 'DESC'): Statement {
+function statement(
+  end: string,
+  comparison: '<' | '>',
+  order: 'ASC' | 'DESC',
+): Statement<Params, OccurrenceRow> {
   return {
     name: `read-agent-occurrences-${end}`,
     text: `

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
+import { statement } from '../../db/statement.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { SkipReason } from '../../protocol/resources/agent-occurrence.ts';
@@ -64,10 +65,10 @@ export async function takeDue(database: Database, signal?: AbortSignal): Promise
     throw new AggregateError(failed.values(), `not taken: ${[...failed.keys()].join(', ')}`);
 }
 
-const FIND_DUE = {
+const FIND_DUE = statement({
   name: 'find-due-schedule',
   text: 'SELECT FROM agent_definitions WHERE next_due_at <= statement_timestamp() LIMIT 1',
-};
+});
 
 type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_config'> & {
   readonly due: string;

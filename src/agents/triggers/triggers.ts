@@ -3,6 +3,7 @@ import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
+import { statement } from '../../db/statement.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { RunEnded } from '../runs/outbox-topics.ts';
 import { EventAgents } from './event-agents.ts';
@@ -80,7 +81,7 @@ export class Triggers {
       if (event !== 'conversation.updated') continue;
       const facts = await this.#directory.facts(id);
       if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
-      const [row] = await this.#database.query<{ updated_at: string }>(READ_UPDATED, [id]);
+      const [row] = await this.#database.query(READ_UPDATED, id);
       if (row === undefined) continue;
       await this.#startByEvent({
         ...{ event, accountId: facts.accountId, key: `${id}:${row.updated_at}` },
@@ -92,7 +93,7 @@ export class Triggers {
 
   /** Handles the end of a run; only completed runs matter here. */
   async runEnded({ run_id }: RunEnded): Promise<void> {
-    const [run] = await this.#database.query<CompletedRun>(READ_COMPLETED, [run_id]);
+    const [run] = await this.#database.query(READ_COMPLETED, run_id);
     if (run === undefined) return;
     const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
     await this.#startByEvent({
@@ -125,14 +126,14 @@ interface CompletedRun {
   readonly completed_at: string;
 }
 
-const READ_UPDATED = {
+const READ_UPDATED = statement<[id: string], { updated_at: string }>({
   name: 'read-conversation-updated-at',
   text: 'SELECT updated_at FROM conversations WHERE id = $1',
-};
+});
 
-const READ_COMPLETED = {
+const READ_COMPLETED = statement<[runId: string], CompletedRun>({
   name: 'read-completed-run',
   text: `
     SELECT account_id, actor_id, conversation_id, completed_at FROM agent_runs
     WHERE id = $1 AND status = 'completed'`,
-};
+});

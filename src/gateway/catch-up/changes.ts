@@ -5,6 +5,7 @@ import type {
   EventSource,
   Stream,
 } from '../../conversations/event-source.ts';
+import { statement } from '../../db/statement.ts';
 import type { CommittedFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import { EVENT_SOURCES } from '../../event-sources.ts';
@@ -33,12 +34,13 @@ export async function readChanges(
   since: string,
   limit = NO_LIMIT,
 ): Promise<Changes> {
-  const rows = await from.database.query<Changed>(READ_CHANGED, [
+  const rows = await from.database.query(
+    READ_CHANGED,
     conversationIds,
     actorIds,
     since,
     Math.min(limit + 1, NO_LIMIT),
-  ]);
+  );
   const tooMany = new Set(rows.filter(({ count }) => count > limit).map(({ stream }) => stream));
   const frames = new Map<string, CommittedFrame[]>();
   for (const { arm, catchUp } of CATCH_UPS) {
@@ -78,7 +80,10 @@ function streamsWith(stream: Stream, { part, rows }: ChangedArm): string {
         SELECT FROM ${rows} LIMIT $4) AS changed`;
 }
 
-const READ_CHANGED = {
+const READ_CHANGED = statement<
+  [conversationIds: readonly string[], actorIds: readonly string[], sinceXid: string, limit: number],
+  Changed
+>({
   name: 'read-changed',
   text: `
     SELECT stream, part, count(*) FROM (${[
@@ -86,4 +91,4 @@ const READ_CHANGED = {
     ].join(`
       UNION ALL`)}
     ) AS changed GROUP BY stream, part`,
-};
+});

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../../db/database.ts';
 import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../db/outbox.ts';
 import { sharedSecret } from '../../db/shared-secret.ts';
+import { statement } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
@@ -149,7 +150,7 @@ export class Cursors {
   async #sample(): Promise<void> {
     // While the link is in doubt, a sample is too young to be used before the link is proven.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
-    const [snapshot] = await this.#database.query<Snapshot & { database_id: string }>(READ_SNAPSHOT);
+    const [snapshot] = await this.#database.query(READ_SNAPSHOT);
     const takenAtMs = this.#now();
     this.#databaseId = snapshot!.database_id;
     const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
@@ -195,7 +196,7 @@ const SEAL_BYTES = 16;
 
 // A restored database has the identity of its original and other transactions behind the same ids; the timeline tells
 // them apart.
-const READ_SNAPSHOT = {
+const READ_SNAPSHOT = statement<[], Snapshot & { database_id: string }>({
   name: 'read-snapshot',
   text: `
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
@@ -203,4 +204,4 @@ const READ_SNAPSHOT = {
       (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
       (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
       (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
-};
+});

@@ -4,6 +4,7 @@ import { messageEvent } from '../../conversations/message-present.ts';
 import { type MessageRow, messageColumns, withParts } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
+import { statement } from '../../db/statement.ts';
 import type { CreatedFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
@@ -73,11 +74,12 @@ export class RangeCache {
 
   async #readRanges(ranges: readonly DeliveredRange[]) {
     const { database, files } = this.#options;
-    const rows = await database.query<MessageRow>(READ_RANGES, [
+    const rows = await database.query(
+      READ_RANGES,
       ranges.map(({ stream }) => stream.id),
       ranges.map(({ after }) => after),
       ranges.map(({ upTo }) => upTo),
-    ]);
+    );
     return withParts(database, files, rows);
   }
 }
@@ -136,7 +138,10 @@ function* inQueries(ranges: readonly DeliveredRange[]): Iterable<DeliveredRange[
 
 // The limit, which is never reached, keeps each range a lookup of its own in the index: over a young database a plain
 // join ran through all messages for each range, and 250 conversations took 1.8 s.
-const READ_RANGES = {
+const READ_RANGES = statement<
+  [conversationIds: readonly string[], after: readonly number[], upTo: readonly number[]],
+  MessageRow
+>({
   name: 'read-stretches',
   text: `
     SELECT ${messageColumns('m')}
@@ -145,4 +150,4 @@ const READ_RANGES = {
       WHERE conversation_id = s.id AND sequence > s.after AND sequence <= s.up_to AND status = 'sent'
       ORDER BY sequence LIMIT s.up_to - s.after
     ) m`,
-};
+});

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Engine, Missed } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
-import { READ_HEADS } from '../../messages/insert-messages.ts';
+import { readHeads } from '../../messages/store.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import type { Broadcast } from '../stream/reader.ts';
@@ -93,10 +93,8 @@ export class Repair {
   async #repairStreams(streams: readonly ConversationStream[], since: string): Promise<void> {
     const ids = streams.map(({ id }) => id);
     const byId = new Map(streams.map((stream) => [stream.id, stream]));
-    const heads = await this.#options.database.query<{ conversation_id: string; head: number }>(READ_HEADS, [
-      ids,
-    ]);
-    await Promise.all(heads.map(({ conversation_id, head }) => byId.get(conversation_id)!.fill(head)));
+    const heads = await readHeads(this.#options.database, ids);
+    await Promise.all([...heads].map(([id, head]) => byId.get(id)!.fill(head)));
 
     const { frames } = await readChanges(this.#options, { conversationIds: ids, actorIds: [] }, since);
     for (const [id, ofStream] of frames) for (const frame of ofStream) byId.get(id)!.receive(frame);

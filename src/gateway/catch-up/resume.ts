@@ -3,7 +3,7 @@ import type { EventReads } from '../../conversations/event-source.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import type { CommittedFrame } from '../../engine/frame.ts';
-import { READ_HEADS } from '../../messages/insert-messages.ts';
+import { readHeads } from '../../messages/store.ts';
 import type { Timeline } from '../../messages/timeline.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { CommandFrame } from '../../protocol/socket/commands.ts';
@@ -230,13 +230,11 @@ export class Resume {
 
   async #heads(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { database, timeline } = this.#options;
-    const rows = await database.query<{ conversation_id: string; head: number }>(READ_HEADS, [ids]);
-    const heads = rows.map(({ conversation_id: conversationId, head: upTo }) => ({ conversationId, upTo }));
-    if (session.audience === 'team') {
-      return new Map(heads.map(({ conversationId, upTo }) => [conversationId, upTo]));
-    }
-    const visible = await timeline.visibleHeads(heads);
-    return new Map(heads.map(({ conversationId }, index) => [conversationId, visible[index]!]));
+    const heads = await readHeads(database, ids);
+    if (session.audience === 'team') return heads;
+    const asks = [...heads].map(([conversationId, upTo]) => ({ conversationId, upTo }));
+    const visible = await timeline.visibleHeads(asks);
+    return new Map(asks.map(({ conversationId }, index) => [conversationId, visible[index]!]));
   }
 
   async #isAllowed(session: Session, id: string): Promise<boolean> {

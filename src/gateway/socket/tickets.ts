@@ -3,6 +3,7 @@ import { nanoid } from 'nanoid';
 import type { Identity } from '../../access/authenticate.ts';
 import type { Credential, Principal } from '../../access/principal.ts';
 import type { Database } from '../../db/database.ts';
+import { statement } from '../../db/statement.ts';
 import { isUnavailable } from '../../db/unavailable.ts';
 import { ApiError, unavailable } from '../../protocol/errors.ts';
 
@@ -22,17 +23,12 @@ export class Tickets {
   async issue({ accountId, actor, credential }: Principal): Promise<{ ticket: string; expiresAt: string }> {
     const ticket = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
     const rows = await reached(
-      this.#database.query<{ expires_at: string }>(INSERT, [
-        hashOf(ticket),
-        accountId,
-        actor.id,
-        {
-          kind: credential.kind,
-          id: credential.id,
-          familyId: credential.familyId,
-          expiresAtMs: credential.expiresAtMs,
-        },
-      ]),
+      this.#database.query(INSERT, hashOf(ticket), accountId, actor.id, {
+        kind: credential.kind,
+        id: credential.id,
+        familyId: credential.familyId,
+        expiresAtMs: credential.expiresAtMs,
+      }),
     );
     await this.#purge();
     return { ticket, expiresAt: rows[0]!.expires_at };
@@ -43,7 +39,7 @@ export class Tickets {
    * expired) or `service_unavailable`.
    */
   async redeem(ticket: string): Promise<Identity> {
-    const rows = FORM.test(ticket) ? await reached(this.#database.query<Row>(TAKE, [hashOf(ticket)])) : [];
+    const rows = FORM.test(ticket) ? await reached(this.#database.query(TAKE, hashOf(ticket))) : [];
     const row = rows[0];
     if (row === undefined || row.expired) {
       throw new ApiError('invalid_credentials', 'The ticket is unknown, used or expired.', {
@@ -73,25 +69,28 @@ const SECRET_LENGTH = 32;
 const FORM = new RegExp(`^${PREFIX}[\\w-]{${SECRET_LENGTH}}$`);
 const PURGE_EVERY_MS = 60_000;
 
-const INSERT = {
+const INSERT = statement<
+  [hash: Buffer, accountId: string, actorId: string, credential: object],
+  { expires_at: string }
+>({
   name: 'insert-ticket',
   text: `
     INSERT INTO tickets (hash, account_id, actor_id, credential, expires_at)
     VALUES ($1, $2, $3, $4, clock_timestamp() + interval '30 seconds')
     RETURNING expires_at`,
-};
+});
 
-const TAKE = {
+const TAKE = statement<[hash: Buffer], Row>({
   name: 'take-ticket',
   text: `
     DELETE FROM tickets WHERE hash = $1
     RETURNING account_id, actor_id, credential, expires_at <= clock_timestamp() AS expired`,
-};
+});
 
-const PURGE = {
+const PURGE = statement({
   name: 'purge-tickets',
   text: 'DELETE FROM tickets WHERE expires_at < clock_timestamp()',
-};
+});
 
 function hashOf(ticket: string): Buffer {
   return hash('sha256', ticket, 'buffer');
