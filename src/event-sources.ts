@@ -1,11 +1,7 @@
 import { runEvents } from './agents/runs/events.ts';
-import {
-  conversationEvents,
-  membershipEvents,
-  participantEvents,
-} from './conversations/conversation-events.ts';
 import type { Complete } from './conversations/event-source.ts';
-import { messageEvents, unsentEvents } from './conversations/message-events.ts';
+import { conversationEvents, membershipEvents, participantEvents } from './conversations/events.ts';
+import { messageEvents, unsentEvents } from './messages/events.ts';
 import { notificationEvents } from './notifications/events.ts';
 
 const SOURCES = [

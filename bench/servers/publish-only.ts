@@ -7,8 +7,6 @@ import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
 import { Rights } from '../../src/access/rights.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { messageEvent } from '../../src/conversations/message-present.ts';
-import type { MessageRow } from '../../src/conversations/message-rows.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish } from '../../src/engine/publish.ts';
@@ -22,6 +20,7 @@ import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Actor } from '../../src/protocol/resources/actor.ts';
 import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
+import { type MessageRow, messageEvent } from '../../src/resources/message.ts';
 import { listening, publishOnCredit } from '../controls/delivery-loop.ts';
 
 /** A stream of its own, which is in no database. */

@@ -8,7 +8,6 @@ import { Rights } from '../../src/access/rights.ts';
 import { createActor } from '../../src/accounts/actors.ts';
 import { Replies } from '../../src/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/agents/replies/reply.ts';
-import type { RunRow } from '../../src/agents/rows.ts';
 import { updateRun } from '../../src/agents/runs/store.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
@@ -33,6 +32,7 @@ import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
+import type { RunRow } from '../../src/resources/run.ts';
 import { exponential, stamp } from '../lib/tokens.ts';
 
 /** What the runner asks for: one reply in each conversation. */

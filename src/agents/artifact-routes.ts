@@ -1,7 +1,7 @@
-import type { Downloads } from '../attachments/storage.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { notFound } from '../protocol/errors.ts';
 import { Artifact } from '../protocol/resources/artifact.ts';
+import type { Downloads } from '../resources/attachment.ts';
 import { mayReadRun, type RunSources } from './runs/access.ts';
 import { findRun } from './runs/store.ts';
 import { findArtifact } from './tools/artifacts.ts';

@@ -5,7 +5,7 @@ import { removeEverywhere } from '../conversations/participants.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { CreateAgentBody, UpdateAgentBody } from '../protocol/resources/agent-definition.ts';
-import { type AgentRow, lockAgent } from './rows.ts';
+import { type AgentRow, lockAgent } from '../resources/agent.ts';
 import { cancelRuns } from './runs/cancel-all.ts';
 import {
   type AgentChanges,

@@ -1,7 +1,7 @@
 import type { Db } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import type { SearchStretch } from '../db/stretch.ts';
-import { AGENT_COLUMNS, type AgentRow } from './rows.ts';
+import { AGENT_COLUMNS, type AgentRow } from '../resources/agent.ts';
 
 /** Filters for a list of agents. */
 export interface AgentFilters {

@@ -15,10 +15,9 @@ import {
   UpdateAgentBody,
 } from '../protocol/resources/agent-definition.ts';
 import { Body, Include, OneOf } from '../protocol/schema.ts';
+import { type AgentRow, expandAgents, findAgent } from '../resources/agent.ts';
 import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
-import { expandAgents } from './expand.ts';
 import { readAgents } from './list.ts';
-import { type AgentRow, findAgent } from './rows.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
 export interface AgentRoutesOptions {

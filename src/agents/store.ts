@@ -6,7 +6,7 @@ import type { AttachedTool, Schema } from '../db/schema.ts';
 import { ApiError, alreadyExists } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { MAX_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
-import type { AgentRow } from './rows.ts';
+import type { AgentRow } from '../resources/agent.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
 import { eventAgentsOf } from './triggers/event-agents.ts';

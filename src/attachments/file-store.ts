@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { syncDirectory } from '../db/sync-directory.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/resources/upload.ts';
+import type { StoredFile } from '../resources/attachment.ts';
 import { downloadName, downloadType } from './download-name.ts';
 import type { FileUrls } from './file-urls.ts';
-import { downloadWindow, firstBytes, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
+import { downloadWindow, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
 
 export interface FileStoreOptions {
   /** Made when the first file arrives. Nodes that share a database must share it. */

@@ -12,8 +12,9 @@ import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/resources/upload.ts';
+import type { StoredFile } from '../resources/attachment.ts';
 import { contentDisposition, downloadName, downloadType } from './download-name.ts';
-import { downloadWindow, firstBytes, type NewObject, type ObjectStore, type StoredFile } from './storage.ts';
+import { downloadWindow, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;

@@ -1,10 +1,11 @@
 import { FILE_URL_S } from '../protocol/resources/upload.ts';
+import type { Downloads } from '../resources/attachment.ts';
 
 /**
  * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on both. While the store is
  * away, methods reject with ApiError `service_unavailable`.
  */
-export interface ObjectStore {
+export interface ObjectStore extends Downloads {
   /** Size of the largest object that it accepts. */
   readonly maxBytes: number;
 
@@ -13,12 +14,6 @@ export interface ObjectStore {
    * refuses a second upload, whatever happened to the answer of the first, so that an attached file never changes.
    */
   presignUpload(upload: NewObject): Promise<PresignedUpload>;
-
-  /**
-   * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of time are equal, so that
-   * readers' caches are effective. It does not check that the object exists.
-   */
-  presignDownload(file: StoredFile): Promise<string>;
 
   /**
    * Writes a whole object that this server has made. An object that exists stays as it is, which is no error, because a
@@ -42,9 +37,6 @@ export interface ObjectStore {
   close(): void;
 }
 
-/** The part of the store that readers of messages use. */
-export type Downloads = Pick<ObjectStore, 'presignDownload'>;
-
 export interface NewObject {
   /** Made by newId('upload'): safe in paths and URLs. */
   readonly key: string;
@@ -58,13 +50,6 @@ export interface PresignedUpload {
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
-}
-
-export interface StoredFile {
-  readonly key: string;
-  /** The file name that the browser gets; null: the key. */
-  readonly filename: string | null;
-  readonly contentType: string | null;
 }
 
 /** Returns the window of time in which all download URLs are equal, and when they expire: both in milliseconds since 1970. */

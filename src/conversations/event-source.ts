@@ -1,7 +1,7 @@
-import type { Downloads } from '../attachments/storage.ts';
 import type { Db } from '../db/handle.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { ChangeEventName, EVENTS } from '../protocol/socket/events.ts';
+import type { Downloads } from '../resources/attachment.ts';
 import type { Change } from './outbox-topics.ts';
 
 /** The dependencies of sources. */

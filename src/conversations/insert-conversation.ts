@@ -1,12 +1,9 @@
-import type { Selectable } from 'kysely';
 import type { Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
-
-export type ConversationRow = Selectable<Schema['conversations']>;
-export type ParticipantRow = Selectable<Schema['participants']>;
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { ParticipantRow } from '../resources/participant.ts';
 
 export interface NewConversation {
   readonly accountId: string;

@@ -4,8 +4,7 @@ import type { Db } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { readNamedActors } from '../resources/actor.ts';
-import { conversationColumns } from './expand.ts';
-import type { ConversationRow } from './insert-conversation.ts';
+import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
 
 /**
  * Filters of the list (docs/contract.md#conversations); without `status`: all but those that the caller has hidden.

@@ -1,8 +1,9 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { ParticipantRow } from '../resources/participant.ts';
 import { conversationNotFound } from './access.ts';
-import type { ConversationRow, ParticipantRow } from './insert-conversation.ts';
 
 /** A conversation, and the caller's own row in it if it is a member. */
 export interface LockedConversation {

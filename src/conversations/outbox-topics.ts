@@ -5,7 +5,7 @@ import { enqueue } from '../db/outbox.ts';
 import { defineTopic } from '../db/topic.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ChangeEventName } from '../protocol/socket/events.ts';
-import type { ConversationRow } from './insert-conversation.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
 
 /** Durable events are published (jobs/changed-effects.ts). */
 export const RESOURCES_CHANGED = defineTopic<ResourcesChanged>('changed');

@@ -9,10 +9,10 @@ import { ApiError } from '../protocol/errors.ts';
 import type { Read } from '../protocol/socket/activity.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { MessageRow } from '../resources/message.ts';
 import type { ConversationDirectory } from './directory.ts';
-import type { ConversationRow } from './insert-conversation.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
-import type { MessageRow } from './message-rows.ts';
 import { enqueueChanged } from './outbox-topics.ts';
 import { writeParticipant } from './participants.ts';
 

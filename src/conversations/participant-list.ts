@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import type { Stretch } from '../db/stretch.ts';
-import type { ShownParticipant } from './participant-present.ts';
+import type { ShownParticipant } from '../resources/participant.ts';
 
 export interface ListedParticipant extends ShownParticipant {
   readonly created_at: string;

@@ -10,13 +10,12 @@ import { ListOf } from '../protocol/lists.ts';
 import { Conversation, CustomerTokenBody, MarkReadBody } from '../protocol/resources/conversation.ts';
 import { Participant, ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
 import { Token } from '../protocol/resources/token.ts';
+import { type ParticipantRow, presentParticipants } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
-import type { ParticipantRow } from './insert-conversation.ts';
 import { markRead, publishRead, setHidden } from './own-state.ts';
 import { readParticipants } from './participant-list.ts';
-import { presentParticipants } from './participant-present.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
 import { ConversationQuery, keyOf, show } from './routes.ts';
 

@@ -27,11 +27,14 @@ import {
   WORKFLOW_STATUSES,
 } from '../protocol/resources/conversation.ts';
 import { Body, Include, OneOf } from '../protocol/schema.ts';
+import {
+  type ConversationRow,
+  expandConversations,
+  readConversationsById,
+} from '../resources/conversation.ts';
 import { readableConversation } from './access.ts';
 import { presentAuditEvent, readAudit } from './audit.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { conversationRows, expandConversations } from './expand.ts';
-import type { ConversationRow } from './insert-conversation.ts';
 import { AssigneeFilter, readAssigneeFilter, readConversations } from './list.ts';
 import { startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
@@ -113,7 +116,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       response: Conversation,
       async handle({ principal, params, query }) {
         const { id } = await readableConversation(directory, principal, params.id!);
-        const [row] = await conversationRows(database, [id]);
+        const [row] = await readConversationsById(database, [id]);
         return show(database, principal, row!, query['include[]']);
       },
     }),

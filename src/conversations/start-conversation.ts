@@ -2,13 +2,9 @@ import type { Principal } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
 import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
 import { audit } from './audit.ts';
-import {
-  type ConversationRow,
-  createUnlessThere,
-  directKeyOf,
-  type NewConversation,
-} from './insert-conversation.ts';
+import { createUnlessThere, directKeyOf, type NewConversation } from './insert-conversation.ts';
 import { enqueueAdded, enqueueChanged, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';

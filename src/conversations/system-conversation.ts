@@ -1,6 +1,7 @@
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
-import { addParticipant, type ConversationRow, createUnlessThere } from './insert-conversation.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { addParticipant, createUnlessThere } from './insert-conversation.ts';
 import { enqueueChanged } from './outbox-topics.ts';
 
 /**

@@ -13,9 +13,9 @@ import type {
 } from '../protocol/resources/conversation.ts';
 import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
 import { requireManager, requireWriter } from './access.ts';
 import { audit } from './audit.ts';
-import type { ConversationRow } from './insert-conversation.ts';
 import { type LockedConversation, lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 import { findTopic } from './topic.ts';

@@ -1,7 +1,6 @@
 import type { Authenticator } from '../access/authenticate.ts';
 import type { RateLimits } from '../access/rate-limit.ts';
 import type { Rights } from '../access/rights.ts';
-import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -13,6 +12,7 @@ import type { Logger } from '../log.ts';
 import type { Timeline } from '../messages/timeline.ts';
 import type { Metrics } from '../metrics.ts';
 import type { SocketLimits } from '../protocol/socket/socket-limits.ts';
+import type { Downloads } from '../resources/attachment.ts';
 import type { Cursors } from './catch-up/cursors.ts';
 import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';

@@ -1,12 +1,4 @@
-import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
-import { messageEvent } from '../conversations/message-present.ts';
-import {
-  type MessageRow,
-  type MessageWithParts,
-  messageColumns,
-  withParts,
-} from '../conversations/message-rows.ts';
 import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
 import { removeDone } from '../db/outbox.ts';
@@ -18,8 +10,16 @@ import type { MessagesSent } from '../messages/outbox-topics.ts';
 import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import type { Metrics } from '../metrics.ts';
 import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
-import { notificationEvent } from '../notifications/present.ts';
 import { insertNotifications } from '../notifications/store.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import {
+  type MessageRow,
+  type MessageWithParts,
+  messageColumns,
+  messageEvent,
+  withParts,
+} from '../resources/message.ts';
+import { notificationEvent } from '../resources/notification.ts';
 
 export interface SentEffectsOptions {
   readonly database: Database;

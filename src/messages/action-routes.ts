@@ -1,5 +1,4 @@
 import type { Principal } from '../access/principal.ts';
-import type { Downloads } from '../attachments/storage.ts';
 import { requireSender } from '../conversations/access.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
@@ -11,9 +10,10 @@ import {
   SEND_MESSAGE_INCLUDES,
 } from '../protocol/resources/chat-message.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import { expandMessage } from '../resources/expanded-message.ts';
 import { approveDraft, rejectDraft } from './drafts.ts';
 import { cancelMessage } from './edit-message.ts';
-import { showMessage } from './expand.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { readableMessage } from './readable-message.ts';
 
@@ -45,7 +45,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       prepare: ({ principal, params }) => writable(principal, params.id!),
       async change(tx, { principal, query }, { row }) {
         const rejected = await rejectDraft(tx, principal, row);
-        return showMessage(tx, files, principal, rejected, query['include[]']);
+        return expandMessage(tx, files, principal, rejected, query['include[]']);
       },
     }),
     defineRoute({
@@ -65,7 +65,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       async handle({ principal, params, query, body, answer }) {
         const { row } = await writable(principal, params.id!);
         return approveDraft(lockedWrites, principal, row, body, async (tx, sent) =>
-          answer(await showMessage(tx, files, principal, sent, query['include[]']), tx),
+          answer(await expandMessage(tx, files, principal, sent, query['include[]']), tx),
         );
       },
     }),
@@ -84,7 +84,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       prepare: ({ principal, params }) => writable(principal, params.id!),
       async change(tx, { principal, query }, { row, facts }) {
         const canceled = await cancelMessage(tx, { principal, facts, row });
-        return showMessage(tx, files, principal, canceled, query['include[]']);
+        return expandMessage(tx, files, principal, canceled, query['include[]']);
       },
     }),
   ];

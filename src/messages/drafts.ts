@@ -1,6 +1,5 @@
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../conversations/audit.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
@@ -9,6 +8,7 @@ import { ApiError } from '../protocol/errors.ts';
 import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
 import { requireFinished } from './edit-rules.ts';
 import { followExternal, lockConversation, requireActive } from './external-message.ts';
 import type { NewMessage } from './insert-messages.ts';

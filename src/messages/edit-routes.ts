@@ -1,12 +1,12 @@
-import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/resources/chat-message.ts';
 import { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import { expandMessage } from '../resources/expanded-message.ts';
 import { deleteMessage, editMessage } from './edit-message.ts';
-import { showMessage } from './expand.ts';
 import { outcomeOf } from './message-outcome.ts';
 import { readableMessage } from './readable-message.ts';
 
@@ -32,7 +32,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       response: ChatMessage,
       async handle({ principal, params, query }) {
         const { row } = await readableMessage(sources, principal, params.id!);
-        return showMessage(database, files, principal, row, query['include[]']);
+        return expandMessage(database, files, principal, row, query['include[]']);
       },
     }),
     defineRoute({
@@ -50,7 +50,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
       async change(tx, { principal, query, body }, { row, facts }) {
         const edited = await editMessage(tx, { principal, facts, row }, body);
-        return showMessage(tx, files, principal, edited, query['include[]']);
+        return expandMessage(tx, files, principal, edited, query['include[]']);
       },
     }),
     defineRoute({
@@ -67,7 +67,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
       async change(tx, { principal, query }, { row, facts }) {
         const tombstone = await deleteMessage(tx, { principal, facts, row });
-        return showMessage(tx, files, principal, tombstone, query['include[]']);
+        return expandMessage(tx, files, principal, tombstone, query['include[]']);
       },
     }),
     defineRoute({

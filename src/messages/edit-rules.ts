@@ -3,9 +3,9 @@ import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { requireSender } from '../conversations/access.ts';
 import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
-import type { MessageRow } from '../conversations/message-rows.ts';
 import { ApiError, invalid } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { notMail } from './send-rules.ts';
 
 /**

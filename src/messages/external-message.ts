@@ -1,7 +1,7 @@
-import type { ConversationRow } from '../conversations/insert-conversation.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
 import { conversationArchived } from '../protocol/errors.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
 import type { CommittedMessage } from './outgoing.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import { type Statement, statement } from '../db/statement.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
+import { type MessageRow, messageColumns } from '../resources/message.ts';
 import { REACHED_NOW } from './message-outcome.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import { SETTLE_WINDOW } from './timeline.ts';

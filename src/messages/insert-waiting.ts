@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import type { Tx } from '../db/handle.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
 import type { NewMessage } from './insert-messages.ts';
 
 /** The kind of a message outside the timeline. */

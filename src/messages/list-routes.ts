@@ -1,9 +1,7 @@
 import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
-import type { Downloads } from '../attachments/storage.ts';
 import { readableConversation } from '../conversations/access.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
-import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { defineList, PageQuery, type PageRequest, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -16,7 +14,9 @@ import {
   type MessageStatus,
 } from '../protocol/resources/chat-message.ts';
 import { Include, OneOf } from '../protocol/schema.ts';
-import { showMessages } from './expand.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import { expandMessages } from '../resources/expanded-message.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { readTimeline } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
 import { readOutside } from './store.ts';
@@ -67,7 +67,7 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
               ...{ conversationId, status, ...outsideOf(page) },
               authorId: isSchedule(status) && !seesSchedules(principal, facts) ? principal.actor.id : null,
             });
-        const shown = await showMessages(database, files, principal, rows, query['include[]'] ?? []);
+        const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
         return toList(rows, page, url, isSent ? byNumber : byTime, (row) => shown.get(row)!);
       },
     }),

@@ -1,6 +1,6 @@
-import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
+import { type MessageRow, messageColumns } from '../resources/message.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A range of a timeline, between two numbers that are excluded. */

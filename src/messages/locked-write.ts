@@ -1,10 +1,10 @@
-import type { Downloads } from '../attachments/storage.ts';
-import type { ConversationRow } from '../conversations/insert-conversation.ts';
-import { type MessageRow, withParts } from '../conversations/message-rows.ts';
 import type { Tx } from '../db/handle.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
 import { unavailable } from '../protocol/errors.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { type MessageRow, withParts } from '../resources/message.ts';
 import { ENTER_TIMELINE, insertMessages } from './insert-messages.ts';
 import {
   asCommitted,

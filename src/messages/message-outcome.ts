@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
-import { outsideUpdateOf } from '../conversations/message-events.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
+import { outsideUpdateOf } from './events.ts';
 
 /** The moves that end a message outside the timeline. */
 export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';

@@ -1,4 +1,3 @@
-import { type MessageRow, presentAttachment } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
@@ -8,6 +7,8 @@ import type { Actor } from '../protocol/resources/actor.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { TraceContext } from '../protocol/traceparent.ts';
+import { presentAttachment } from '../resources/attachment.ts';
+import type { MessageRow } from '../resources/message.ts';
 import type { NewMessage } from './insert-messages.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -1,11 +1,9 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import { mayRead } from '../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
-import { visibleToCustomers } from '../conversations/message-present.ts';
-import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Db } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
-import { readMessage } from './store.ts';
+import { type MessageRow, readMessage, visibleToCustomers } from '../resources/message.ts';
 
 export interface MessageSources {
   readonly database: Db;

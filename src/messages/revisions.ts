@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import type { Statement } from '../db/statement.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { MessageRevision } from '../protocol/resources/message-revision.ts';
+import type { MessageRow } from '../resources/message.ts';
 
 /** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
 export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow): Promise<number> {

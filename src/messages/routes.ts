@@ -1,12 +1,12 @@
-import type { Downloads } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { type Answered, defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { Body, Include } from '../protocol/schema.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import { expandMessage } from '../resources/expanded-message.ts';
 import { actionRoutes } from './action-routes.ts';
 import { editRoutes } from './edit-routes.ts';
-import { showMessage } from './expand.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { revisionRoutes } from './revision-routes.ts';
@@ -49,7 +49,7 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
       'WritePath commits many messages together, and LockedWrites those that change their conversation.',
     handle({ principal, params, query, body, trace, answer }) {
       const answerOf: AnswerOf<Answered> = async (row, tx) =>
-        answer(await showMessage(tx ?? database, files, principal, row, query['include[]']), tx);
+        answer(await expandMessage(tx ?? database, files, principal, row, query['include[]']), tx);
       return sender.send(principal, params.id!, body, answerOf, trace);
     },
   });

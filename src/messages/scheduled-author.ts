@@ -1,11 +1,11 @@
-import type { ConversationRow } from '../conversations/insert-conversation.ts';
-import type { MessageRow } from '../conversations/message-rows.ts';
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { requireActive } from './external-message.ts';
 
 /**

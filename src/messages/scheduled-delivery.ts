@@ -1,4 +1,3 @@
-import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
@@ -7,6 +6,7 @@ import { statement } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
+import { type MessageRow, messageColumns } from '../resources/message.ts';
 import { followExternal } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { conclude } from './message-outcome.ts';

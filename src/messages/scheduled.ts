@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { MESSAGE_COLUMNS, type MessageRow } from '../conversations/message-rows.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { addJob, removeJob } from '../db/queue.ts';
@@ -8,6 +7,7 @@ import { defineTopic } from '../db/topic.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
 import type { NewMessage } from './insert-messages.ts';
 import { insertWaiting } from './insert-waiting.ts';
 import { conclude } from './message-outcome.ts';

@@ -1,18 +1,7 @@
-import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Db, Querier, Tx } from '../db/handle.ts';
 import { type Statement, statement } from '../db/statement.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
-
-/** Returns a message of any account, in any state; undefined if there is none. */
-export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
-  const [row] = await readMessagesById(db, [id]);
-  return row?.status === 'void' ? undefined : row;
-}
-
-/** Messages of any account and in any state, voids included, in no order. */
-export function readMessagesById(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
-  return db.query(READ_BY_ID, ids);
-}
+import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
 
 /** The name that a client has given to a message, unique for its author and conversation. */
 export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
@@ -65,11 +54,6 @@ export function readOutside(
   const [at, id] = after ?? FARTHEST[order];
   return db.query(READ_OUTSIDE[order], conversationId, status, at, id, limit, authorId);
 }
-
-const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({
-  name: 'read-messages-by-id',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
-});
 
 const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
 

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type MessageRow, messageColumns } from '../conversations/message-rows.ts';
 import type { Database } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
 import { newId } from '../protocol/ids.ts';
+import { type MessageRow, messageColumns } from '../resources/message.ts';
 
 /**
  * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them

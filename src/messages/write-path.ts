@@ -1,9 +1,9 @@
-import type { MessageRow } from '../conversations/message-rows.ts';
 import type { PipelinedConnection } from '../db/pipelined-connection.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { EngineUnavailableError } from '../engine/engine.ts';
 import type { Logger } from '../log.ts';
 import { unavailable } from '../protocol/errors.ts';
+import { type MessageRow, readMessagesById } from '../resources/message.ts';
 import { insertMessages, type NewMessage } from './insert-messages.ts';
 import {
   type Acknowledged,
@@ -14,7 +14,7 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
-import { readHeads, readMessagesByClientId, readMessagesById } from './store.ts';
+import { readHeads, readMessagesByClientId } from './store.ts';
 
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;

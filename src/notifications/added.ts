@@ -4,8 +4,8 @@ import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
+import { notificationEvent } from '../resources/notification.ts';
 import { type NewNotification, senderType } from './notify.ts';
-import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { eventSource } from '../conversations/event-source.ts';
-import { notificationEvent } from './present.ts';
-import { readChanged, readNotifications } from './store.ts';
+import { notificationEvent, readNotifications } from '../resources/notification.ts';
+import { readChanged } from './store.ts';
 
 /** Notifications on their recipients' own feeds. New ones are published by the code that inserts them (notify.ts). */
 export const notificationEvents = eventSource({

@@ -1,13 +1,7 @@
 import { readTime } from '../db/connection-options.ts';
 import type { Database } from '../db/database.ts';
 import type { Statement } from '../db/statement.ts';
-import type { NotificationRow } from './store.ts';
-
-/** A notification as a page needs it: its visible fields, and with `links` its references. */
-export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id' | 'message_id' | keyof Links> &
-  Partial<Links>;
-
-type Links = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
+import type { FeedRow, Links } from '../resources/notification.ts';
 
 /** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
 export interface FeedFilters {

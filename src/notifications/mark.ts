@@ -9,7 +9,8 @@ import {
   type NotificationMove,
 } from '../protocol/states/notification-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
-import { lockNotification, moveAll, moveOne, type NotificationRow } from './store.ts';
+import type { NotificationRow } from '../resources/notification.ts';
+import { lockNotification, moveAll, moveOne } from './store.ts';
 
 /**
  * Applies a move of protocol/states/notification-states.ts to a recipient's notification and returns it. A move that

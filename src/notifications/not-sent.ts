@@ -4,8 +4,8 @@ import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { NotSent } from '../messages/outbox-topics.ts';
 import { newId } from '../protocol/ids.ts';
+import { notificationEvent } from '../resources/notification.ts';
 import { type NewNotification, preview } from './notify.ts';
-import { notificationEvent } from './present.ts';
 import { insertNotifications } from './store.ts';
 
 /**

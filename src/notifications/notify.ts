@@ -1,8 +1,8 @@
 import type { ConversationFacts, Member } from '../conversations/directory.ts';
-import type { MessageRow } from '../conversations/message-rows.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
+import type { MessageRow } from '../resources/message.ts';
 
 /** A notification before Postgres has set its times. */
 export interface NewNotification {

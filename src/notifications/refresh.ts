@@ -1,8 +1,9 @@
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
+import type { NotificationRow } from '../resources/notification.ts';
 import { preview } from './notify.ts';
-import { type NotificationRow, withdrawNotifications, writePreviews } from './store.ts';
+import { withdrawNotifications, writePreviews } from './store.ts';
 
 /**
  * Updates the notifications of a message to its current state: an edit changes their previews, a deletion withdraws

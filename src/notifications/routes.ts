@@ -16,10 +16,9 @@ import {
 import { OneOf } from '../protocol/schema.ts';
 import type { NotificationMove } from '../protocol/states/notification-states.ts';
 import { toActorIds } from '../resources/actor.ts';
-import { expandFeed } from './expand.ts';
+import { expandNotifications, presentNotification } from '../resources/notification.ts';
 import { readFeed } from './feed.ts';
 import { mark, markAll } from './mark.ts';
-import { presentNotification } from './present.ts';
 import { readSummary } from './summary.ts';
 
 export function notificationRoutes(database: Database): Route[] {
@@ -100,7 +99,7 @@ function listRoute(database: Database): Route {
         { ...filters, senderIds, q: page.search },
         stretch,
       );
-      const present = await expandFeed(database, principal.accountId, rows, include);
+      const present = await expandNotifications(database, principal.accountId, rows, include);
       return toList(rows, page, url, (row) => [row.created_at, row.id], present);
     },
   });

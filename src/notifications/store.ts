@@ -1,48 +1,8 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow, readNotifications } from '../resources/notification.ts';
 import type { NewNotification } from './notify.ts';
-
-/** A notification as a row of Postgres. */
-export interface NotificationRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly recipient_id: string;
-  readonly category: string;
-  readonly title: string;
-  readonly body: string | null;
-  readonly status: Notification['status'];
-  readonly priority: Notification['priority'];
-  readonly sender_id: string | null;
-  readonly resource_type: 'account' | 'actor' | 'entity' | null;
-  readonly resource_id: string | null;
-  readonly message_id: string | null;
-  readonly seen_at: string | null;
-  readonly read_at: string | null;
-  readonly dismissed_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-
-export const NOTIFICATION_COLUMNS = [
-  'id',
-  'account_id',
-  'recipient_id',
-  'category',
-  'title',
-  'body',
-  'status',
-  'priority',
-  'sender_id',
-  'resource_type',
-  'resource_id',
-  'message_id',
-  'seen_at',
-  'read_at',
-  'dismissed_at',
-  'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof NotificationRow)[];
 
 /**
  * Inserts the notifications that do not exist yet, and returns the current rows of all of them. There is one for each
@@ -63,16 +23,6 @@ export async function insertNotifications(
     readNotifications(db, recipientIds, ids),
   ]);
   return [...ofMessages, ...others];
-}
-
-/** Returns the current rows; deleted ones are left out. */
-export async function readNotifications(
-  db: Db,
-  recipientIds: readonly string[],
-  ids: readonly string[],
-): Promise<NotificationRow[]> {
-  if (ids.length === 0) return [];
-  return db.query(READ, recipientIds, ids);
 }
 
 /** Returns the recipient's notification, locked until the transaction ends. */
@@ -192,13 +142,6 @@ const WITHDRAW = statement<
       updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
     ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
     RETURNING n.id, n.recipient_id`,
-});
-
-const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>({
-  name: 'read-notifications',
-  text: `
-    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = ANY($1) AND id = ANY($2)`,
 });
 
 const LOCK = statement<[recipientId: string, id: string], NotificationRow>({

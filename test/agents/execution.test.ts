@@ -5,7 +5,6 @@ import type { Principal } from '../../src/access/principal.ts';
 import type { Completion } from '../../src/agents/models/chain.ts';
 import type { Prompt } from '../../src/agents/models/model.ts';
 import { BufferedReply } from '../../src/agents/replies/buffered-reply.ts';
-import type { AgentRow, RunRow } from '../../src/agents/rows.ts';
 import { Execution, type ExecutionOptions } from '../../src/agents/runs/execution.ts';
 import { RunFailure, Stop, whyOf } from '../../src/agents/runs/failure.ts';
 import { claimRun } from '../../src/agents/runs/lease.ts';
@@ -17,6 +16,8 @@ import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
+import type { AgentRow } from '../../src/resources/agent.ts';
+import type { RunRow } from '../../src/resources/run.ts';
 import { createGround } from '../support/timeline.ts';
 
 const WINDOW = 20_000;

@@ -1,8 +1,8 @@
 /** Calls that wait for a person: who decides about them, how often, for what, and what comes of it. */
 
 import t from 'tap';
-import { findAgent } from '../../src/agents/rows.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { findAgent } from '../../src/resources/agent.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

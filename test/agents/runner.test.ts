@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { enqueueRightsChanged, RIGHTS_CHANGED } from '../../src/accounts/rights-changed.ts';
-import { type RunRow, readAgent } from '../../src/agents/rows.ts';
 import { continueIfDecided } from '../../src/agents/runs/approvals.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
+import { readAgent } from '../../src/resources/agent.ts';
+import type { RunRow } from '../../src/resources/run.ts';
 import { startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,6 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { findAgent } from '../../src/agents/rows.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
@@ -11,6 +10,7 @@ import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { findAgent } from '../../src/resources/agent.ts';
 import { Client } from '../gateway/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

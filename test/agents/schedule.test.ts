@@ -3,12 +3,13 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { readNewAgent } from '../../src/agents/definitions.ts';
-import type { AgentRow, RunRow } from '../../src/agents/rows.ts';
 import { endRun } from '../../src/agents/runs/end-run.ts';
 import { deleteAgent, insertAgent, updateAgent } from '../../src/agents/store.ts';
 import { ToolCatalogue } from '../../src/agents/tools/catalogue.ts';
 import { dueBy, nextDue } from '../../src/agents/triggers/cron.ts';
 import { takeDue } from '../../src/agents/triggers/schedule.ts';
+import type { AgentRow } from '../../src/resources/agent.ts';
+import type { RunRow } from '../../src/resources/run.ts';
 import { connectTo } from '../access/rows.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import t from 'tap';
-import type { RunRow } from '../../src/agents/rows.ts';
 import { endRun } from '../../src/agents/runs/end-run.ts';
 import { hasKeyword } from '../../src/agents/triggers/keywords.ts';
 import { enqueue } from '../../src/db/outbox.ts';
@@ -12,6 +11,7 @@ import { newId } from '../../src/protocol/ids.ts';
 import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { RunRow } from '../../src/resources/run.ts';
 import { type CallOptions, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';

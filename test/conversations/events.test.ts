@@ -3,11 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import {
-  conversationEvents,
-  membershipEvents,
-  participantEvents,
-} from '../../src/conversations/conversation-events.ts';
+import { conversationEvents, membershipEvents, participantEvents } from '../../src/conversations/events.ts';
 import { statement } from '../../src/db/statement.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';

@@ -1,11 +1,12 @@
 /** The lanes of a case (docs/contract.md#workflow), on real Postgres. */
 
 import t from 'tap';
-import { type ConversationRow, createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/insert-conversation.ts';
 import { moveWorkflow } from '../../src/conversations/workflow.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { WORKFLOW_STATUSES, type WorkflowStatus } from '../../src/protocol/resources/conversation.ts';
 import type { WorkflowMove } from '../../src/protocol/states/workflow.ts';
+import type { ConversationRow } from '../../src/resources/conversation.ts';
 import { refused } from '../access/refusal.ts';
 import { createGround } from '../support/timeline.ts';
 

@@ -1,8 +1,6 @@
 import t from 'tap';
 import { Rights } from '../../src/access/rights.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { messageEvent } from '../../src/conversations/message-present.ts';
-import { type MessageRow, withParts } from '../../src/conversations/message-rows.ts';
 import { statement } from '../../src/db/statement.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { publish, toFrame } from '../../src/engine/publish.ts';
@@ -13,6 +11,7 @@ import { Streams } from '../../src/gateway/stream/streams.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { SOCKET_LIMITS } from '../../src/protocol/socket/socket-limits.ts';
 import { NEWEST_VERSION, type Version } from '../../src/protocol/versions.ts';
+import { type MessageRow, messageEvent, withParts } from '../../src/resources/message.ts';
 import { NO_FILES } from '../support/files.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import type { runEvents } from '../../src/agents/runs/events.ts';
-import type { conversationEvents } from '../../src/conversations/conversation-events.ts';
 import type { Complete, CompleteSource, Unsourced } from '../../src/conversations/event-source.ts';
+import type { conversationEvents } from '../../src/conversations/events.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { EVENT_SOURCES } from '../../src/event-sources.ts';
 import { EVENTS } from '../../src/protocol/socket/events.ts';

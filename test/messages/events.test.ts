@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { unsentEvents } from '../../src/conversations/message-events.ts';
 import { statement } from '../../src/db/statement.ts';
+import { unsentEvents } from '../../src/messages/events.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Case, Cases, message } from './cases.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { ConversationFacts, Member } from '../../src/conversations/directory.ts';
-import type { MessageRow } from '../../src/conversations/message-rows.ts';
 import { notificationsFor } from '../../src/notifications/notify.ts';
 import type { Actor, ActorType } from '../../src/protocol/resources/actor.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';
+import type { MessageRow } from '../../src/resources/message.ts';
 
 t.test('everybody in the conversation that is a user is told once, but never the author', async (t) => {
   const facts = conversation([member('ada'), member('grace'), member('vera'), member('bot', 'agent')]);

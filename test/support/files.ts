@@ -1,4 +1,4 @@
-import type { Downloads } from '../../src/attachments/storage.ts';
+import type { Downloads } from '../../src/resources/attachment.ts';
 
 /** For what delivers messages that have none. */
 export const NO_FILES: Downloads = {

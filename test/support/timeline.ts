@@ -1,5 +1,4 @@
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
-import type { MessageRow } from '../../src/conversations/message-rows.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { statement } from '../../src/db/statement.ts';
 import type { Engine } from '../../src/engine/engine.ts';
@@ -11,6 +10,7 @@ import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import type { MessageRow } from '../../src/resources/message.ts';
 import { NO_FILES } from './files.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';

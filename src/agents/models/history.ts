@@ -2,7 +2,7 @@ import type { Db } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
-import type { AgentRow } from '../rows.ts';
+import type { AgentRow } from '../../resources/agent.ts';
 import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './tokens.ts';

@@ -1,5 +1,5 @@
 import type { ConversationAudience, ConversationType } from '../../protocol/resources/conversation.ts';
-import type { AgentRow } from '../rows.ts';
+import type { AgentRow } from '../../resources/agent.ts';
 import { oneLine } from './text-cleaner.ts';
 
 /** The facts of the conversation that an agent's instructions contain. */

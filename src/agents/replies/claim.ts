@@ -1,6 +1,6 @@
 import type { Db } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 
 /** Records which message a run writes, under the fence of its claim. Rejects with ClaimLost. */
 export async function claimReply(db: Db, { id, owner, fence }: RunRow, messageId: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 
 interface ReplyPosition {
   readonly id: string;

@@ -1,12 +1,12 @@
 import { hasPermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
-import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { sendDraft } from '../../messages/drafts.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
-import type { RunRow } from '../rows.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import type { RunRow } from '../../resources/run.ts';
 
 export interface DeliveryOptions {
   readonly database: Database;

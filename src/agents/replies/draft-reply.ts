@@ -1,8 +1,8 @@
-import { MESSAGE_COLUMNS, type MessageRow } from '../../conversations/message-rows.ts';
 import type { Tx } from '../../db/handle.ts';
 import { openDraft } from '../../messages/drafts.ts';
 import { lockConversation, requireActive } from '../../messages/external-message.ts';
 import { conclude } from '../../messages/message-outcome.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
 

@@ -12,7 +12,7 @@ import type { WritePath } from '../../messages/write-path.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { MessageDelta, MessageReset, MessageSnapshot } from '../../protocol/socket/event-data.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { attachArtifacts, completeReply } from './complete-reply.ts';
 import type { Pace } from './pace.ts';
 import { PacedText, type Piece } from './paced-text.ts';

@@ -1,6 +1,6 @@
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { Actor } from '../../protocol/resources/actor.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply, type ReplyHost } from './live-reply.ts';
 

@@ -3,9 +3,9 @@ import { mayRead, requireWriter } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
-import { readMessage } from '../../messages/store.ts';
 import { ApiError } from '../../protocol/errors.ts';
-import type { RunRow } from '../rows.ts';
+import { readMessage } from '../../resources/message.ts';
+import type { RunRow } from '../../resources/run.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { findRun, lockRun, runNotFound } from './store.ts';
 

@@ -4,7 +4,7 @@ import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import { ACTION_MOVES, APPROVAL_MS } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
-import type { ActionRow, StepRow } from '../rows.ts';
+import type { ActionRow, StepRow } from '../../resources/run.ts';
 import type { RunTool } from '../tools/tool.ts';
 
 /** A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool. */

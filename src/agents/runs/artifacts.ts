@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 
 /** Returns the ids of the files that a run has made, oldest first. */
 export async function artifactsOf(database: Database, runId: string): Promise<string[]> {

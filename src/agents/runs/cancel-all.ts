@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Principal } from '../../access/principal.ts';
 import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Tx } from '../../db/handle.ts';
-import type { AgentRow } from '../rows.ts';
+import type { AgentRow } from '../../resources/agent.ts';
 import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';
 

@@ -5,7 +5,7 @@ import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
 import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';

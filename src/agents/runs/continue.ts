@@ -7,7 +7,7 @@ import type { Permission } from '../../protocol/permissions.ts';
 import type { ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
-import type { ActionRow, RunRow } from '../rows.ts';
+import type { ActionRow, RunRow } from '../../resources/run.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
 import { continueIfDecided } from './approvals.ts';

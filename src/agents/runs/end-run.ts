@@ -3,7 +3,7 @@ import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';

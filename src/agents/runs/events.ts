@@ -1,7 +1,7 @@
 import { eventSource } from '../../conversations/event-source.ts';
-import { presentRun, RUN_COLUMNS, type ShownRun } from '../../conversations/run-present.ts';
 import { statement } from '../../db/statement.ts';
 import type { DomainEvent } from '../../engine/publish.ts';
+import { presentRun, RUN_COLUMNS, type ShownRun } from '../../resources/run.ts';
 import { mayBeTold } from './access.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';

@@ -2,7 +2,7 @@ import { type Principal, seesWholeAccount } from '../../access/principal.ts';
 import type { Db } from '../../db/handle.ts';
 import type { Statement } from '../../db/statement.ts';
 import type { Stretch } from '../../db/stretch.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { isReadableBy } from './access.ts';
 
 /** Filters for the runs of an agent. */

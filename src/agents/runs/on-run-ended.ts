@@ -3,14 +3,14 @@ import type { Database } from '../../db/database.ts';
 import { statement } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { publish } from '../../engine/publish.ts';
-import { readMessage } from '../../messages/store.ts';
 import type { WritePath } from '../../messages/write-path.ts';
 import { preview } from '../../notifications/notify.ts';
-import { notificationEvent } from '../../notifications/present.ts';
 import { insertNotifications } from '../../notifications/store.ts';
 import { derivedId } from '../../protocol/ids.ts';
 import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
+import { readMessage } from '../../resources/message.ts';
+import { notificationEvent } from '../../resources/notification.ts';
 import { mayBeTold } from './access.ts';
 import type { RunEnded } from './outbox-topics.ts';
 

@@ -13,13 +13,13 @@ import {
 } from '../../protocol/resources/agent-run.ts';
 import { Body, Include, OneOf } from '../../protocol/schema.ts';
 import { RUN_STATUSES } from '../../protocol/states/agent-run-states.ts';
-import { findAgent, type RunRow } from '../rows.ts';
+import { findAgent } from '../../resources/agent.ts';
+import { expandRuns, type RunRow } from '../../resources/run.ts';
 import type { ToolCatalogue } from '../tools/catalogue.ts';
 import { type RunSources, readableRun } from './access.ts';
 import { cancelRun } from './cancel.ts';
 import { continueRun } from './continue.ts';
 import { readRunsOf } from './list.ts';
-import { expandRuns } from './present.ts';
 import { checkInput, triggerRun } from './trigger.ts';
 
 export interface RunRoutesOptions extends RunSources {

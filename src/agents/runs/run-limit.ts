@@ -1,4 +1,4 @@
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 
 /** Maximum number of runs on a node; the rest wait, and other nodes take them. */
 export const MAX_RUNS = 1_000;

@@ -4,7 +4,8 @@ import { enqueue } from '../../db/outbox.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
 import { formatTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
-import type { AgentRow, RunRow } from '../rows.ts';
+import type { AgentRow } from '../../resources/agent.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 
 /** The cause of a run. */

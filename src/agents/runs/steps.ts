@@ -3,8 +3,8 @@ import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Failover } from '../../protocol/resources/agent-run.ts';
+import type { ActionRow, StepRow } from '../../resources/run.ts';
 import type { Completion } from '../models/chain.ts';
-import type { ActionRow, StepRow } from '../rows.ts';
 
 /** The record of a run so far: its turns in order, and their calls. */
 export interface RunRecord {

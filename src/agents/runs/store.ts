@@ -2,7 +2,7 @@ import { sql, type UpdateObject } from 'kysely';
 import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
-import type { RunRow } from '../rows.ts';
+import type { RunRow } from '../../resources/run.ts';
 
 /** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
 export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {

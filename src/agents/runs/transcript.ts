@@ -1,6 +1,6 @@
 import type { StoredCall } from '../../db/agent-run-tables.ts';
+import type { ActionRow } from '../../resources/run.ts';
 import type { ToolResult, Turn } from '../models/model.ts';
-import type { ActionRow } from '../rows.ts';
 import type { RunRecord } from './steps.ts';
 
 /**

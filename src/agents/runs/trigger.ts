@@ -4,7 +4,8 @@ import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
-import { holdAgent, type RunRow } from '../rows.ts';
+import { holdAgent } from '../../resources/agent.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { type Origin, readOrigin } from './origin.ts';
 import { startRun } from './start.ts';
 

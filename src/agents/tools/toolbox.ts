@@ -6,7 +6,7 @@ import type { AttachedTool } from '../../db/schema.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { EVERY_ENDPOINT_TOOL } from '../../protocol/resources/agent-definition.ts';
 import { compile, parseObject, type Validator } from '../../protocol/validation.ts';
-import type { AgentRow } from '../rows.ts';
+import type { AgentRow } from '../../resources/agent.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';
 import { type EndpointCaller, endpointTool } from './endpoint-tool.ts';

@@ -5,7 +5,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
 import { AgentOccurrence, OCCURRENCE_OUTCOMES } from '../../protocol/resources/agent-occurrence.ts';
 import { OneOf } from '../../protocol/schema.ts';
-import { findAgent } from '../rows.ts';
+import { findAgent } from '../../resources/agent.ts';
 import { presentOccurrence, readOccurrences } from './occurrences.ts';
 
 /** Routes of schedule occurrences (schedule.ts). */

@@ -6,7 +6,7 @@ import { statement } from '../../db/statement.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { SkipReason } from '../../protocol/resources/agent-occurrence.ts';
-import type { AgentRow } from '../rows.ts';
+import type { AgentRow } from '../../resources/agent.ts';
 import { startRun } from '../runs/start.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
 import type { OccurrenceRow } from './occurrences.ts';

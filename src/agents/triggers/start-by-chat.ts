@@ -1,7 +1,7 @@
 import type { AgentMember } from '../../conversations/directory.ts';
-import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
+import type { MessageRow } from '../../resources/message.ts';
 import { readOrigin } from '../runs/origin.ts';
 import { hasKeyword } from './keywords.ts';
 import { startRuns } from './start-runs.ts';

@@ -1,10 +1,10 @@
 import type { Rights } from '../../access/rights.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { MessageRow } from '../../conversations/message-rows.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
 import { statement } from '../../db/statement.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
+import type { MessageRow } from '../../resources/message.ts';
 import type { RunEnded } from '../runs/outbox-topics.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';

@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { Downloads } from '../../attachments/storage.ts';
-import { messageEvent } from '../../conversations/message-present.ts';
-import { type MessageRow, messageColumns, withParts } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import { statement } from '../../db/statement.ts';
 import type { CreatedFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import { type MessageRow, messageColumns, messageEvent, withParts } from '../../resources/message.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 
 /** Numbers read by one query; larger ranges take several queries, one after the other. */

@@ -1,10 +1,10 @@
-import type { Downloads } from '../../attachments/storage.ts';
 import type { Database } from '../../db/database.ts';
 import type { Engine, Missed } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import { readHeads } from '../../messages/store.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { Downloads } from '../../resources/attachment.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import type { Broadcast } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';

@@ -2,7 +2,6 @@ import { requirePermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import { requireSender } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
-import { expandConversations } from '../../conversations/expand.ts';
 import { markRead, publishRead } from '../../conversations/own-state.ts';
 import type { Database } from '../../db/database.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -10,6 +9,7 @@ import { publish } from '../../engine/publish.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { Typing } from '../../protocol/socket/activity.ts';
 import type { CommandFrame, CommandResult } from '../../protocol/socket/commands.ts';
+import { expandConversations } from '../../resources/conversation.ts';
 import type { Session } from '../socket/session.ts';
 import type { Presence } from './presence.ts';
 

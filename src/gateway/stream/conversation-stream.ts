@@ -1,12 +1,11 @@
-import type { Downloads } from '../../attachments/storage.ts';
-import { messageEvent } from '../../conversations/message-present.ts';
-import { withParts } from '../../conversations/message-rows.ts';
 import type { Database } from '../../db/database.ts';
 import type { CommittedFrame, CreatedFrame, UpdatedFrame, VoidFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { Logger } from '../../log.ts';
 import { SETTLING, type Timeline } from '../../messages/timeline.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import { messageEvent, withParts } from '../../resources/message.ts';
 import { Journal } from './journal.ts';
 import type { Broadcast, Reader } from './reader.ts';
 

@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
+import { type ChangedArm, type EventReads, eventSource } from '../conversations/event-source.ts';
+import type { Change } from '../conversations/outbox-topics.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { StreamSeal } from '../protocol/socket/event-data.ts';
-import { type ChangedArm, type EventReads, eventSource } from './event-source.ts';
-import { messageEvent, presentForTeam, presentMessage } from './message-present.ts';
-import { type MessageRow, messageColumns, withParts } from './message-rows.ts';
-import type { Change } from './outbox-topics.ts';
+import {
+  type MessageRow,
+  messageColumns,
+  messageEvent,
+  presentForTeam,
+  presentMessage,
+  withParts,
+} from '../resources/message.ts';
 
 /**
  * Changed messages of a conversation, inside its timeline and outside. The condition is that of the index

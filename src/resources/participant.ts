@@ -1,8 +1,11 @@
+import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
+import type { Schema } from '../db/schema.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
-import { readActors } from '../resources/actor.ts';
-import type { ParticipantRow } from './insert-conversation.ts';
+import { readActors } from './actor.ts';
+
+export type ParticipantRow = Selectable<Schema['participants']>;
 
 /** The visible columns of a participant's row. */
 export type ShownParticipant = Pick<

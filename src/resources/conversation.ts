@@ -1,17 +1,105 @@
+import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
+import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
-import type { Actor, Entity } from '../protocol/resources/actor.ts';
+import type { Actor, Entity, MessagingGroup } from '../protocol/resources/actor.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
-import { readActors } from '../resources/actor.ts';
-import { readEntities, refKey } from '../resources/entity.ts';
-import { readGroups } from '../resources/group.ts';
-import { conversationForCustomer, type OwnView, presentConversation } from './conversation-present.ts';
-import type { ConversationRow } from './insert-conversation.ts';
-import { presentMessage } from './message-present.ts';
-import { type MessageRow, messageColumns } from './message-rows.ts';
-import { presentParticipant, presentParticipants, type ShownParticipant } from './participant-present.ts';
+import { readActors } from './actor.ts';
+import { readEntities, refKey } from './entity.ts';
+import { readGroups } from './group.ts';
+import { presentMessage, readMessagesById } from './message.ts';
+import { presentParticipant, presentParticipants, type ShownParticipant } from './participant.ts';
+
+export type ConversationRow = Selectable<Schema['conversations']>;
+
+const CONVERSATION_COLUMNS = [
+  'id',
+  'account_id',
+  'type',
+  'audience',
+  'title',
+  'workflow_status',
+  'group_id',
+  'status',
+  'legal_hold',
+  'assignee_id',
+  'topic_type',
+  'topic_id',
+  'lane_behind',
+  'direct_key',
+  'created_at',
+  'updated_at',
+  'changed_in',
+] as const satisfies readonly (keyof ConversationRow)[];
+
+/** Returns `c.id, c.account_id, …` for a table or alias. */
+export function conversationColumns(alias: string): string {
+  return CONVERSATION_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+/** Returns conversations by their ids, in no particular order; missing ones are left out. */
+export function readConversationsById(db: Db, ids: readonly string[]): Promise<ConversationRow[]> {
+  return db.query(READ_CONVERSATIONS, ids);
+}
+
+/** The fields of a conversation that differ by reader. */
+interface OwnView {
+  /** Null if the reader is not a participant. */
+  readonly membership: 'active' | 'hidden' | null;
+  readonly unread: number;
+  readonly lastMessageAt: string | null;
+}
+
+/** The requested sub-objects; absent ones are shown as null. */
+interface ConversationExpansions {
+  readonly assignee?: Actor | null;
+  readonly group?: MessagingGroup | null;
+  readonly participants?: readonly Participant[];
+  readonly topic?: Entity | null;
+  readonly lastMessage?: ChatMessage | null;
+}
+
+/** Returns a row as the team sees it (docs/contract.md#conversations). */
+function presentConversation(
+  row: ConversationRow,
+  own: OwnView,
+  expansions: ConversationExpansions = {},
+): Conversation {
+  const { participants } = expansions;
+  return {
+    id: row.id,
+    object: 'conversation',
+    type: row.type,
+    audience: row.audience,
+    title: row.title,
+    workflow_status: row.workflow_status,
+    group: expansions.group ?? null,
+    status: own.membership === 'hidden' ? 'hidden' : row.status,
+    legal_hold: row.legal_hold,
+    assignee: expansions.assignee ?? null,
+    participants: participants === undefined ? null : [...participants],
+    topic: expansions.topic ?? null,
+    unread: own.unread,
+    last_message_at: own.lastMessageAt,
+    last_message: expansions.lastMessage ?? null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** Returns the conversation as a customer sees it (docs/contract.md#customers): the team's workflow is hidden. */
+function forCustomer(conversation: Conversation): Conversation {
+  return {
+    ...conversation,
+    workflow_status: null,
+    legal_hold: 'released',
+    assignee: null,
+    group: null,
+    topic: null,
+  };
+}
 
 /** The viewer of conversations, as far as it affects their representation. A Principal is one. */
 export interface ConversationViewer {
@@ -59,7 +147,7 @@ export async function expandConversations(
       idsOf('participants', (row) => row.id),
       participantActors,
     ),
-    readMessages(db, viewer, wanted.has('last_message') ? [...own.values()] : []),
+    readLastMessages(db, viewer, wanted.has('last_message') ? [...own.values()] : []),
   ]);
   return new Map(
     rows.map((row) => {
@@ -71,42 +159,12 @@ export async function expandConversations(
         ...(wanted.has('participants') && { participants: participants.get(row.id) ?? [] }),
         lastMessage: lastMessages.get(lastMessageId ?? '') ?? null,
       });
-      return [row.id, viewer.customer ? conversationForCustomer(conversation) : conversation];
+      return [row.id, viewer.customer ? forCustomer(conversation) : conversation];
     }),
   );
 }
 
-/** Returns conversations by their ids, in no particular order; missing ones are left out. */
-export function conversationRows(db: Db, ids: readonly string[]): Promise<ConversationRow[]> {
-  return db.query(READ_CONVERSATIONS, ids);
-}
-
-/** Returns `c.id, c.account_id, …` for a table or alias. */
-export function conversationColumns(alias: string): string {
-  return CONVERSATION_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
-}
-
 const HIDDEN_FROM_CUSTOMERS = ['assignee', 'group', 'topic'] as const satisfies ConversationInclude[];
-
-const CONVERSATION_COLUMNS = [
-  'id',
-  'account_id',
-  'type',
-  'audience',
-  'title',
-  'workflow_status',
-  'group_id',
-  'status',
-  'legal_hold',
-  'assignee_id',
-  'topic_type',
-  'topic_id',
-  'lane_behind',
-  'direct_key',
-  'created_at',
-  'updated_at',
-  'changed_in',
-] as const satisfies readonly (keyof ConversationRow)[];
 
 interface Own {
   readonly view: OwnView;
@@ -173,14 +231,14 @@ async function readParticipants(
   return participants;
 }
 
-async function readMessages(
+async function readLastMessages(
   db: Db,
   viewer: ConversationViewer,
   own: readonly Own[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
   if (ids.length === 0) return new Map();
-  const rows = await db.query(READ_LAST_MESSAGES, ids);
+  const rows = await readMessagesById(db, ids);
   return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
 }
 
@@ -226,9 +284,4 @@ const READ_PARTICIPANTS = statement<
     WHERE conversation_id = ANY($1) AND membership IN ('active', 'hidden')
       AND ($2::text IS NULL OR actor_id = $2)
     ORDER BY conversation_id, created_at, id`,
-});
-
-const READ_LAST_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
-  name: 'read-last-messages',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
 });

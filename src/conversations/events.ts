@@ -1,9 +1,9 @@
 import type { Db } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
+import { expandConversations, readConversationsById } from '../resources/conversation.ts';
+import { presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { eventSource } from './event-source.ts';
-import { conversationRows, expandConversations } from './expand.ts';
-import { presentParticipants, type ShownParticipant } from './participant-present.ts';
 
 /**
  * `conversation.updated`, for team subscribers: fields that differ by reader are left out (docs/realtime.md#events).
@@ -30,7 +30,7 @@ export const conversationEvents = eventSource({
 });
 
 async function conversationUpdates(db: Db, ids: readonly string[]): Promise<DomainEvent[]> {
-  const rows = await conversationRows(db, ids);
+  const rows = await readConversationsById(db, ids);
   const shown = await expandConversations(db, NOBODY, rows, []);
   return rows.map((row) => {
     const { status: _, unread: __, ...data } = shown.get(row.id)!;
@@ -192,7 +192,7 @@ async function readAs(
   viewer: Parameters<typeof expandConversations>[1],
   id: string,
 ): Promise<object> {
-  const rows = await conversationRows(db, [id]);
+  const rows = await readConversationsById(db, [id]);
   return (await expandConversations(db, viewer, rows, [])).get(id)!;
 }
 

@@ -1,10 +1,130 @@
+import type { Db, Querier } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { AgentRun } from '../protocol/resources/agent-run.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
-import type { ChatMessage } from '../protocol/resources/chat-message.ts';
+import type {
+  Channel,
+  ChatMessage,
+  MessageKind,
+  MessageStatus,
+  Visibility,
+} from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationAudience } from '../protocol/resources/conversation.ts';
-import type { MessageRow, MessageWithParts } from './message-rows.ts';
+import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
+import { readActors } from './actor.ts';
+import { type Downloads, readAttachments } from './attachment.ts';
+
+/** A message as a row of Postgres; voids have the status 'void' and are never shown. */
+export interface MessageRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly sequence: number | null;
+  readonly kind: MessageKind | 'void';
+  readonly status: MessageStatus | 'void';
+  readonly visibility: Visibility;
+  readonly channel: Channel;
+  readonly body: string | null;
+  readonly subject: string | null;
+  readonly cc: readonly string[] | null;
+  readonly mentions: readonly string[] | null;
+  readonly sender_id: string | null;
+  readonly author_id: string | null;
+  readonly reply_to_id: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  readonly agent_run_id: string | null;
+  readonly streaming_state: ChatMessage['streaming_state'];
+  readonly client_message_id: string | null;
+  readonly has_attachments: boolean;
+  readonly scheduled_at: string | null;
+  readonly edited_at: string | null;
+  /** Actor id. */
+  readonly edited_by: string | null;
+  readonly deleted_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** Null while the message waits, and for messages that were sent at once. */
+  readonly outcome: Outcome;
+}
+
+/** The stored outcome of a draft or a scheduled message; null while it is open. */
+export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
+
+export const MESSAGE_COLUMNS = [
+  'id',
+  'account_id',
+  'conversation_id',
+  'sequence',
+  'kind',
+  'status',
+  'visibility',
+  'channel',
+  'body',
+  'subject',
+  'cc',
+  'mentions',
+  'sender_id',
+  'author_id',
+  'reply_to_id',
+  'resource_type',
+  'resource_id',
+  'agent_run_id',
+  'streaming_state',
+  'client_message_id',
+  'has_attachments',
+  'scheduled_at',
+  'edited_at',
+  'edited_by',
+  'deleted_at',
+  'created_at',
+  'updated_at',
+  'outcome',
+] as const satisfies readonly (keyof MessageRow)[];
+
+/** Returns `m.id, m.account_id, …` for a table or alias. */
+export function messageColumns(alias: string): string {
+  return MESSAGE_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+/** Returns a message of any account, in any state; undefined if there is none. */
+export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
+  const [row] = await readMessagesById(db, [id]);
+  return row?.status === 'void' ? undefined : row;
+}
+
+/** Messages of any account and in any state, voids included, in no order. */
+export function readMessagesById(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
+  return db.query(READ_BY_ID, ids);
+}
+
+/** A message with the parts that every event about it contains. */
+export interface MessageWithParts {
+  readonly row: MessageRow;
+  readonly sender: Actor | null;
+  readonly attachments: readonly Attachment[];
+}
+
+/** Adds senders and attachments to rows, in their order: at most two queries, whatever the number of rows. */
+export async function withParts(
+  db: Db,
+  files: Downloads,
+  rows: readonly MessageRow[],
+): Promise<MessageWithParts[]> {
+  const senderIds = new Set(rows.flatMap((row) => row.sender_id ?? []));
+  const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
+  const [senders, attachments] = await Promise.all([
+    readActors(db, [...senderIds]),
+    readAttachments(db, files, withFiles),
+  ]);
+  return rows.map((row) => ({
+    row,
+    sender: row.sender_id === null ? null : (senders.get(row.sender_id) ?? null),
+    attachments: attachments.get(row.id) ?? [],
+  }));
+}
 
 /** The requested sub-objects; absent ones are shown as null. */
 export interface MessageExpansions {
@@ -25,6 +145,7 @@ export interface MessageViewer {
 
 /** Stands for all readers of an audience: none of them is the author. */
 const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
+
 const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
 
 /** Returns a row as this reader sees it (docs/contract.md#messages). */
@@ -142,3 +263,8 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
     streaming: row.streaming_state === 'streaming',
   };
 }
+
+const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({
+  name: 'read-messages-by-id',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
+});

@@ -1,0 +1,172 @@
+import type { Db } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import type { DomainEvent } from '../engine/publish.ts';
+import type { Actor, Entity } from '../protocol/resources/actor.ts';
+import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
+import { readActors } from './actor.ts';
+import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from './entity.ts';
+
+/** A notification as a row of Postgres. */
+export interface NotificationRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly recipient_id: string;
+  readonly category: string;
+  readonly title: string;
+  readonly body: string | null;
+  readonly status: Notification['status'];
+  readonly priority: Notification['priority'];
+  readonly sender_id: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  readonly message_id: string | null;
+  readonly seen_at: string | null;
+  readonly read_at: string | null;
+  readonly dismissed_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export const NOTIFICATION_COLUMNS = [
+  'id',
+  'account_id',
+  'recipient_id',
+  'category',
+  'title',
+  'body',
+  'status',
+  'priority',
+  'sender_id',
+  'resource_type',
+  'resource_id',
+  'message_id',
+  'seen_at',
+  'read_at',
+  'dismissed_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/** A notification as a page needs it: its visible fields, and with `links` its references. */
+export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id' | 'message_id' | keyof Links> &
+  Partial<Links>;
+
+export type Links = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
+
+/** Returns the current rows; deleted ones are left out. */
+export async function readNotifications(
+  db: Db,
+  recipientIds: readonly string[],
+  ids: readonly string[],
+): Promise<NotificationRow[]> {
+  if (ids.length === 0) return [];
+  return db.query(READ, recipientIds, ids);
+}
+
+/** Returns a row as its recipient sees it (docs/contract.md#notifications). */
+export function presentNotification(
+  row: FeedRow,
+  expansions: { readonly sender?: Actor | null; readonly resource?: Entity | null } = {},
+): Notification {
+  return {
+    id: row.id,
+    object: 'notification',
+    category: row.category,
+    title: row.title,
+    body: row.body,
+    status: row.status,
+    priority: row.priority,
+    sender: expansions.sender ?? null,
+    resource: expansions.resource ?? null,
+    seen_at: row.seen_at,
+    read_at: row.read_at,
+    dismissed_at: row.dismissed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** The event on the recipient's own feed (docs/realtime.md#events). */
+export function notificationEvent(
+  event: 'notification.created' | 'notification.updated',
+  row: NotificationRow,
+): DomainEvent {
+  return {
+    event,
+    stream: row.recipient_id,
+    conversationId: null,
+    sequence: 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: presentNotification(row),
+    customer: undefined,
+  };
+}
+
+export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
+
+/**
+ * Returns a function that makes the resource of each of these rows, with the requested expansions: one query a kind of
+ * sub-object.
+ */
+export async function expandNotifications(
+  db: Db,
+  accountId: string,
+  rows: readonly FeedRow[],
+  include: readonly NotificationInclude[],
+): Promise<(row: FeedRow) => Notification> {
+  const senderIds = include.includes('sender')
+    ? [...new Set(rows.flatMap((row) => row.sender_id ?? []))]
+    : [];
+  const [senders, resources] = await Promise.all([
+    readActors(db, senderIds),
+    include.includes('resource') ? readResources(db, accountId, rows) : NO_RESOURCES,
+  ]);
+  return (row) => {
+    const sender = row.sender_id ? senders.get(row.sender_id) : undefined;
+    const ref = refOf(row);
+    const resource = ref === undefined ? undefined : resources.get(refKey(ref));
+    return presentNotification(row, { sender: sender ?? null, resource: resource ?? null });
+  };
+}
+
+const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
+
+/**
+ * Returns the resources that notifications link to, by `refKey`. A conversation is shown as an entity too
+ * (docs/contract.md#notifications). No other link may point to a conversation, so readEntities does not support them.
+ */
+async function readResources(
+  db: Db,
+  accountId: string,
+  rows: readonly FeedRow[],
+): Promise<ReadonlyMap<string, Entity>> {
+  const refs = new Map<string, EntityRef>();
+  for (const ref of rows.flatMap((row) => refOf(row) ?? [])) refs.set(refKey(ref), ref);
+  const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
+  const [entities, conversations] = await Promise.all([
+    readEntities(db, accountId, [...refs.values()]),
+    db.query(READ_CONVERSATIONS, accountId, entityIds),
+  ]);
+  const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
+  for (const [key, entity] of entities) found.set(key, entity);
+  return found;
+}
+
+function refOf({ resource_type: type, resource_id: id }: FeedRow): EntityRef | undefined {
+  return type && id ? { type, id } : undefined;
+}
+
+const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly string[]], EntityRow>({
+  name: 'read-conversations-as-entities',
+  text: `
+    SELECT 'entity' AS type, id, title AS name, NULL AS handle FROM conversations
+    WHERE account_id = $1 AND id = ANY($2)`,
+});
+
+const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>({
+  name: 'read-notifications',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+    WHERE recipient_id = ANY($1) AND id = ANY($2)`,
+});
