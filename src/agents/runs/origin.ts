@@ -3,33 +3,34 @@ import { statement } from '../../db/statement.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
 import { parseTraceparent, type TraceContext } from '../../protocol/traceparent.ts';
 
-/** Who did what may start agents. */
+/** An action that may start agents. */
 export interface Cause {
-  /** Actor id; null: nobody, or nobody in particular. */
+  /** The id of the actor; null if there is no particular one. */
   readonly by: string | null;
-  /** The run it belongs to, where that is known. */
+  /** The run that the action belongs to, if known. */
   readonly runId: string | null;
-  /** When. */
+  /** The time of the action. */
   readonly at: string;
-  /** Of the request; without one, what an agent does belongs to the trace of its run. */
+  /** The request's trace. Without one, an action of an agent belongs to the trace of its run. */
   readonly trace?: TraceContext | undefined;
 }
 
 export interface Origin {
   readonly byAgent: boolean;
   readonly byCustomer: boolean;
-  /** Of a run that it starts: how many runs have led to it. */
+  /** The number of runs that led to the run that it starts. */
   readonly depth: number;
-  /** The run that all of these go back to; null: it would be the first itself. */
+  /** The first run of the chain; null if the new run would be the first. */
   readonly rootId: string | null;
   readonly trace: TraceContext | undefined;
-  /** It starts nothing more: too many runs in a row, or too many that go back to one. */
+  /** Whether it cannot start another run: too many runs in a row, or too many with the same root. */
   readonly isExhausted: boolean;
 }
 
 /**
- * Where a cause comes from. What an agent did outside a reply of its run (a tool that sent a message, say) names no
- * run: the deepest of those that it had at that time counts, so that no chain of agents is endless.
+ * Returns the origin of an action. An action of an agent outside the reply of its run (a message sent by a tool, for
+ * instance) names no run: the deepest of the runs that the agent had at that time counts, so that chains of agents
+ * end.
  */
 export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
   if (by === null) return { ...UNKNOWN, trace };
@@ -50,7 +51,7 @@ interface OriginRow {
   readonly depth: number | null;
   readonly root_id: string | null;
   readonly traceparent: string | null;
-  /** Of the runs that go back to it, as far as they count. */
+  /** The number of runs with the same root, counted up to the limit. */
   readonly started: number;
 }
 
