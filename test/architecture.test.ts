@@ -80,7 +80,7 @@ t.test('the checkout keeps to its layers and rules', async (t) => {
   t.strictSame(violations(files), []);
 });
 
-t.test('what is not run file by file is run together', async (t) => {
+t.test('tests that are not run file by file are run together', async (t) => {
   const { tap } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'));
   const runners = readdirSync(import.meta.dirname).flatMap((name) => {
     const text = name.endsWith('.test.ts') ? readFileSync(join(import.meta.dirname, name), 'utf8') : '';

@@ -34,7 +34,7 @@ t.test('every citation of a document in the code resolves', async (t) => {
   );
 });
 
-t.test('every name of the glossary is declared where it says', (t) => {
+t.test('every name of the glossary is declared in the file that it names', (t) => {
   const rows = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').matchAll(/`(\w+)`, `([\w/-]+\.ts)`/g);
   const wrong = [...rows].filter(([, name, path]) => {
     const file = join(ROOT, 'src', path ?? '');

@@ -27,7 +27,7 @@ t.test('one wrong character anywhere is noticed', async (t) => {
   t.same(missed, []);
 });
 
-t.test('what is no key at all', async (t) => {
+t.test('values that are not keys', async (t) => {
   const { key } = newApiKey();
   for (const text of ['', 'parley_', key.slice(0, -1), `${key}a`, `${key}\n`, key.toUpperCase(), ` ${key}`]) {
     t.notOk(hasValidChecksum(text), JSON.stringify(text));

@@ -79,7 +79,7 @@ t.test('authenticate', async (t) => {
     t.ok(principal.permissions.has('agents:create'));
   });
 
-  t.test('what is no credential', async (t) => {
+  t.test('values that are not credentials', async (t) => {
     const { key } = await rows.key();
     const token = await tokenOf(await rows.actor());
     const mistyped = `${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`;
@@ -172,7 +172,7 @@ t.test('authenticate', async (t) => {
     t.match(await bearer(key), { subscribed: false });
   });
 
-  t.test('principalOf stands for the credential as it is now', async (t) => {
+  t.test("principalOf returns the credential's current rights", async (t) => {
     const { key, id } = await rows.key();
     const identity = identityOf(await bearer(key));
     t.same(await authenticator.principalOf(identity), await bearer(key));

@@ -137,20 +137,23 @@ t.test('idempotency', async (t) => {
     t.same(await settings(database), ['effect']);
   });
 
-  t.test('who takes over while the owner commits waits, and gets its answer', async (t) => {
-    const key = newKey();
-    const claim = await claimOf(key);
-    await endLeases(database);
-    let next: Promise<unknown> | undefined;
-    await database.transaction(async (tx) => {
-      await claim.complete(201, BODY, { tx });
-      next = idempotency.begin(SCOPE, key, PRINT);
-      await until(async () => (await waiting(database)) === 1, { what: 'the other one waits for the row' });
-    });
-    t.match(await next, { replay: { status: 201 } });
-  });
+  t.test(
+    "a request that takes over while the owner commits waits, and gets the owner's answer",
+    async (t) => {
+      const key = newKey();
+      const claim = await claimOf(key);
+      await endLeases(database);
+      let next: Promise<unknown> | undefined;
+      await database.transaction(async (tx) => {
+        await claim.complete(201, BODY, { tx });
+        next = idempotency.begin(SCOPE, key, PRINT);
+        await until(async () => (await waiting(database)) === 1, { what: 'the other one waits for the row' });
+      });
+      t.match(await next, { replay: { status: 201 } });
+    },
+  );
 
-  t.test('what is not stored', async (t) => {
+  t.test('answers that are not stored', async (t) => {
     for (const status of [400, 401, 403, 422, 429, 500, 503]) {
       const key = newKey();
       await (await claimOf(key)).complete(status, BODY);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { createRateLimits, networkOf, RateLimiter } from '../../src/access/rate-limit.ts';
 import { refusal, refused } from './refusal.ts';
 
-t.test('counts down, then refuses and says for how long', async (t) => {
+t.test('counts down, then refuses and returns the wait', async (t) => {
   const { credentials } = createRateLimits({ requests: 2, seconds: 60 });
   t.same(credentials.consume('key_1'), { limit: 2, remaining: 1, resetS: 60 });
   t.same(credentials.consume('key_1'), { limit: 2, remaining: 0, resetS: 60 });
@@ -13,7 +13,7 @@ t.test('counts down, then refuses and says for how long', async (t) => {
   t.match(credentials.consume('key_2'), { remaining: 1 });
 });
 
-t.test('a window just begun is never said to be longer than it is', async (t) => {
+t.test('the wait never exceeds the length of a window', async (t) => {
   let nowMs = 6_000;
   const now = () => {
     nowMs += 0.001;
@@ -58,13 +58,13 @@ t.test('callers beyond count push out the one that was seen longest ago', async 
   t.match(limiter.consume('first'), { remaining: 0 });
 });
 
-t.test('off limits nobody', async (t) => {
+t.test('switched off, it limits no request', async (t) => {
   const { credentials, addresses } = createRateLimits(null);
   t.equal(credentials.consume('key_1'), undefined);
   t.equal(addresses.consume('10.0.0.1'), undefined);
 });
 
-t.test('what an address is counted as', async (t) => {
+t.test('the key that an address is counted under', async (t) => {
   const networks = {
     '127.0.0.1': '127.0.0.1',
     '::ffff:127.0.0.1': '127.0.0.1',

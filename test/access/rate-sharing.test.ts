@@ -66,7 +66,7 @@ t.test('a node that is busy takes in advance: few of its requests wait', async (
   t.ok(tallied().length < 200, `${tallied().length} exchanges for 20,000 requests`);
 });
 
-t.test('what a node took and does not use, the other one gets', async (t) => {
+t.test('requests that a node reserved and does not use go to the other node', async (t) => {
   const { nodes } = connect(t, { requests: 300, seconds: 60 });
   let passed = await burst([nodes[0], nodes[0]], { requests: 100, turn: () => 0 });
   t.equal(passed, 100);
@@ -93,7 +93,7 @@ t.test('a node that stops gives back what it took, and counts alone from then on
   t.ok(throws(() => limiter.consume('key')));
 });
 
-t.test('what one node counted is in the headers of the other one', async (t) => {
+t.test('the headers of one node include the count of the other', async (t) => {
   const { nodes } = connect(t, { requests: 1_000, seconds: 60 });
   const remaining = async (node: RateLimiter) => (await node.consume('key'))!.remaining;
   t.equal(await remaining(nodes[0]), 999);
@@ -130,7 +130,7 @@ t.test('a link that is away: each counts alone, and nothing fails', async (t) =>
   await until(async () => (await total()) === 5, { what: 'what was counted meanwhile' });
 });
 
-t.test('what is not limited is not shared', async (t) => {
+t.test('keys without a limit are not shared', async (t) => {
   const limiter = new RateLimiter(null);
   const link = { tally: () => Promise.reject(t.fail('nothing to share')) };
   const sharing = new RateSharing(link, { credentials: limiter });

@@ -44,7 +44,7 @@ t.test('a hit is synchronous and reads nothing', async (t) => {
   t.equal(reads.length, 1);
 });
 
-t.test('those who ask at once share one read', async (t) => {
+t.test('concurrent callers share one read', async (t) => {
   const { truth, reads, cache } = await openCache(t);
   truth.set('act_1:cnv_1', { role: 'member' });
   const asked = Array.from({ length: 20 }, () => cache.get('act_1:cnv_1'));
@@ -71,7 +71,7 @@ t.test('a change of any subject drops what hangs on it, and nothing else', async
   t.equal(cache.size, 0);
 });
 
-t.test('a change during a read makes it read again, for everybody who waits', async (t) => {
+t.test('a change during a read makes it read again, for all waiting callers', async (t) => {
   for (const subject of ['act_1', 'cnv_1', EVERYTHING]) {
     const { rights, truth, reads, cache } = await openCache(t);
     truth.set('act_1:cnv_1', { role: 'admin' });
@@ -90,7 +90,7 @@ t.test('a change during a read makes it read again, for everybody who waits', as
   }
 });
 
-t.test('what appears during a read is found', async (t) => {
+t.test('a row that appears during a read is found', async (t) => {
   const { rights, truth, reads, cache } = await openCache(t);
   const early = cache.get('act_1:cnv_1');
   truth.set('act_1:cnv_1', { role: 'member' });
@@ -136,7 +136,7 @@ t.test('its age counts from the beginning of the read', async (t) => {
   t.ok(cache.get('act_1:cnv_1') instanceof Promise);
 });
 
-t.test('what is absent is not kept, so made-up keys push nothing out', async (t) => {
+t.test('absent rows are not cached, so made-up keys evict nothing', async (t) => {
   const { truth, cache, read } = await openCache(t, 10);
   truth.set('act_1:cnv_1', { role: 'member' });
   await read('act_1:cnv_1');
@@ -176,7 +176,7 @@ t.test('a load that throws synchronously leaves nothing behind', async (t) => {
   t.equal(await cache.get('a'), 'a');
 });
 
-t.test('closed, it hears of nothing and holds nothing', async (t) => {
+t.test('after close it receives nothing and holds nothing', async (t) => {
   const { rights, truth, cache, read } = await openCache(t);
   truth.set('act_1:cnv_1', { role: 'member' });
   await read('act_1:cnv_1');

@@ -44,7 +44,7 @@ t.test('tokens of a configured secret', async (t) => {
     t.same(await database.kysely.selectFrom('settings').selectAll().execute(), []);
   });
 
-  t.test('say whom they speak for and until when', async (t) => {
+  t.test('contain their subject and their expiry', async (t) => {
     const { token, expiresAt } = await tokens.issueAccess(SUBJECT);
     t.equal(expiresAt, '2030-01-01T00:15:00.000Z');
     const verified = await tokens.verifyAccess(token);

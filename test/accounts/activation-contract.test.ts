@@ -71,7 +71,7 @@ t.test('a deactivated owner is no owner that a group can be left to', async (t) 
   t.equal((await leave()).status, 200);
 });
 
-t.test('nobody deactivates themselves, nor the last admin', async (t) => {
+t.test('users cannot deactivate themselves, nor the last admin', async (t) => {
   const own = await change(ada.id, 'deactivate', ada.access_token);
   t.equal(refusalOf(own as never), '409 resource_conflict null', 'oneself');
   t.equal(refusalOf((await change(ada.id, 'deactivate')) as never), '409 resource_conflict null', 'the last');
@@ -98,7 +98,7 @@ t.test('nobody deactivates themselves, nor the last admin', async (t) => {
   await change(ada.id, 'activate');
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const manager = await personWith(app, ['users:update', 'messaging:read']);
   const reader = await personWith(app, ['messaging:read']);
   const more = await personWith(app, ['messaging:read', 'messaging:update']);

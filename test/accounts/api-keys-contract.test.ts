@@ -142,7 +142,7 @@ t.test('lists: in pages, both ways, newest first, one account each', async (t) =
   }
 });
 
-t.test('what a key cannot be made of', async (t) => {
+t.test('invalid bodies for a key', async (t) => {
   const foreign = await theirs('roles');
   const cases: [change: object, refusal: string][] = [
     [{ name: undefined }, '400 missing_field name'],
@@ -220,7 +220,7 @@ t.test('again with the same Idempotency-Key: the very secret, which is not store
   t.strictSame([again.text, again.headers.get('Idempotent-Replayed')], [first.text, 'true']);
 });
 
-t.test('who may not: everybody but admins, whatever their roles hold', async (t) => {
+t.test('only admins are permitted, whatever other roles hold', async (t) => {
   const guarded: Guarded[] = [
     { method: 'GET', path: PATH, permission: null, agents: false },
     { method: 'POST', path: PATH, body: {}, permission: null, agents: false },

@@ -99,7 +99,7 @@ t.test('lists: in pages, both ways, newest first, one account each', async (t) =
   }
 });
 
-t.test('what a group cannot be made of', async (t) => {
+t.test('invalid bodies for a group', async (t) => {
   const gone = await personWith(app, []);
   await database.transaction((tx) => setActive(tx, gone.id, false));
   const foreign = await idOf({ account_id: demo.other_account.account_id });
@@ -135,7 +135,7 @@ t.test('what a group cannot be made of', async (t) => {
   t.strictSame(left, [], 'nothing is left of what failed');
 });
 
-t.test('what an entity cannot be made of', async (t) => {
+t.test('invalid bodies for an entity', async (t) => {
   const cases: [body: object, refusal: string][] = [
     [{}, '400 missing_field name'],
     [{ name: '' }, '422 validation_failed name'],
@@ -167,7 +167,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   }
 });
 
-t.test('who may not', async (t) => {
+t.test('callers without the permission', async (t) => {
   const read = { method: 'GET', permission: 'messaging:read', agents: true } as const;
   const update = { method: 'POST', body: {}, permission: 'messaging:update', agents: true } as const;
   const guarded: Guarded[] = [

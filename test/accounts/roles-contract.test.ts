@@ -101,7 +101,7 @@ t.test('a user: the resource, every field and no other', async (t) => {
   t.equal(refusalOf(ended), '401 invalid_credentials null');
 });
 
-t.test('nobody hands out more than they hold', async (t) => {
+t.test('callers cannot grant more than they hold', async (t) => {
   const clerk = await personWith(app, ['messaging:read', 'roles:create', 'users:create']);
   const as = { token: clerk.token };
   const role = (permissions: readonly string[], name = randomUUID()) =>
@@ -163,7 +163,7 @@ t.test('lists: whole, in pages, both ways, newest first', async (t) => {
   }
 });
 
-t.test('what a role cannot be made of', async (t) => {
+t.test('invalid bodies for a role', async (t) => {
   const cases: [body: object, refusal: string][] = [
     [{}, '400 missing_field name'],
     [{ name: 'R' }, '400 missing_field permissions'],
@@ -186,7 +186,7 @@ t.test('what a role cannot be made of', async (t) => {
   for (const [body, refusal] of cases) t.equal(await refusalTo('/v1/roles', body), refusal, show(body));
 });
 
-t.test('what a user cannot be made of', async (t) => {
+t.test('invalid bodies for a user', async (t) => {
   const foreign = await theirRole();
   const cases: [change: object, refusal: string][] = [
     [{ name: undefined }, '400 missing_field name'],
@@ -250,7 +250,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   }
 });
 
-t.test('who may not', async (t) => {
+t.test('callers without the permission', async (t) => {
   const guarded: Guarded[] = [
     { method: 'GET', path: '/v1/account', permission: 'accounts:read', agents: true },
     { method: 'GET', path: '/v1/roles', permission: 'roles:read', agents: false },

@@ -91,7 +91,7 @@ t.test('two uses at once: one pair, and the family ends', async (t) => {
   t.equal(refusalOf(await refusal(won[0]!.body.refresh_token)), INVALID, 'one of the two was a thief');
 });
 
-t.test('a copy that is used while the family goes on ends what is being made', async (t) => {
+t.test('a copy that is used while the family is refreshed also revokes the pair being made', async (t) => {
   for (let round = 0; round < 5; round++) {
     const first = await mint();
     const second = await refreshed(first.refresh_token);
@@ -103,7 +103,7 @@ t.test('a copy that is used while the family goes on ends what is being made', a
   }
 });
 
-t.test('tokens that are over, unknown or of somebody who has gone', async (t) => {
+t.test('tokens that are expired, unknown, or of a deactivated user', async (t) => {
   const old = await mint();
   await expire(old.refresh_token, '1 second');
   t.equal(refusalOf(await refusal(old.refresh_token)), '401 expired_token refresh_token');
@@ -120,7 +120,7 @@ t.test('tokens that are over, unknown or of somebody who has gone', async (t) =>
   t.equal(refusalOf(asKey), '401 invalid_credentials null', 'a refresh token opens nothing else');
 });
 
-t.test('refreshing asks for nobody: no credential, no account, but a version', async (t) => {
+t.test('refreshing needs no credential and no account, but a version', async (t) => {
   const nobody = { Authorization: undefined, 'Service-Account': undefined };
   const { refresh_token } = await mint();
   const open = await app.call<Token>('POST', REFRESH, { headers: nobody, body: { refresh_token } });
@@ -187,7 +187,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   t.equal(refusalOf(await refusal(first.body.refresh_token)), INVALID);
 });
 
-t.test('whom tokens are made for, and for whom not', async (t) => {
+t.test('actors that tokens can be made for, and actors that they cannot', async (t) => {
   const admin = { body: { user_id: ada.id }, token: ada.access_token };
   t.equal((await app.call('POST', PATH, admin)).status, 201, 'oneself');
   const gone = await personWith(app, []);
@@ -220,7 +220,7 @@ t.test('whom tokens are made for, and for whom not', async (t) => {
   }
 });
 
-t.test('nobody takes the place of somebody who holds more', async (t) => {
+t.test('callers cannot make tokens for a user with more permissions', async (t) => {
   const mints = async (token: string, user_id: string) => {
     const answer = await app.call('POST', PATH, { token, body: { user_id } });
     return answer.status === 201 ? 'made' : refusalOf(answer);
@@ -236,12 +236,12 @@ t.test('nobody takes the place of somebody who holds more', async (t) => {
   t.equal(await mints(everything.token, ada.id), forbidden, 'an admin holds more than all permissions');
 });
 
-t.test('who may not', async (t) => {
+t.test('callers without the permission', async (t) => {
   const route: Guarded = { method: 'POST', path: PATH, body: {}, permission: 'tokens:create', agents: false };
   t.strictSame(await gatesOf(app, route), closed(route));
 });
 
-t.test('what has been over for long is deleted, and nothing else', async (t) => {
+t.test('only tokens that expired long ago are deleted', async (t) => {
   const [fresh, recent, ancient] = [await mint(vera.id), await mint(vera.id), await mint(vera.id)];
   await expire(recent.refresh_token, '6 days');
   await expire(ancient.refresh_token, '8 days');

@@ -60,7 +60,7 @@ const outsider = await agents.create(['messaging:read']);
 const mute = await agents.create([]);
 for (const agent of [member, mute]) await agents.join(agent, group);
 
-t.test('an artifact: the object, its rows, what the model is told', async (t) => {
+t.test('an artifact: the object, its rows, the output for the model', async (t) => {
   const runId = await insertRun(author);
   const actionId = newId('agentAction');
   const args = { filename: 'Flut.md', content_type: 'text/markdown', content: '# Höchststand' };
@@ -92,7 +92,7 @@ t.test('an artifact: the object, its rows, what the model is told', async (t) =>
   t.not(other.artifact_id, made.artifact_id, 'another one another');
 });
 
-t.test('what broke off on the way is done again', async (t) => {
+t.test('a creation that broke off is completed by a repetition', async (t) => {
   const runId = await insertRun(author);
   const actionId = newId('agentAction');
   const args = { filename: 'a.txt', content: 'a' };
@@ -128,7 +128,7 @@ t.test('arguments and sizes', async (t) => {
   t.match(await told(file), /^was answered: {"artifact_id":"art_/);
 });
 
-t.test('who reads an artifact', async (t) => {
+t.test('readers of an artifact', async (t) => {
   const free = await makeArtifact(await insertRun(author));
   const bound = await makeArtifact(await insertRun(author, group));
   const whole = {
@@ -147,7 +147,7 @@ t.test('who reads an artifact', async (t) => {
   }
 });
 
-t.test('who reads an attachment', async (t) => {
+t.test('readers of an attachment', async (t) => {
   const { id: messageId, attachments } = await sendFiles([
     {
       filename: 'log.csv',
@@ -168,7 +168,7 @@ t.test('who reads an attachment', async (t) => {
   t.equal(await refusalTold(readDoc(id, member)), ABSENT);
 });
 
-t.test('what can be read as text', async (t) => {
+t.test('types that can be read as text', async (t) => {
   const long = `${'é'.repeat(140_000)}.`;
   const { attachments } = await sendFiles([
     { filename: 'a.png', content_type: 'image/png', bytes: Buffer.from('PNG') },

@@ -17,7 +17,7 @@ const { ada, grace, vera } = demo.users;
 const ALL = 'include[]=config&include[]=tools&include[]=role';
 const agentRole = await findRole(database, demo.account_id, 'agent');
 
-t.test('GET: what Create Agent said, and what starts it and each tool besides', async (t) => {
+t.test('GET: the fields of Create Agent, the trigger, and the tools', async (t) => {
   const made = await createdAgent(
     app,
     {
@@ -209,7 +209,7 @@ t.test('PATCH refuses what Create Agent refuses, and what does not change', asyn
   for (const made of [scheduled, manual]) t.strictSame(await get(made.id), made, 'nothing was changed');
 });
 
-t.test('a new role is what the agent may do from then on, within the rights of who gives it', async (t) => {
+t.test('a new role applies at once, and cannot exceed the rights of the caller', async (t) => {
   const made = await createdAgent(app, { role_id: agentRole.id });
   const actorId = await actorOf(made.id);
   const token = await app.tokenOf(actorId);
@@ -239,7 +239,7 @@ t.test('a new name is the actor’s too', async (t) => {
   t.strictSame({ name, handle }, { name: 'After', handle: null });
 });
 
-t.test('DELETE: the last state, then nothing; its messages still say who wrote them', async (t) => {
+t.test('DELETE returns the last state, then nothing remains; messages still show their author', async (t) => {
   const made = await createdAgent(app, { name: 'Leaving', slug: 'leaving', role_id: agentRole.id });
   const actorId = await actorOf(made.id);
   const token = await app.tokenOf(actorId);
@@ -310,7 +310,7 @@ t.test('changes at once: each has its effect', async (t) => {
   });
 });
 
-t.test('what the service provides keeps its shape; whether it runs is the account’s', async (t) => {
+t.test('system definitions keep their configuration; the account controls their status', async (t) => {
   const { id } = await createdAgent(app);
   await database.kysely
     .updateTable('agent_definitions')
@@ -350,7 +350,7 @@ t.test('another account’s agent is one that there is not', async (t) => {
   t.strictSame((await list('', neighbour)).data, []);
 });
 
-t.test('the list: newest first, narrowed, with what was asked for', async (t) => {
+t.test('the list: newest first, filtered, with the requested expansions', async (t) => {
   const category = 'harbor';
   const chat = await createdAgent(app, {
     ...{ name: 'Pilot 50%', slug: 'harbor-pilot', trigger_type: 'chat', category_code: category },
@@ -436,7 +436,7 @@ t.test('parameters that are refused', async (t) => {
   t.equal(refusalOf(await app.call('PUT', one)), '405 method_not_allowed null');
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const { id } = await createdAgent(app);
   const calls: [method: string, path: string, body?: object][] = [
     ['GET', AGENTS],

@@ -77,7 +77,7 @@ t.test('nothing is decided where one of the calls is refused; rejecting asks for
   t.match(actions, [{ status: 'pending_review' }, { status: 'rejected', reviewed_by: grace.id }]);
 });
 
-t.test('who sees the whole account approves in all of it', async (t) => {
+t.test('callers with access to the whole account approve everywhere in it', async (t) => {
   const path = { id: closed.id };
   const [run, action] = await runs.waiting(agent.id, [
     { tool: 'send-message', arguments: JSON.stringify({ path }) },

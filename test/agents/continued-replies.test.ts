@@ -34,7 +34,7 @@ const { database, demo, engine } = ground;
 const agent = await findAgent(database, demo.account_id, demo.agent.id);
 const PAUSES: Said = { text: 'Dear Cleo,', calls: ['file', 'ask'] };
 
-t.test('a customer gets what was said before the pause too, with its files', async (t) => {
+t.test('a customer also gets the text from before the pause, with its files', async (t) => {
   const id = await node.conversation('customer');
   const reader = await ground.ready();
   await reader.request('subscribe', { conversation_id: id });
@@ -66,7 +66,7 @@ t.test('a customer gets what was said before the pause too, with its files', asy
   reader.close();
 });
 
-t.test('a run that says nothing more leaves the draft as it is, and that is its reply', async (t) => {
+t.test('a run that writes nothing more leaves the draft as it is, and the draft is its reply', async (t) => {
   const paused = await pausedOn(await node.conversation('customer'));
   const [before] = await messagesOf(paused);
   const run = await approved(paused);
@@ -77,7 +77,7 @@ t.test('a run that says nothing more leaves the draft as it is, and that is its 
   t.match(await messagesOf(run), [{ status: 'sent' }]);
 });
 
-t.test('a file that comes behind the pause goes along with what was said in front of it', async (t) => {
+t.test('a file made after the pause is attached to the text from before it', async (t) => {
   const run = await approved(await pausedOn(await node.conversation('customer')));
   await execute(run, [{ calls: ['file'] }, {}]);
   t.match(await messagesOf(run), [
@@ -97,7 +97,7 @@ t.test('a draft that answers no message is gone on with too', async (t) => {
   ]);
 });
 
-t.test('what people have sent meanwhile is not said again', async (t) => {
+t.test('text that people have sent meanwhile is not sent again', async (t) => {
   const run = await approved(await pausedOn(await node.conversation('customer')));
   const reply = await node.open(run);
   const [draft] = await messagesOf(run);
@@ -110,7 +110,7 @@ t.test('what people have sent meanwhile is not said again', async (t) => {
   ]);
 });
 
-t.test('what people have edited stays so, and is not sent without them', async (t) => {
+t.test('text that people have edited stays, and is not sent without them', async (t) => {
   const id = await node.conversation('customer');
   const run = await approved(await pausedOn(id));
   const [draft] = await messagesOf(run);
@@ -122,7 +122,7 @@ t.test('what people have edited stays so, and is not sent without them', async (
   t.match(last, { status: 'draft', body: 'Dear Mrs Cleo,\n\nIt is done.', files: ['notes.md'] });
 });
 
-t.test('what stands in front stays, whatever is taken back behind it', async (t) => {
+t.test('the head stays, whatever text after it is reset', async (t) => {
   const text = new ReplyText();
   text.append('One');
   text.begin('Dear Cleo,');
@@ -133,7 +133,7 @@ t.test('what stands in front stays, whatever is taken back behind it', async (t)
   t.equal(text.body, 'Dear Cleo,\n\nTwo');
 });
 
-t.test('what stands in front counts for how long a message may be', async (t) => {
+t.test('the head counts towards the maximum length of a message', async (t) => {
   const long = 'x'.repeat(MESSAGE_LIMITS.bodyCharacters - 4);
   const run = await approved(
     await pausedOn(await node.conversation('customer'), { text: long, calls: ['ask'] }),
@@ -144,7 +144,7 @@ t.test('what stands in front counts for how long a message may be', async (t) =>
   t.equal((await outputOf(run))?.text, whole);
 });
 
-t.test('files are shown although nothing is said, at each pause and end', async (t) => {
+t.test('files are shown even without text, at each pause and at the end', async (t) => {
   const id = await node.conversation();
   const paused = await pausedOn(id, { calls: ['file', 'ask'] });
   const alone = { status: 'sent', body: '', files: ['notes.md'], streaming_state: 'complete' };

@@ -47,7 +47,7 @@ t.test('the resource: every field of the contract and no other', async (t) => {
   t.equal((await app.call('POST', AGENTS, { body: agentBody(), ...oldest })).status, 201, 'since 1.0');
 });
 
-t.test('everything that may be said, and everything that may be asked for', async (t) => {
+t.test('every field of the body, and every expansion', async (t) => {
   const shown = await createdAgent(
     app,
     {
@@ -131,7 +131,7 @@ t.test('everything that may be said, and everything that may be asked for', asyn
   t.not(first?.id, second?.id);
 });
 
-t.test('it acts as an actor of its own, with the role', async (t) => {
+t.test('it acts as its own actor, with the role', async (t) => {
   const { id } = await createdAgent(app, { name: 'Actor', role_id: agentRole.id });
   const actor = await database.kysely
     .selectFrom('agent_definitions as agent')
@@ -179,7 +179,7 @@ t.test('include[]: each alone, and tools with the config that they are part of',
   });
 });
 
-t.test('what is at the edge of what is taken', async (t) => {
+t.test('values at the limits of what is accepted', async (t) => {
   const taken: object[] = [
     { name: 'n'.repeat(200), slug: 'a'.repeat(64), category_code: 'c'.repeat(64) },
     { slug: '0', description: '' },
@@ -450,57 +450,64 @@ t.test('a role no higher than the caller’s own rights', async (t) => {
   t.equal(textOf(ofOther), textOf(absent));
 });
 
-t.test('the plan’s room: the quota is said, and two at the last place do not both get it', async (t) => {
-  const neighbour = asNeighbour(app);
-  const ids: string[] = [];
-  const taken = await countOf(demo.other_account.account_id);
-  for (let n = taken; n < 4; n++) ids.push((await createdAgent(app, {}, neighbour)).id);
+t.test(
+  'the plan’s limit: the error contains the quota, and of two concurrent requests for the last place one fails',
+  async (t) => {
+    const neighbour = asNeighbour(app);
+    const ids: string[] = [];
+    const taken = await countOf(demo.other_account.account_id);
+    for (let n = taken; n < 4; n++) ids.push((await createdAgent(app, {}, neighbour)).id);
 
-  // Somebody is taking the last place: a second one waits for what becomes of it.
-  const second = await database.transaction(async (tx) => {
-    const accountId = demo.other_account.account_id;
-    await lockAgentsOf(tx, accountId);
-    let answered = false;
-    const answer = app.call('POST', AGENTS, { body: agentBody(), ...neighbour }).finally(() => {
-      answered = true;
+    // Somebody is taking the last place: a second one waits for what becomes of it.
+    const second = await database.transaction(async (tx) => {
+      const accountId = demo.other_account.account_id;
+      await lockAgentsOf(tx, accountId);
+      let answered = false;
+      const answer = app.call('POST', AGENTS, { body: agentBody(), ...neighbour }).finally(() => {
+        answered = true;
+      });
+      await insertAgent(tx, {
+        ...{ accountId, name: 'First', slug: 'first', categoryCode: 'support', triggerType: 'manual' },
+      });
+      await until(async () => answered || (await someoneWaits()), { what: 'the second one to wait' });
+      t.notOk(answered);
+      return { answer };
     });
-    await insertAgent(tx, {
-      ...{ accountId, name: 'First', slug: 'first', categoryCode: 'support', triggerType: 'manual' },
+    t.equal(refusalOf(await second.answer), '403 limit_exceeded null');
+    t.equal(await countOf(demo.other_account.account_id), 5);
+    const refused = await app.call('POST', AGENTS, { body: agentBody(), ...neighbour });
+    t.equal(refused.status, 403);
+    t.strictSame(refused.body, {
+      error: {
+        code: 'limit_exceeded',
+        type: 'invalid_request_error',
+        message: refused.body.error.message,
+        param: null,
+        doc_url: '/docs/api/errors#limit_exceeded',
+        is_transient: false,
+        quota: { limit: 5, used: 5, reset_at: null },
+        request_log_url: null,
+      },
     });
-    await until(async () => answered || (await someoneWaits()), { what: 'the second one to wait' });
-    t.notOk(answered);
-    return { answer };
-  });
-  t.equal(refusalOf(await second.answer), '403 limit_exceeded null');
-  t.equal(await countOf(demo.other_account.account_id), 5);
-  const refused = await app.call('POST', AGENTS, { body: agentBody(), ...neighbour });
-  t.equal(refused.status, 403);
-  t.strictSame(refused.body, {
-    error: {
-      code: 'limit_exceeded',
-      type: 'invalid_request_error',
-      message: refused.body.error.message,
-      param: null,
-      doc_url: '/docs/api/errors#limit_exceeded',
-      is_transient: false,
-      quota: { limit: 5, used: 5, reset_at: null },
-      request_log_url: null,
-    },
-  });
 
-  accepted(await app.call('DELETE', `${AGENTS}/${ids[0]}`, neighbour));
-  t.equal(
-    (await app.call('POST', AGENTS, { body: agentBody(), ...neighbour })).status,
-    201,
-    'deleted: room again',
-  );
-  await database.kysely
-    .updateTable('accounts')
-    .set({ plan: 'pro' })
-    .where('id', '=', demo.other_account.account_id)
-    .execute();
-  t.equal((await app.call('POST', AGENTS, { body: agentBody(), ...neighbour })).status, 201, 'a larger plan');
-});
+    accepted(await app.call('DELETE', `${AGENTS}/${ids[0]}`, neighbour));
+    t.equal(
+      (await app.call('POST', AGENTS, { body: agentBody(), ...neighbour })).status,
+      201,
+      'deleted: room again',
+    );
+    await database.kysely
+      .updateTable('accounts')
+      .set({ plan: 'pro' })
+      .where('id', '=', demo.other_account.account_id)
+      .execute();
+    t.equal(
+      (await app.call('POST', AGENTS, { body: agentBody(), ...neighbour })).status,
+      201,
+      'a larger plan',
+    );
+  },
+);
 
 t.test('an Idempotency-Key makes one agent, and its answer comes again as it was', async (t) => {
   const body = agentBody({ role_id: agentRole.id });
@@ -518,7 +525,7 @@ t.test('an Idempotency-Key makes one agent, and its answer comes again as it was
   });
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const post = async (token: string | undefined) => {
     const headers = token === undefined ? { Authorization: undefined } : {};
     return app.call('POST', AGENTS, { body: agentBody(), headers, ...(token && { token }) });

@@ -79,7 +79,7 @@ t.test('acts as the agent, once an action', async (t) => {
   );
 });
 
-t.test('what its role does not grant', async (t) => {
+t.test('permissions that its role does not grant', async (t) => {
   const principal = await agents.create(['messaging:read']);
   await agents.join(principal, group.id);
   const send = { path: group, body: { body: 'x', client_message_id: 'b' } };
@@ -201,7 +201,7 @@ t.test('an id that spells another endpoint’s path leads nowhere', async (t) =>
   t.strictSame(answered, ['get_ship', 'get_ship']);
 });
 
-t.test('who is told to stop does not wait for the answer', async (t) => {
+t.test('an aborted call does not wait for the answer', async (t) => {
   const principal = await agents.create(['accounts:read']);
   const controller = new AbortController();
   controller.abort(new Error('stopped'));

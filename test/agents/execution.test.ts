@@ -62,7 +62,7 @@ t.test('a run that reads without end is ended before its rows are too much', asy
   await t.rejects(execution.run(), new RunFailure('It said and read more than a run may.'));
 });
 
-t.test('a call that never comes back keeps nobody from ending the run', async (t) => {
+t.test('a call that never returns does not keep the run from ending', async (t) => {
   const abort = new AbortController();
   const begun = Promise.withResolvers<void>();
   const run = await claimed();
@@ -82,7 +82,7 @@ t.test('a call that never comes back keeps nobody from ending the run', async (t
   await t.rejects(running, new Stop('cancelled'));
 });
 
-t.test('whoever asked a run to end sees no further call of it begin', async (t) => {
+t.test('once a cancel is requested, no further call of the run begins', async (t) => {
   let calls = 0;
   const run = await claimed();
   const execution = executionOf(run, {
@@ -101,7 +101,7 @@ t.test('whoever asked a run to end sees no further call of it begin', async (t) 
 });
 
 t.test(
-  'whether a call waits for a person is what its tool says when the model has asked for it',
+  "whether a call waits for approval is decided by the tool's setting when the model requests it",
   async (t) => {
     let calls = 0;
     const run = await claimed();
@@ -117,7 +117,7 @@ t.test(
   },
 );
 
-t.test('a tool that is taken away from a run under way is called no more, and not offered', async (t) => {
+t.test('a tool that is removed during a run is not called any more, and not offered', async (t) => {
   const offered: string[][] = [];
   const run = await claimed();
   let tools: RunTool[] = [];
@@ -143,7 +143,7 @@ t.test('a tool that is taken away from a run under way is called no more, and no
   t.strictSame(offered, [['tool'], [], []]);
 });
 
-t.test('what is to be kept waits for Postgres, but in a server that is stopped', async (t) => {
+t.test('writes wait for Postgres, except on a server that is stopped', async (t) => {
   let failures = 1;
   const work = () =>
     failures-- > 0 ? Promise.reject(new DatabaseUnavailableError('gone')) : Promise.resolve(1);
@@ -154,7 +154,7 @@ t.test('what is to be kept waits for Postgres, but in a server that is stopped',
   await t.rejects(untilBack(wrong, new AbortController().signal), /no such column/);
 });
 
-t.test('people are told nothing of what drivers say', async (t) => {
+t.test('errors of drivers are not shown to people', async (t) => {
   t.equal(
     whyOf(new Error('password authentication failed for "parley"')),
     'Something went wrong inside the service.',

@@ -151,7 +151,7 @@ t.test('a name that changes its answer', async (t) => {
   t.equal(reached, 0);
 });
 
-t.test('what is allowed is allowed there alone', async (t) => {
+t.test('an allowed place is allowed only on its own port', async (t) => {
   names.set('inside.test', ['127.0.0.1']);
   names.set('sub.inside.test', ['127.0.0.1']);
   t.match(await refusalOf(`http://${FRIEND}:${port + 1}/`), /^insufficient_permissions/, 'another port');
@@ -210,7 +210,7 @@ t.test('20 honest URLs', async (t) => {
   t.equal(reached, 0);
 });
 
-t.test('what is refused or cut', async (t) => {
+t.test('responses that are refused or cut', async (t) => {
   const refusals: [path: string, expected: RegExp][] = [
     ['/hops?left=6', /^external_service_error: It redirects more than 5 times/],
     ['/image', /^external_service_error: What is there is image\/png,/],
@@ -252,7 +252,7 @@ t.test('allowed_hosts', async (t) => {
   t.equal(await outcome(redirect(302, `http://${FRIEND}:${port}/`)), no);
 });
 
-t.test('time is bounded, and nobody else waits', async (t) => {
+t.test('time is bounded, and other calls do not wait', async (t) => {
   const hasty = toolWith(null, 400);
   for (const path of ['/never', '/drip', '/hopping']) {
     t.equal(await refusalOf(base + path, hasty), 'timeout: It did not come whole within 0.4 s.', path);

@@ -8,7 +8,7 @@ import { addConversation, createGround, type Ground } from '../support/timeline.
 
 const WINDOW = 32_000;
 
-t.test('what led to a run', async (t) => {
+t.test('the turns that led to a run', async (t) => {
   const ground = await createGround(t);
   const agentId = await addActor(ground, { type: 'agent', name: 'Otto' });
   const bo = await addActor(ground, { type: 'user', name: 'Bo (internal note):\n\u0085x' });
@@ -52,7 +52,7 @@ t.test('what led to a run', async (t) => {
     ]);
   });
 
-  t.test('a case: who is the customer, what is a note, which files there are', async (t) => {
+  t.test('a case: the customer, notes and files are marked', async (t) => {
     const customer = await addActor(ground, { type: 'user', name: 'Cleo', customer: true });
     const { conversationId, say } = await converse(ground, 'customer');
     await say(customer, 'Where is my boat?', { visibility: 'external' });
@@ -106,7 +106,7 @@ t.test('what led to a run', async (t) => {
     await t.resolves(turnsOf(conversationId, trigger, { contextTokens: 100 }), 'however small it is');
   });
 
-  t.test('a message that is gone, and one that says nothing', async (t) => {
+  t.test('a deleted message, and one without text', async (t) => {
     const { conversationId, say } = await converse(ground);
     await say(agentId, 'Done.');
     const gone = await say(bo, 'x', { deleted_at: new Date().toISOString() });
@@ -115,7 +115,7 @@ t.test('what led to a run', async (t) => {
     t.match((await turnsOf(conversationId, empty)).at(-1), { role: 'user', text: /without any text/ });
   });
 
-  t.test('an event in a conversation is told behind it', async (t) => {
+  t.test('an event in a conversation follows the history', async (t) => {
     const { conversationId, say } = await converse(ground);
     await say(bo, 'hello');
     const input = { event: 'conversation.updated' };

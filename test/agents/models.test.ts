@@ -58,7 +58,7 @@ t.test('against a provider', async (t) => {
   const one = models.choice('one', { input_price: 2, output_price: 10, context_tokens: 9_000 });
   const two = models.choice('two');
 
-  t.test('a turn: what the model is told, what it says, what it cost', async (t) => {
+  t.test('a turn: the prompt, the text, the cost', async (t) => {
     models.reply({ text: ['Hel', 'lo ', '\ud83d', '\ude00', '\0!'], usage: { input: 1_000, output: 500 } });
     const { heard, listener } = listen();
     const chain = chainOf([one]);
@@ -187,7 +187,7 @@ t.test('against a provider', async (t) => {
     t.equal(await models.requests.at(-1)!.over, 'complete');
   });
 
-  t.test('all fail: the last one says why, and no secret gets out', async (t) => {
+  t.test('all models fail: the error names the last reason, and no secret leaks', async (t) => {
     models.reply({ status: 500 }, 'one').reply({ text: 'a', breaks: { after: 1, how: 'error' } }, 'two');
     const { heard, listener } = listen();
     const error = await chainOf([one, two])
@@ -241,7 +241,7 @@ t.test('against a provider', async (t) => {
     t.match(await chain.complete(PROMPT, listen().listener, SOON), { text: 'at last', failovers: [] });
   });
 
-  t.test('who failed for another reason is not asked once more', async (t) => {
+  t.test('a model that failed for another reason is not asked again', async (t) => {
     const from = models.requests.length;
     models.reply({ status: 500 }, 'one').reply({ status: 429, retryAfterSeconds: 0.2 }, 'two').reply('now');
     const { heard, listener } = listen();
@@ -435,7 +435,7 @@ t.test('the wait for a chain that is rate-limited', async (t) => {
     t.equal(asked.length, 1);
   });
 
-  t.test('is no longer than a turn may wait, what it has waited before included', async (t) => {
+  t.test('is no longer than a turn may wait, including earlier waits', async (t) => {
     const { model, asked } = limited(20);
     const cooldowns = new Cooldowns(() => 0);
     cooldowns.recordFailure(model, LIMITED(20));
@@ -445,7 +445,7 @@ t.test('the wait for a chain that is rate-limited', async (t) => {
     t.equal(asked.length, 3);
   });
 
-  t.test('goes on with who is free by then', async (t) => {
+  t.test('continues with a model that has become free', async (t) => {
     let nowMs = 0;
     const [first, second] = [limited(20, ({ length }) => (nowMs = length > 1 ? 50 : 0)), limited(30)];
     await t.rejects(turnOf([first.model, second.model], new Cooldowns(() => nowMs), 20), NONE);

@@ -61,7 +61,7 @@ t.test('the first at once, then no two within the window, and at last all of it'
   t.match(pieces.splice(0), [{ at: clock.now(), text: 'late' }], 'at once behind a silence');
 });
 
-t.test('a reset goes out at once, and never tells of what was not told', async (t) => {
+t.test('a reset is published at once, and never refers to text that was not published', async (t) => {
   const { clock, paced, pieces, append, reset } = pacing();
   paced.begin();
   append('Good ');
@@ -131,7 +131,7 @@ t.test('over a server', async (t) => {
     for (const client of [reader, notified]) client.close();
   });
 
-  await t.test('without a conversation it is kept, and nobody is told', async (t) => {
+  await t.test('without a conversation the text is stored and not published', async (t) => {
     const run = await node.claim(null);
     const reply = await node.open(run);
     reply.append('Good evening');
@@ -141,7 +141,7 @@ t.test('over a server', async (t) => {
     t.strictSame([reply.body, reply.messageId], ['Good morning', null]);
   });
 
-  await t.test('a node that died: the text so far, complete, told', async (t) => {
+  await t.test('a node that died: the text so far is completed and published', async (t) => {
     const id = await node.conversation();
     const reader = await follower(id);
     const run = await node.claim(id);
@@ -183,7 +183,7 @@ t.test('over a server', async (t) => {
     await t.rejects(claimReply(database, { ...run, owner: 'another' }, 'msg_1'), { name: 'ClaimLost' });
   });
 
-  await t.test('a draft: the team sees it filling, and nobody decides about it meanwhile', async (t) => {
+  await t.test('a draft: the team sees it grow, and cannot decide about it meanwhile', async (t) => {
     const id = await node.conversation('customer');
     const reader = await follower(id);
     const run = await node.claim(id, (await node.external(id, ada.id)).id);
@@ -224,7 +224,7 @@ t.test('over a server', async (t) => {
     reader.close();
   });
 
-  await t.test('a draft is sent by itself only where nobody has written since', async (t) => {
+  await t.test('a draft is sent automatically only if no person has written since', async (t) => {
     const allowed = await node.principal('messaging:send_external');
     const cases: Record<string, [sent: boolean, act: (id: string, draft: string) => Promise<unknown>]> = {
       nobody: [true, async () => undefined],
@@ -268,7 +268,7 @@ t.test('over a server', async (t) => {
     t.match(await node.row(plain.reply.messageId!), { status: 'sent', author_id: demo.agent.actor_id });
   });
 
-  await t.test('it does not talk over a person who writes at the same moment', async (t) => {
+  await t.test('it does not send over a person who writes at the same moment', async (t) => {
     const allowed = await node.principal('messaging:send_external');
     for (let round = 0; round < 6; round++) {
       const { id, run, reply } = await drafted();

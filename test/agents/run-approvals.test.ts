@@ -25,7 +25,7 @@ const agent = await runs.agent({
 const LISTS = 'include[]=actions&include[]=steps';
 const PAST = '2026-01-01T00:00:00Z';
 
-t.test('what was approved is what is done, once; what was rejected the model is told', async (t) => {
+t.test('an approved call is executed as approved, once; the model learns of a rejected one', async (t) => {
   const [yes, no] = [newId('group'), newId('group')];
   const call = (name: string) => ({ name: 'create-group', arguments: { body: { name } } });
   models.reply({ text: 'Two groups.', calls: [call(yes), call(no)] });
@@ -133,69 +133,72 @@ t.test(
   },
 );
 
-t.test('who may not decide, and what cannot be decided, changes nothing', async (t) => {
-  const [id, open, over, decided] = await runs.waiting(agent.id, [
-    { tool: 'get-account' },
-    { expires_at: PAST },
-    { status: 'approved' },
-  ]);
-  const [other, foreign] = await runs.waiting(agent.id, [{}]);
-  const yes = (action_id = open!) => ({ action_id, approve: true });
-  const no = { action_id: open!, approve: false };
-  const { actor_id } = await findAgent(database, demo.account_id, demo.agent.id);
-  const agentToken = await app.tokenOf(actor_id);
-  const before = await runs.get(id, LISTS);
+t.test(
+  'a decision without the permission, or about a call that is not waiting, changes nothing',
+  async (t) => {
+    const [id, open, over, decided] = await runs.waiting(agent.id, [
+      { tool: 'get-account' },
+      { expires_at: PAST },
+      { status: 'approved' },
+    ]);
+    const [other, foreign] = await runs.waiting(agent.id, [{}]);
+    const yes = (action_id = open!) => ({ action_id, approve: true });
+    const no = { action_id: open!, approve: false };
+    const { actor_id } = await findAgent(database, demo.account_id, demo.agent.id);
+    const agentToken = await app.tokenOf(actor_id);
+    const before = await runs.get(id, LISTS);
 
-  const cases: [what: string, decisions: unknown, refusal: string, options?: CallOptions][] = [
-    ['a viewer', [no], '403 insufficient_permissions null', { token: vera.access_token }],
-    ['a customer', [no], '403 insufficient_permissions null', { token: demo.customer.access_token }],
-    ['an agent', [no], '403 insufficient_permissions null', { token: agentToken }],
-    ['nobody', [no], '401 invalid_credentials Authorization', { headers: { Authorization: undefined } }],
-    ['who may not do it', [yes()], '403 insufficient_permissions null'],
-    ['none', [], '422 validation_failed decisions'],
-    ['nothing said', undefined, '400 missing_field decisions'],
-    ['neither', [{ action_id: open }], '400 missing_field decisions[0].approve'],
-    [
-      'too long a reason',
-      [{ ...no, reason: 'x'.repeat(1_001) }],
-      '422 validation_failed decisions[0].reason',
-    ],
-    ['twice', [no, yes()], '422 validation_failed decisions[1].action_id'],
-    ['of another run', [no, yes(foreign)], '404 resource_not_found decisions[1].action_id'],
-    ['absent', [yes(newId('agentAction'))], '404 resource_not_found decisions[0].action_id'],
-    ['decided already', [no, yes(decided)], '409 resource_conflict decisions[1].action_id'],
-    [
-      'its time is over',
-      [no, { action_id: over, approve: false }],
-      '409 resource_conflict decisions[1].action_id',
-    ],
-  ];
-  for (const [what, decisions, refusal, options] of cases) {
-    t.equal(await decide(id, decisions, options), refusal, what);
-  }
-  const path = `${RUNS}/${id}/actions/continue`;
-  t.equal(
-    textOf(await app.call('POST', path, { body: { decisions: [no] }, ...asNeighbour(app) })),
-    textOf(await app.call('POST', path.replace(id, newId('agentRun')), { body: { decisions: [no] } })),
-  );
-  // The sweep has expired what was overdue by now, or is about to.
-  const { actions } = await runs.get(id, LISTS);
-  t.strictSame(actions![0], before.actions![0], 'untouched');
-  t.equal((await runs.get(other)).status, 'awaiting_approval');
+    const cases: [what: string, decisions: unknown, refusal: string, options?: CallOptions][] = [
+      ['a viewer', [no], '403 insufficient_permissions null', { token: vera.access_token }],
+      ['a customer', [no], '403 insufficient_permissions null', { token: demo.customer.access_token }],
+      ['an agent', [no], '403 insufficient_permissions null', { token: agentToken }],
+      ['nobody', [no], '401 invalid_credentials Authorization', { headers: { Authorization: undefined } }],
+      ['who may not do it', [yes()], '403 insufficient_permissions null'],
+      ['none', [], '422 validation_failed decisions'],
+      ['nothing said', undefined, '400 missing_field decisions'],
+      ['neither', [{ action_id: open }], '400 missing_field decisions[0].approve'],
+      [
+        'too long a reason',
+        [{ ...no, reason: 'x'.repeat(1_001) }],
+        '422 validation_failed decisions[0].reason',
+      ],
+      ['twice', [no, yes()], '422 validation_failed decisions[1].action_id'],
+      ['of another run', [no, yes(foreign)], '404 resource_not_found decisions[1].action_id'],
+      ['absent', [yes(newId('agentAction'))], '404 resource_not_found decisions[0].action_id'],
+      ['decided already', [no, yes(decided)], '409 resource_conflict decisions[1].action_id'],
+      [
+        'its time is over',
+        [no, { action_id: over, approve: false }],
+        '409 resource_conflict decisions[1].action_id',
+      ],
+    ];
+    for (const [what, decisions, refusal, options] of cases) {
+      t.equal(await decide(id, decisions, options), refusal, what);
+    }
+    const path = `${RUNS}/${id}/actions/continue`;
+    t.equal(
+      textOf(await app.call('POST', path, { body: { decisions: [no] }, ...asNeighbour(app) })),
+      textOf(await app.call('POST', path.replace(id, newId('agentRun')), { body: { decisions: [no] } })),
+    );
+    // The sweep has expired what was overdue by now, or is about to.
+    const { actions } = await runs.get(id, LISTS);
+    t.strictSame(actions![0], before.actions![0], 'untouched');
+    t.equal((await runs.get(other)).status, 'awaiting_approval');
 
-  for (const status of ['pending', 'running', 'completed', 'failed', 'cancelled'] as const) {
-    const run = await runs.insert(agent.id, {
-      status,
-      owner: 'elsewhere',
-      updated_at: '2100-01-01T00:00:00Z',
-    });
-    t.equal(await decide(run, [no]), '409 resource_conflict null', status);
-  }
-  const own = accepted(await approve(id, [yes()], '', { token: ada.access_token }));
-  t.ok(own.updated_at > before.updated_at, 'an admin may');
-});
+    for (const status of ['pending', 'running', 'completed', 'failed', 'cancelled'] as const) {
+      const run = await runs.insert(agent.id, {
+        status,
+        owner: 'elsewhere',
+        updated_at: '2100-01-01T00:00:00Z',
+      });
+      t.equal(await decide(run, [no]), '409 resource_conflict null', status);
+    }
+    const own = accepted(await approve(id, [yes()], '', { token: ada.access_token }));
+    t.ok(own.updated_at > before.updated_at, 'an admin may');
+  },
+);
 
-t.test('who only reads the conversation of a run neither decides about it nor cancels it', async (t) => {
+t.test("viewers of a run's conversation can neither decide about the run nor cancel it", async (t) => {
   const { group } = demo.conversations;
   const [id, action_id] = await runs.waiting(agent.id, [{}], { conversation_id: group });
   const { body } = await app.call<{ participants: { id: string; actor: { id: string } }[] }>(
@@ -227,7 +230,7 @@ t.test('two at once: one decides', async (t) => {
   }
 });
 
-t.test('what nobody decides about in time is not done, and the run goes on without', async (t) => {
+t.test('a call that is not decided in time is not executed, and the run continues without it', async (t) => {
   const [id] = await runs.waiting(agent.id, [{ expires_at: PAST }]);
   const ended = await runs.reached(id, 'completed', LISTS);
   t.match(ended.actions, [{ status: 'expired', reviewed_by: null, started_at: null }]);

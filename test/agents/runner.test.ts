@@ -49,7 +49,7 @@ t.test('a model that fails in the middle is followed by another, and nothing of 
   ]);
 });
 
-t.test('where no model answers the run fails, with the text so far', async (t) => {
+t.test('if no model answers the run fails, with the text so far', async (t) => {
   models.reply({ text: 'I was about to', breaks: { after: 3, how: 'cut' } }, 'second');
   const run = await ended(await chat('are you there?'));
   t.match(run, { status: 'failed', output: null, error_message: /^No model answered/ });
@@ -84,7 +84,7 @@ t.test('a call that its role does not allow brings a refusal that the model read
   t.strictSame(await entities(handle), []);
 });
 
-t.test('unknown tools and wrong arguments are told to the model and never executed', async (t) => {
+t.test('unknown tools and invalid arguments are reported to the model and never executed', async (t) => {
   const agent = await agentWith({ endpoint_tool_slugs: ['get-account'] });
   models.reply(
     {
@@ -135,7 +135,7 @@ t.test('a call that needs review waits for a person, and is made once when it is
   );
 });
 
-t.test('one that was rejected, or that nobody decided, is not made, and the run goes on', async (t) => {
+t.test('a rejected or expired call is not executed, and the run continues', async (t) => {
   const review = { endpoint_tool_slugs: ['create-entity'], endpoint_tool_review: { 'create-entity': true } };
   const agent = await agentWith(review);
   const handle = newId('entity');
@@ -173,7 +173,7 @@ t.test('an agent without a role fails at once, one that was removed from the con
   t.match(await ended(await chat('hello?', reader)), { status: 'failed', error_message: /only read/ });
 });
 
-t.test('one that is removed while it writes says no more', async (t) => {
+t.test('an agent that is removed while it writes publishes nothing more', async (t) => {
   const { promise: never } = Promise.withResolvers<void>();
   const agent = await agentWith({});
   models.reply({ text: ['Here ', 'I ', 'stay'], hold: { at: 2, until: never } }, 'first');
@@ -215,7 +215,7 @@ t.test('a run that is cancelled while it writes ends with the text so far', asyn
   t.equal(await models.requests.at(-1)?.over, 'aborted', 'the model is not asked for more');
 });
 
-t.test('what a dead node left is ended: text so far, complete, failed', async (t) => {
+t.test('runs of a dead node are ended: text so far, complete, failed', async (t) => {
   const { promise: never } = Promise.withResolvers<void>();
   models.reply({ text: ['Once ', 'upon ', 'a time'], hold: { at: 2, until: never } }, 'first');
   const run = await chat('a story');
@@ -243,13 +243,13 @@ t.test('one that was to be cancelled is cancelled, though its node died', async 
   t.match(await ended(run), { status: 'cancelled', error_message: null });
 });
 
-t.test('a run that nobody took is taken by a sweep', async (t) => {
+t.test('a run that was not claimed is claimed by a sweep', async (t) => {
   models.reply('Here I am.', 'first');
   const run = await chat('anybody?', demo.agent.id, { silent: true });
   t.equal((await ended(run)).status, 'completed');
 });
 
-t.test('an agent that does not come to an end is ended', async (t) => {
+t.test('an agent that exceeds the limit of turns is ended', async (t) => {
   const agent = await agentWith({ endpoint_tool_slugs: ['get-account'] });
   models.otherwise({ calls: [{ name: 'get-account', arguments: {} }] });
   const run = await ended(await chat('go round', agent));

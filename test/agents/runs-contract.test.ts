@@ -33,7 +33,7 @@ const withoutAnswer = runs
   .insert(agent.id, { status: 'running', owner: 'elsewhere', lease_until: FAR_AWAY })
   .then((id) => runs.act(id, 'cancel'));
 
-t.test('an agent that makes or changes agents waits for a person, whatever its reviews say', async (t) => {
+t.test('an agent that creates or changes agents waits for approval, whatever its reviews are', async (t) => {
   const permissions = ['agents:create', 'agents:update'];
   const role = accepted(
     await app.call<{ id: string }>('POST', '/v1/roles', { body: { name: 'Maker', permissions } }),
@@ -191,7 +191,7 @@ t.test('an agent that starts runs does so at a depth that ends', async (t) => {
   await database.kysely.deleteFrom('agent_runs').where('id', '=', deepest).execute();
 });
 
-t.test('List: newest first, narrowed; what is said in a conversation for its readers alone', async (t) => {
+t.test('List: newest first, filtered; runs in a conversation only for its readers', async (t) => {
   const { id } = await runs.agent();
   const path = `${AGENTS}/${id}/runs`;
   const direct = demo.conversations.direct;
@@ -307,63 +307,66 @@ t.test('Cancel: before it has started, while it waits, while it runs, and when i
   );
 });
 
-t.test('an agent without a role fails at once: who started it and the account are told', async (t) => {
-  const { id: agentId } = await createdAgent(app, { name: 'Idler' });
-  const { id } = await runs.trigger(agentId, {}, { token: ada.access_token });
-  const failed = await runs.reached(id, 'failed', LISTS);
-  t.match(failed, { output: null, actions: [], steps: [], error_message: /role/ });
+t.test(
+  'an agent without a role fails at once: the actor that started it and the account are notified',
+  async (t) => {
+    const { id: agentId } = await createdAgent(app, { name: 'Idler' });
+    const { id } = await runs.trigger(agentId, {}, { token: ada.access_token });
+    const failed = await runs.reached(id, 'failed', LISTS);
+    t.match(failed, { output: null, actions: [], steps: [], error_message: /role/ });
 
-  const told = await until(async () => (await notifications(ada.access_token)).length >= 2, {
-    what: 'the notifications',
-  }).then(() => notifications(ada.access_token));
-  const { actor_id: sender } = await findAgent(database, demo.account_id, agentId);
-  const [alerted, notified] = told;
-  t.match(notified, {
-    category: 'agent.run_completed',
-    title: 'Idler could not finish',
-    body: failed.error_message,
-    priority: 'normal',
-    status: 'unseen',
-    sender: { id: sender, type: 'agent', name: 'Idler' },
-    resource: null,
-  });
-  const system = accepted(
-    await app.call<List<Conversation>>('GET', '/v1/messaging/conversations?type=system', {
-      token: ada.access_token,
-    }),
-  ).data;
-  t.match(system, [{ type: 'system', audience: 'internal', title: 'Alerts', unread: 1 }]);
-  t.match(alerted, { category: 'agent.alert', resource: { id: system[0]!.id } });
-  const alerts = await messages(system[0]!.id, ada.access_token);
-  t.match(alerts, [
-    {
-      kind: 'alert',
-      visibility: 'internal',
-      body: `Idler could not finish: ${failed.error_message}`,
-      sender: { id: sender },
-      author: { id: sender },
-      agent_run: { id },
-    },
-  ]);
-  t.equal(alerts.length, 1);
+    const told = await until(async () => (await notifications(ada.access_token)).length >= 2, {
+      what: 'the notifications',
+    }).then(() => notifications(ada.access_token));
+    const { actor_id: sender } = await findAgent(database, demo.account_id, agentId);
+    const [alerted, notified] = told;
+    t.match(notified, {
+      category: 'agent.run_completed',
+      title: 'Idler could not finish',
+      body: failed.error_message,
+      priority: 'normal',
+      status: 'unseen',
+      sender: { id: sender, type: 'agent', name: 'Idler' },
+      resource: null,
+    });
+    const system = accepted(
+      await app.call<List<Conversation>>('GET', '/v1/messaging/conversations?type=system', {
+        token: ada.access_token,
+      }),
+    ).data;
+    t.match(system, [{ type: 'system', audience: 'internal', title: 'Alerts', unread: 1 }]);
+    t.match(alerted, { category: 'agent.alert', resource: { id: system[0]!.id } });
+    const alerts = await messages(system[0]!.id, ada.access_token);
+    t.match(alerts, [
+      {
+        kind: 'alert',
+        visibility: 'internal',
+        body: `Idler could not finish: ${failed.error_message}`,
+        sender: { id: sender },
+        author: { id: sender },
+        agent_run: { id },
+      },
+    ]);
+    t.equal(alerts.length, 1);
 
-  // Another failure of the same minute, and the first one's end told once more.
-  const fields = { status: 'failed', error_message: 'Again.', completed_at: failed.completed_at! } as const;
-  const second = await runs.insert(agentId, { ...fields, triggered_by: grace.id });
-  await toldAgain(id, second);
-  t.equal((await messages(system[0]!.id, ada.access_token)).length, 1, 'one alert a minute');
-  t.match(await notifications(ada.access_token), { length: told.length }, 'nothing twice');
-  t.match(await notifications(grace.access_token), [{ title: 'Idler could not finish', body: 'Again.' }]);
-  const later = await runs.insert(agentId, { ...fields, completed_at: FAR_AWAY });
-  await toldAgain(later);
-  t.equal((await messages(system[0]!.id, ada.access_token)).length, 2, 'one more in another minute');
-  const { data } = accepted(
-    await app.call<List<Conversation>>('GET', '/v1/messaging/conversations?type=system'),
-  );
-  t.equal(data.length, 1, 'one system conversation');
-});
+    // Another failure of the same minute, and the first one's end told once more.
+    const fields = { status: 'failed', error_message: 'Again.', completed_at: failed.completed_at! } as const;
+    const second = await runs.insert(agentId, { ...fields, triggered_by: grace.id });
+    await toldAgain(id, second);
+    t.equal((await messages(system[0]!.id, ada.access_token)).length, 1, 'one alert a minute');
+    t.match(await notifications(ada.access_token), { length: told.length }, 'nothing twice');
+    t.match(await notifications(grace.access_token), [{ title: 'Idler could not finish', body: 'Again.' }]);
+    const later = await runs.insert(agentId, { ...fields, completed_at: FAR_AWAY });
+    await toldAgain(later);
+    t.equal((await messages(system[0]!.id, ada.access_token)).length, 2, 'one more in another minute');
+    const { data } = accepted(
+      await app.call<List<Conversation>>('GET', '/v1/messaging/conversations?type=system'),
+    );
+    t.equal(data.length, 1, 'one system conversation');
+  },
+);
 
-t.test('who cancels a run themselves is not told of it; who had started it is', async (t) => {
+t.test('a user who cancels a run is not notified; the user who started it is', async (t) => {
   const own = await runs.waiting(agent.id, [{}], { triggered_by: vera.id });
   const others = await runs.waiting(agent.id, [{}], { triggered_by: ada.id });
   const before = (await notifications(ada.access_token)).length;
@@ -381,61 +384,64 @@ t.test('who cancels a run themselves is not told of it; who had started it is', 
   t.match((await notifications(ada.access_token))[0], { title: 'Sorter was cancelled', body: null });
 });
 
-t.test('in a conversation: its message shows the run, and who started it hears how it goes', async (t) => {
-  const { group } = demo.conversations;
-  const socket = await openSocket();
-  const row = await findAgent(database, demo.account_id, demo.agent.id);
-  const run = await database.transaction((tx) =>
-    startRun(tx, row, {
-      ...{
-        type: 'chat',
-        key: newId('message'),
-        by: grace.id,
-        conversationId: group,
-        messageId: null,
-        depth: 0,
-        rootId: null,
-      },
-      input: { conversation_id: group, message_id: null },
-    }),
-  );
-  const ended = await runs.reached(run!.id, 'completed');
-  const isLast = ({ event, data }: { event?: string; data?: Record<string, unknown> }) =>
-    event === 'agent_run.updated' && data?.id === run!.id && data.status === 'completed';
-  t.strictSame((await socket.frame(isLast)).data, ended);
+t.test(
+  'in a conversation: its message shows the run, and the actor that started it gets its events',
+  async (t) => {
+    const { group } = demo.conversations;
+    const socket = await openSocket();
+    const row = await findAgent(database, demo.account_id, demo.agent.id);
+    const run = await database.transaction((tx) =>
+      startRun(tx, row, {
+        ...{
+          type: 'chat',
+          key: newId('message'),
+          by: grace.id,
+          conversationId: group,
+          messageId: null,
+          depth: 0,
+          rootId: null,
+        },
+        input: { conversation_id: group, message_id: null },
+      }),
+    );
+    const ended = await runs.reached(run!.id, 'completed');
+    const isLast = ({ event, data }: { event?: string; data?: Record<string, unknown> }) =>
+      event === 'agent_run.updated' && data?.id === run!.id && data.status === 'completed';
+    t.strictSame((await socket.frame(isLast)).data, ended);
 
-  const [reply] = (await messages(group, grace.access_token)).filter(({ agent_run }) => agent_run !== null);
-  t.strictSame(reply?.agent_run, ended);
-  t.match(ended.output, { text: 'Sorted.', message_id: reply?.id });
-  const path = `/v1/messaging/messages/${reply?.id}`;
-  t.equal(accepted(await app.call<ChatMessage>('GET', path)).agent_run, null, 'not asked for');
+    const [reply] = (await messages(group, grace.access_token)).filter(({ agent_run }) => agent_run !== null);
+    t.strictSame(reply?.agent_run, ended);
+    t.match(ended.output, { text: 'Sorted.', message_id: reply?.id });
+    const path = `/v1/messaging/messages/${reply?.id}`;
+    t.equal(accepted(await app.call<ChatMessage>('GET', path)).agent_run, null, 'not asked for');
 
-  const { cursor } = await socket.frame('ready');
-  socket.close();
-  const back = await openSocket();
-  await back.request('resume', { cursor, conversations: {} });
-  t.strictSame((await back.frame(isLast)).data, ended, 'missed and told again');
+    const { cursor } = await socket.frame('ready');
+    socket.close();
+    const back = await openSocket();
+    await back.request('resume', { cursor, conversations: {} });
+    t.strictSame((await back.frame(isLast)).data, ended, 'missed and told again');
 
-  const shown = '/v1/messaging/messages';
-  const sent = accepted(
-    await app.call<ChatMessage>('POST', `/v1/messaging/conversations/${demo.conversations.case}/messages`, {
-      body: { body: 'ahoy', audience: 'customer', client_message_id: newId('message') },
-    }),
-    201,
-  );
-  await database.kysely
-    .updateTable('messages')
-    .set({ agent_run_id: run!.id })
-    .where('id', '=', sent.id)
-    .execute();
-  const showTo = async (token: string) =>
-    accepted(await app.call<ChatMessage>('GET', `${shown}/${sent.id}?include[]=agent_run`, { token }))
-      .agent_run;
-  t.equal((await showTo(ada.access_token))?.id, run!.id);
-  t.equal(await showTo(demo.customer.access_token), null);
-});
+    const shown = '/v1/messaging/messages';
+    const sent = accepted(
+      await app.call<ChatMessage>('POST', `/v1/messaging/conversations/${demo.conversations.case}/messages`, {
+        body: { body: 'ahoy', audience: 'customer', client_message_id: newId('message') },
+      }),
+      201,
+    );
+    await database.kysely
+      .updateTable('messages')
+      .set({ agent_run_id: run!.id })
+      .where('id', '=', sent.id)
+      .execute();
+    const showTo = async (token: string) =>
+      accepted(await app.call<ChatMessage>('GET', `${shown}/${sent.id}?include[]=agent_run`, { token }))
+        .agent_run;
+    t.equal((await showTo(ada.access_token))?.id, run!.id);
+    t.equal(await showTo(demo.customer.access_token), null);
+  },
+);
 
-t.test('of a run in a conversation that one has lost, one hears nothing more', async (t) => {
+t.test('an actor that lost the conversation gets no further events of its runs there', async (t) => {
   const role = await createdRole(['agents:run', 'messaging:read']);
   const user = await createdUser(['agents:run'], role);
   const socket = await openSocket(await app.tokenOf(user));
@@ -451,7 +457,7 @@ t.test('of a run in a conversation that one has lost, one hears nothing more', a
   t.equal((await notifications(await app.tokenOf(user))).length, 1);
 });
 
-t.test('Cancel: nobody is waited for without end', async (t) => {
+t.test('Cancel: the wait is bounded', async (t) => {
   t.match(accepted(await withoutAnswer), { status: 'running', completed_at: null });
 });
 

@@ -37,18 +37,21 @@ t.test('daylight saving: an hour that does not come, one that comes twice', asyn
   t.strictSame(due('0 9 * * 1', 'UTC', '2026-11-21T00:00Z', 1), ['11-23T09:00']);
 });
 
-t.test('what an outage missed: the newest, and no more of the others than asked for', async (t) => {
-  const schedule = { cron_schedule: '*/30 * * * *', timezone: 'Europe/Berlin' };
-  const asked = { since: new Date('2026-10-24T23:30Z'), now: new Date('2026-10-25T02:10Z') };
-  const at = (times: readonly (Date | null)[]) => times.map((time) => time?.toISOString().slice(8, 16));
-  const all = await dueBy(schedule, { ...asked, most: 100 });
-  t.strictSame(at([all.newest, all.next]), ['25T02:00', '25T02:30']);
-  t.strictSame(at(all.others), ['25T01:30', '25T01:00', '25T00:30', '25T00:00', '24T23:30']);
-  const some = await dueBy(schedule, { ...asked, most: 2 });
-  t.strictSame(at([some.newest, ...some.others]), ['25T02:00', '25T01:30', '25T01:00']);
-  const one = await dueBy(schedule, { ...asked, now: new Date('2026-10-24T23:30Z'), most: 2 });
-  t.strictSame(at([one.newest, ...one.others, one.next]), ['24T23:30', '25T00:00']);
-});
+t.test(
+  'after an outage: the newest missed occurrence, and at most as many earlier ones as requested',
+  async (t) => {
+    const schedule = { cron_schedule: '*/30 * * * *', timezone: 'Europe/Berlin' };
+    const asked = { since: new Date('2026-10-24T23:30Z'), now: new Date('2026-10-25T02:10Z') };
+    const at = (times: readonly (Date | null)[]) => times.map((time) => time?.toISOString().slice(8, 16));
+    const all = await dueBy(schedule, { ...asked, most: 100 });
+    t.strictSame(at([all.newest, all.next]), ['25T02:00', '25T02:30']);
+    t.strictSame(at(all.others), ['25T01:30', '25T01:00', '25T00:30', '25T00:00', '24T23:30']);
+    const some = await dueBy(schedule, { ...asked, most: 2 });
+    t.strictSame(at([some.newest, ...some.others]), ['25T02:00', '25T01:30', '25T01:00']);
+    const one = await dueBy(schedule, { ...asked, now: new Date('2026-10-24T23:30Z'), most: 2 });
+    t.strictSame(at([one.newest, ...one.others, one.next]), ['24T23:30', '25T00:00']);
+  },
+);
 
 t.test('the next time follows the definition', async (t) => {
   const agent = await scheduled('0 12 * * *', 'Asia/Tokyo');
@@ -81,7 +84,7 @@ t.test('the next time follows the definition', async (t) => {
   t.equal(manual.next_due_at, null);
 });
 
-t.test('what is due runs once, on whichever of two nodes is first', async (t) => {
+t.test('a due occurrence runs once, on whichever of two nodes is first', async (t) => {
   const agents = await Promise.all([yearly(), yearly(), yearly()]);
   for (const agent of agents) await makeDue(agent, 5_000);
   await Promise.all([takeDue(database), takeDue(other), takeDue(database), takeDue(other)]);
@@ -121,7 +124,7 @@ t.test('a node that dies in between leaves it to another, whole', async (t) => {
   t.match(await ledger(agent), [{ outcome: 'ran' }]);
 });
 
-t.test('one that cannot be taken is in nobody’s way, and stays due', async (t) => {
+t.test('an occurrence that cannot be taken delays no other, and stays due', async (t) => {
   const [broken, sound] = [await makeDue(await yearly(), 5_000), await makeDue(await yearly(), 4_000)];
   const config = (timezone: string) =>
     sql`UPDATE agent_definitions SET trigger_config = jsonb_set(trigger_config, '{timezone}', to_jsonb(${timezone}::text))
@@ -170,7 +173,7 @@ t.test('late, missed, too late, and none while one is open', async (t) => {
   t.equal((await runsOf(late)).length, 2);
 });
 
-t.test('what came of occurrences is kept for 90 days', async (t) => {
+t.test('the outcomes of occurrences are kept for 90 days', async (t) => {
   const agent = await yearly();
   const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
   const past = { agent_id: agent.id, outcome: 'skipped', reason: 'missed', run_id: null } as const;

@@ -85,7 +85,7 @@ const toolbox = new Toolbox({
   web: new GuardedFetch({ allow: [] }),
 });
 
-t.test('what is attached and granted, and nothing else', async (t) => {
+t.test('only attached and granted tools are offered', async (t) => {
   const tools = [attached('read_doc'), attached('fetch_url', 'required'), attached('create_artifact')];
   const shown = (slugs: string[], review: Record<string, boolean> = {}) =>
     toolbox
@@ -110,7 +110,7 @@ t.test('what is attached and granted, and nothing else', async (t) => {
   ]);
 });
 
-t.test('an endpoint as models are told of it', async (t) => {
+t.test('an endpoint as a tool for models', async (t) => {
   const id = { type: 'string', minLength: 1, maxLength: 200 };
   t.strictSame(tool('move-ship').spec, {
     name: 'move-ship',
@@ -208,7 +208,7 @@ t.test('arguments', async (t) => {
   t.strictSame(parseArguments(tool('get-port'), '{}'), {});
 });
 
-t.test('what is asked of the API, and what is made of its answer', async (t) => {
+t.test('the request to the API, and the output made from its response', async (t) => {
   const context = toolContext();
   const args = {
     path: { id: '../a/b?c#d', berth: 'é%2F' },

@@ -132,7 +132,7 @@ t.test('q: in slug, name and description, case ignored', async (t) => {
   t.strictSame(await slugs('q=%25'), []);
 });
 
-t.test('parameters that are refused, and who may', async (t) => {
+t.test('parameters that are refused, and permissions', async (t) => {
   const { page_info } = await read('limit=1');
   const cursor = new URL(page_info.next_page_url!, app.baseUrl).searchParams.get('cursor');
   const refused: [query: string, expected: string][] = [

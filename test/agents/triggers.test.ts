@@ -60,7 +60,7 @@ t.test('keywords are words, in any case and any script', async (t) => {
   t.notOk(hasKeyword('anything', []));
 });
 
-t.test('a message starts whom it speaks to, by the policy of each', async (t) => {
+t.test('a message starts the agents that it addresses, by the policy of each', async (t) => {
   const [mention, word, keyword, always] = await agents(4);
   const id = await conversation([
     [mention, {}],
@@ -99,32 +99,35 @@ t.test('a message starts whom it speaks to, by the policy of each', async (t) =>
   t.strictSame(await started('ahoy'), [], 'one that only a hand starts, and one that left');
 });
 
-t.test('the run: its trigger, its place, who triggered it; and once for each message', async (t) => {
-  const [agent] = await agents(1);
-  const id = await conversation([[agent, { policy: 'always' }]]);
-  const message = await say(id, 'ahoy');
-  const [run] = await settledRuns({ trigger_message_id: message.id });
-  t.match(run, {
-    ...{ agent_id: agent.id, actor_id: agent.actorId, account_id: demo.account_id, depth: 0 },
-    ...{ trigger_type: 'chat', trigger_key: message.id, triggered_by: ada.id, conversation_id: id },
-    input: { conversation_id: id, message_id: message.id },
-  });
-  const byKey = await say(id, 'from a machine', { token: demo.api_key });
-  t.equal((await settledRuns({ trigger_message_id: byKey.id })).length, 1, 'a key speaks for people');
+t.test(
+  'the run: its trigger, its conversation, the actor that triggered it; once for each message',
+  async (t) => {
+    const [agent] = await agents(1);
+    const id = await conversation([[agent, { policy: 'always' }]]);
+    const message = await say(id, 'ahoy');
+    const [run] = await settledRuns({ trigger_message_id: message.id });
+    t.match(run, {
+      ...{ agent_id: agent.id, actor_id: agent.actorId, account_id: demo.account_id, depth: 0 },
+      ...{ trigger_type: 'chat', trigger_key: message.id, triggered_by: ada.id, conversation_id: id },
+      input: { conversation_id: id, message_id: message.id },
+    });
+    const byKey = await say(id, 'from a machine', { token: demo.api_key });
+    t.equal((await settledRuns({ trigger_message_id: byKey.id })).length, 1, 'a key speaks for people');
 
-  // A node that died between the commit and the effects of a message, and one that died behind them.
-  const copy = newId('message');
-  await database.transaction(async (tx) => {
-    await sql`INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, channel,
+    // A node that died between the commit and the effects of a message, and one that died behind them.
+    const copy = newId('message');
+    await database.transaction(async (tx) => {
+      await sql`INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, channel,
         body, sender_id, author_id, has_attachments)
       SELECT ${copy}, account_id, conversation_id, 1000, kind, status, visibility, channel, body, sender_id,
         author_id, has_attachments FROM messages WHERE id = ${message.id}`.execute(tx.kysely);
-    const messages = [copy, message.id].map((one) => ({ conversation_id: id, id: one }));
-    await enqueue(tx, MESSAGES_SENT, { messages });
-  });
-  t.equal((await settledRuns({ trigger_message_id: copy })).length, 1);
-  t.equal((await runsOf({ trigger_message_id: message.id })).length, 1);
-});
+      const messages = [copy, message.id].map((one) => ({ conversation_id: id, id: one }));
+      await enqueue(tx, MESSAGES_SENT, { messages });
+    });
+    t.equal((await settledRuns({ trigger_message_id: copy })).length, 1);
+    t.equal((await runsOf({ trigger_message_id: message.id })).length, 1);
+  },
+);
 
 t.test('customers count as people, drafts once they are sent, system events never', async (t) => {
   const [agent] = await agents(1);
@@ -177,7 +180,7 @@ t.test('agents start each other by mentions alone, and not without end', async (
 });
 
 t.test(
-  'events start who waits for them: new messages and conversations, changes, ends of runs',
+  'events start the agents that subscribe to them: new messages and conversations, changes, ends of runs',
   async (t) => {
     const events = ['message.created', 'conversation.created', 'conversation.updated', 'agent_run.completed'];
     const [all] = await agents(1, listensTo(...events));
@@ -232,7 +235,7 @@ t.test(
   },
 );
 
-t.test('what an agent does starts others with its depth, and itself never', async (t) => {
+t.test("an agent's actions start other agents with its depth, and never itself", async (t) => {
   const role_id = await roleOf(['messaging:create', 'messaging:read', 'messaging:update']);
   const waiting = listensTo('message.created', 'conversation.created', 'conversation.updated');
   const [watcher] = await agents(1, waiting);
@@ -261,7 +264,7 @@ t.test('what an agent does starts others with its depth, and itself never', asyn
   await patch(doing, { status: 'inactive' });
 });
 
-t.test('a deleted agent runs no more, and is in no conversation', async (t) => {
+t.test('a deleted agent starts no runs, and is in no conversation', async (t) => {
   const [agent] = await agents(1);
   const ids = [await conversation([[agent, {}]]), await conversation([[agent, { policy: 'always' }]])];
   const waiting = await openRun(agent, { status: 'awaiting_approval', owner: null });

@@ -39,7 +39,7 @@ async function open(t: Test, options: FixtureOptions = {}): Promise<FileGround> 
 
 testStore(t, open);
 
-t.test('every refusal says which it is', async (t) => {
+t.test('every refusal has its own error', async (t) => {
   const ground = await open(t);
   const { store } = ground;
   const bytes = Buffer.from('0123456789');
@@ -118,7 +118,7 @@ t.test('an upload that breaks off leaves nothing', async (t) => {
   t.ok((await send({ url, headers, expiresAtMs: 0 }, Buffer.alloc(1_000_000))).ok, 'and may be tried again');
 });
 
-t.test('what is still coming is found by nobody', async (t) => {
+t.test('a file that is still being received cannot be found', async (t) => {
   const { store, directory } = await open(t);
   const key = newId('upload');
   let go = () => {};
@@ -153,7 +153,7 @@ t.test('what is still coming is found by nobody', async (t) => {
   t.same((await readdir(directory)).sort(), ['incoming', key].sort());
 });
 
-t.test('what a killed node left behind goes after a day', async (t) => {
+t.test('the remains of a killed node are removed after a day', async (t) => {
   const { store, directory } = await open(t);
   await store.tidy();
   const incoming = join(directory, 'incoming');
@@ -165,7 +165,7 @@ t.test('what a killed node left behind goes after a day', async (t) => {
   t.same(await readdir(incoming), ['young']);
 });
 
-t.test('25 MiB, the most it takes, to a reader who takes them slowly', async (t) => {
+t.test('25 MiB, the largest size, to a slow reader', async (t) => {
   const { store, port } = await open(t);
   const bytes = Buffer.alloc(store.maxBytes, 'parley');
   const object = newObject(bytes);
@@ -236,7 +236,7 @@ t.test('HEAD, and pages of allowed origins', async (t) => {
   });
 });
 
-t.test('behind a download the connection serves on', async (t) => {
+t.test('after a download the connection serves further requests', async (t) => {
   const { store, port } = await open(t);
   const bytes = Buffer.alloc(300_000, 'x');
   const object = newObject(bytes);

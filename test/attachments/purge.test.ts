@@ -62,7 +62,7 @@ t.test('more than one round takes', async (t) => {
   t.same(await rows(), before);
 });
 
-t.test('where the storage fails, what was to go is found again', async (t) => {
+t.test('after a failure of the storage, the files to remove are found again', async (t) => {
   const key = await upload(30);
   class Failing extends FileStore {
     override remove = () => Promise.reject(new Error('the disk says no'));

@@ -75,7 +75,7 @@ t.test('a page of URLs is signed once', async (t) => {
   t.same(await Promise.all(files.map((file) => store.presignDownload(file))), first);
 });
 
-t.test('a storage that says no, or says nothing', async (t) => {
+t.test('a storage that refuses, or does not answer', async (t) => {
   const { store, server } = await open(t);
   const key = newId('upload');
   server.failing = 403;

@@ -16,7 +16,7 @@ export const MINUTE_MS = 60_000;
 export const NOON_MS = Date.UTC(2026, 0, 2, 12, 2, 30);
 
 export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): void {
-  t.test('what is uploaded is there, and comes back the same', async (t) => {
+  t.test('an uploaded file exists, and is served unchanged', async (t) => {
     const { store } = await open(t);
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
     const object = newObject(bytes, 'image/png');
@@ -56,7 +56,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     t.equal(await textOf(await store.presignDownload(fileOf(object))), 'as announced');
   });
 
-  t.test('of many at once exactly one is in', async (t) => {
+  t.test('of many concurrent uploads exactly one succeeds', async (t) => {
     const { store } = await open(t);
     const contents = Array.from({ length: 8 }, (_, index) => Buffer.alloc(50_000, `${index}`));
     const object = newObject(contents[0]!);
@@ -119,7 +119,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     t.not(await ground.store.presignDownload(file), first);
   });
 
-  t.test('what a browser is told about somebody else’s file', async (t) => {
+  t.test("the headers with which another user's file is served", async (t) => {
     const { store } = await open(t);
     for (const [contentType, shown] of TYPES) {
       const got = await roundTrip(store, contentType, 'a');
@@ -132,7 +132,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     }
   });
 
-  t.test('what the server writes itself', async (t) => {
+  t.test('objects that the server writes itself', async (t) => {
     const { store } = await open(t);
     const bytes = Buffer.from('written by us, and so on');
     const object = newObject(bytes, 'text/markdown');

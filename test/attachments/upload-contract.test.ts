@@ -54,7 +54,7 @@ t.test('the resource: every field and no other', async (t) => {
   });
 });
 
-t.test('what may be asked for', async (t) => {
+t.test('uploads that may be requested', async (t) => {
   for (const good of [
     { size_bytes: 25 * 1024 * 1024 },
     { filename: 'ä'.repeat(255) },
@@ -107,7 +107,7 @@ t.test('what may be asked for', async (t) => {
   }
 });
 
-t.test('who may ask', async (t) => {
+t.test('permissions', async (t) => {
   const post = (options: CallOptions) => app.call('POST', UPLOAD_URL, { body: REPORT, ...options });
   t.equal((await post({ token: grace.access_token })).status, 201);
   t.equal((await post({ token: await app.tokenOf(demo.agent.actor_id) })).status, 201, 'agents too');
@@ -188,7 +188,7 @@ t.test('one node takes the URLs of another', async (t) => {
   });
 });
 
-t.test('what a message may say of its files', async (t) => {
+t.test('fields of files in a message', async (t) => {
   const s3_key = await uploaded();
   const picture = await uploaded({ filename: 'a.png', content_type: 'image/PNG' });
   const said = await sent([
@@ -283,7 +283,7 @@ t.test('a key is good for a day', async (t) => {
   t.equal(refusalOf(answer), '404 resource_not_found attachments[0].s3_key');
 });
 
-t.test('a resend stands, whatever has become of its file', async (t) => {
+t.test('a resend succeeds, whatever has happened to its file', async (t) => {
   const s3_key = await uploaded();
   const body = { attachments: [{ kind: 'file', s3_key }], client_message_id: randomUUID() };
   const path = `/v1/messaging/conversations/${group}/messages`;

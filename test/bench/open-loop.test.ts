@@ -16,7 +16,7 @@ const CLOSE = 0.05;
 /** A busy machine stops both of its own accord: then it is no measurement of this one stop. */
 const ATTEMPTS = 8;
 
-t.test('a server that stops for a while is charged with everybody who would have come', async (t) => {
+t.test('a server that stops for a while is charged for every request that would have arrived', async (t) => {
   const server = fork(join(import.meta.dirname, 'answering-server.ts'));
   t.teardown(() => server.kill('SIGKILL'));
   const [{ port }]: [{ port: number }] = (await once(server, 'message')) as [{ port: number }];

@@ -46,7 +46,7 @@ t.test('in nothing but what browsers have, it brings what is sent', async (t) =>
   for (const url of modules) t.match(new URL(url).pathname, /^\/v1\/(client|protocol)(\/[\w-]+)*\.js$/);
 });
 
-t.test('each module: what a browser must be told of it', async (t) => {
+t.test('each module: the headers that a browser needs', async (t) => {
   const path = '/v1/client/client.js';
   const response = await fetch(app.baseUrl + path, { headers: { Origin: ORIGIN } });
   const text = await response.text();

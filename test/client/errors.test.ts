@@ -93,7 +93,7 @@ t.test('a url function that throws or returns no address', async (t) => {
   ]);
 });
 
-t.test('what the server says of a caller that it does not accept', async (t) => {
+t.test("the server's error for a caller that it does not accept", async (t) => {
   const refusing = (code: string, param: string | null, close: number) => {
     return (socket: ScriptedSocket, frame: Parameters<ScriptedServer['welcome']>[1]) => {
       socket.refuse(frame, code, false, param);

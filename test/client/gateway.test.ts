@@ -69,7 +69,7 @@ t.test('a feed that fell too far behind is an event of its own, and nothing else
   t.equal(stales.length, 1);
 });
 
-t.test('a backlog, what changes, and what others may not see', async (t) => {
+t.test('a backlog, changes, and events that others may not see', async (t) => {
   const client = open(t, app.baseUrl);
   const { messages, updates, ends } = record();
   client.subscribe(group, { backlog: 2, ...messages.handlers, ...updates.handlers });
@@ -99,7 +99,7 @@ t.test('a backlog, what changes, and what others may not see', async (t) => {
   });
 });
 
-t.test('what was changed while nobody could connect', async (t) => {
+t.test('changes from while no client could connect', async (t) => {
   const network = await openNetwork(t, app.baseUrl);
   const client = open(t, network.url);
   const { messages, updates } = record();

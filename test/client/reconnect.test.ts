@@ -90,7 +90,7 @@ t.test('a node that goes away where there is no other: it is not held up', async
   t.match(await (await server.socket(2)).ask('resume'), { conversations: { cnv_1: 1 } });
 });
 
-t.test('what a server that knows no resume is asked instead', async (t) => {
+t.test('requests to a server without resume', async (t) => {
   const { server, stale } = await follow(t, { afterSequence: 7 });
   (await server.socket(1)).cut();
   server.answer = (socket, frame) => {
@@ -156,7 +156,7 @@ t.test('resync', async (t) => {
   t.strictSame(ended, ['revoked']);
 });
 
-t.test('a head that did not come is asked for', async (t) => {
+t.test('a head that did not arrive is requested', async (t) => {
   const { server, client, seen, subscription } = await follow(t, { afterSequence: 0 });
   const socket = await server.socket(1);
   socket.message(1);
@@ -192,7 +192,7 @@ t.test('a token that expires is replaced on the same connection', async (t) => {
   t.match((await server.socket(2)).frames[0], { token: 'token3' });
 });
 
-t.test('nobody there at first', async (t) => {
+t.test('no server at first', async (t) => {
   const server = await ScriptedServer.start(t);
   let asked = 0;
   const url = () => (++asked < 4 ? 'http://127.0.0.1:1' : server.url);
@@ -202,7 +202,7 @@ t.test('nobody there at first', async (t) => {
   t.equal(asked, 4);
 });
 
-t.test('where trying again is of no use', async (t) => {
+t.test('closes after which a retry is useless', async (t) => {
   for (const [code, options] of [
     [CLOSE_CODES.protocol_error.code, { token: undefined, getToken: () => 'token' }],
     [CLOSE_CODES.forbidden.code, {}],
@@ -228,7 +228,7 @@ t.test('where trying again is of no use', async (t) => {
   t.match(errors, [{ reason: 'url_rejected', willRetry: false }]);
 });
 
-t.test('what each close code asks for', async (t) => {
+t.test('the reaction to each close code', async (t) => {
   for (const { code, next } of Object.values(CLOSE_CODES))
     t.equal(afterClose({ code, reason: '' }).next, next);
   const bands = [4099, 4199, 4299, 4399, 4499, 1006, 1000, 3000];
@@ -252,7 +252,7 @@ t.test('full jitter, up to a bound', async (t) => {
   t.equal(backoff.next(), 125);
 });
 
-t.test('waits grow while nothing helps, and keep to what the server says', async (t) => {
+t.test("waits grow while attempts fail, and respect the server's wait", async (t) => {
   const waits: number[] = [];
   const timing: Timing = {
     random: () => 0.5,
@@ -276,7 +276,7 @@ t.test('waits grow while nothing helps, and keep to what the server says', async
   await until(() => waits.some((ms) => ms >= 3_125 && ms < 5_000), { what: 'a wait as long as asked for' });
 });
 
-t.test('no more requests in a second than a socket may', async (t) => {
+t.test('at most as many requests a second as a socket may send', async (t) => {
   const server = await ScriptedServer.start(t);
   const client = open(t, server);
   const socket = await server.socket(1);

@@ -65,7 +65,7 @@ t.test('presence is declared again on each new connection, once it was accepted'
   t.match(await (await server.socket(4)).ask('presence'), { status: 'away' });
 });
 
-t.test('what ends it: a refusal, the caller, its time, close()', async (t) => {
+t.test('it ends with a refusal, an abort, its timeout, or close()', async (t) => {
   const server = await ScriptedServer.start(t);
   const client = open(t, server);
   await server.socket(1);
@@ -93,7 +93,7 @@ t.test('a client that has given up', async (t) => {
   await t.rejects(client.request('typing', TYPING), { name: 'RequestFailed', error: null });
 });
 
-t.test('what is the business of the client itself', async (t) => {
+t.test('frames that the client handles itself', async (t) => {
   const client = open(t, await ScriptedServer.start(t));
   const request = client.request('subscribe' as RequestOp, TYPING);
   await t.rejects(request, { name: 'TypeError', message: /typing, mark_read, presence/ });

@@ -104,7 +104,7 @@ t.test('tried until it is answered, with one client_message_id', async (t) => {
   );
 });
 
-t.test('a wait that the server asked for is kept, even when the network comes back', async (t) => {
+t.test('a wait that the server requested is kept, even when the network returns', async (t) => {
   const page = new Page();
   const { client, tries, timing } = open(t, { page });
   const sent = client.send('cnv_1', 'ahoy');
@@ -179,7 +179,7 @@ t.test('a request that is never answered is given up and repeated', async (t) =>
   await sent;
 });
 
-t.test('what ends it: the caller, its time, close()', async (t) => {
+t.test('it ends with an abort, its timeout, or close()', async (t) => {
   const { client, tries, timing } = open(t);
   const aborter = new AbortController();
   const aborted = client.send('cnv_1', 'ahoy', { signal: aborter.signal });

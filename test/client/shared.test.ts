@@ -92,7 +92,7 @@ t.test('a late one while its past cannot be fetched, over a break', async (t) =>
   t.strictSame(first.sequences, range(6, 10));
 });
 
-t.test('what one handler throws is not the others’ loss', async (t) => {
+t.test('an error in one handler does not affect the others', async (t) => {
   const { server, follow } = await start(t);
   server.answer = (socket, frame) => socket.acknowledge(frame);
   const thrown: unknown[] = [];
@@ -133,7 +133,7 @@ t.test('a late one in the middle of a text that is being written', async (t) => 
   t.strictSame(texts, ['Good ', 'Good morning']);
 });
 
-t.test('all of them end where the server ends it, and each may begin anew', async (t) => {
+t.test('all of them end when the server ends the subscription, and each may start again', async (t) => {
   const { server, client, follow } = await start(t);
   server.answer = (socket, frame) => socket.acknowledge(frame);
   const ends: string[] = [];
@@ -157,7 +157,7 @@ t.test('all of them end where the server ends it, and each may begin anew', asyn
   t.strictSame(socket.asked('unsubscribe'), [], 'the server has ended it itself');
 });
 
-t.test('what was on its way to a subscription is not for the next one', async (t) => {
+t.test('events in flight for a subscription do not reach the next one', async (t) => {
   const { server, client, follow } = await start(t);
   server.answer = (socket, frame) => socket.acknowledge(frame);
   const first = follow({ afterSequence: 8 });
@@ -177,7 +177,7 @@ t.test('what was on its way to a subscription is not for the next one', async (t
   t.equal(next.subscription.completeThrough, 2);
 });
 
-t.test('a conversation that is left and joined anew while the client moves to another node', async (t) => {
+t.test('a conversation that is left and joined again while the client moves to another node', async (t) => {
   const { server, client, follow } = await start(t);
   server.answer = (socket, frame) => socket.acknowledge(frame);
   const first = follow({ afterSequence: 8 });
@@ -216,7 +216,7 @@ t.test('a conversation that is left and joined anew while the client moves to an
   t.strictSame(first.sequences, []);
 });
 
-t.test('what is kept for telling news from repetitions is bounded', async (t) => {
+t.test('the memory for recognizing repeated events is bounded', async (t) => {
   const seen = new DeliveredVersions();
   for (let n = 1; n <= 10_000; n++) seen.isNews(`msg_${n}`, '2026');
   const kept = range(1, 10_000).filter((n) => seen.knows(`msg_${n}`));

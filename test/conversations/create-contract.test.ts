@@ -22,7 +22,7 @@ const ADA = actor(ada.id, 'user', 'Ada Lovelace', ada.email);
 const GRACE = actor(grace.id, 'user', 'Grace Hopper', grace.email);
 const ASSISTANT = actor(demo.agent.actor_id, 'agent', 'Assistant');
 
-t.test('a group: whoever creates it is its owner', async (t) => {
+t.test('a group: its creator is its owner', async (t) => {
   const { status, body: created } = await conversations.answer<Conversation>('POST', PATH, {
     body: { type: 'group', title: 'Pier 4', participants: [USER] },
   });
@@ -143,7 +143,7 @@ t.test('an API key is not in what it creates, an agent is', async (t) => {
   );
 });
 
-t.test('who lists itself is the owner all the same', async (t) => {
+t.test('a creator in the list of participants is still the owner', async (t) => {
   const { id } = await conversations.create({
     participants: [USER, { type: 'user', actor_id: ada.id, role: 'viewer' }],
   });
@@ -197,7 +197,7 @@ t.test('two at once make one direct message', async (t) => {
   t.strictSame(asked.map(({ status }) => status).sort(), [...Array(7).fill(200), 201]);
 });
 
-t.test('what is refused', async (t) => {
+t.test('refused bodies', async (t) => {
   const group = { type: 'group', participants: [] };
   const direct = { type: 'direct_message', participants: [USER] };
   const aCase = { ...group, audience: 'customer' };
@@ -389,7 +389,7 @@ t.test('what is refused', async (t) => {
   t.equal(refusalOf(include), '400 parameter_invalid include[]');
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const body = { type: 'group', participants: [] };
   const callers: [what: string, options: CallOptions, expected: string][] = [
     ['nobody', { headers: { Authorization: undefined } }, '401 invalid_credentials Authorization'],
@@ -420,7 +420,7 @@ t.test('an Idempotency-Key makes one conversation', async (t) => {
   t.equal(data.length, 1);
 });
 
-t.test('its members are told, but for who made it', async (t) => {
+t.test('its members get the event, except its creator', async (t) => {
   const { id } = await conversations.create({
     title: 'Told',
     participants: [USER, AGENT, { type: 'user', actor_id: vera.id }],

@@ -85,7 +85,7 @@ t.test('a case may begin without a customer, and gets one later', async (t) => {
   t.equal((await conversations.add(id, { type: 'customer', name: 'Cleo' })).type, 'customer');
 });
 
-t.test('refusals say what is missing and what is accepted', async (t) => {
+t.test('refusals name the missing and the accepted fields', async (t) => {
   const group = { type: 'group', participants: [] };
   const inCase = (participant: object) => ({ ...CASE, participants: [participant] });
   for (const [body, param, message] of [

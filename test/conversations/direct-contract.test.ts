@@ -18,7 +18,7 @@ const VERA = { type: 'user', actor_id: vera.id };
 const BY_GRACE = { token: grace.access_token };
 const DIRECT = { type: 'direct_message', participants: [VERA] };
 
-t.test('both users of a direct message are members, whoever began it', async (t) => {
+t.test('both users of a direct message are members, whichever of them began it', async (t) => {
   const { id } = await conversations.create(DIRECT);
   const both = await conversations.members(id);
   t.strictSame(
@@ -72,7 +72,7 @@ t.test('an archived direct message is active again when either user opens it', a
   t.equal(shown.status, 'active', 'a hidden one is in the list of who opens it');
 });
 
-t.test('a new message brings a hidden conversation back, for each who hid it', async (t) => {
+t.test('a new message shows a hidden conversation again, for each member that hid it', async (t) => {
   const { id } = await conversations.create({ participants: [{ type: 'user', actor_id: grace.id }, VERA] });
   await send(id);
   await hide(id, { token: ada.access_token });

@@ -68,35 +68,40 @@ t.test('subscribers see participants come, change and go', async (t) => {
   t.strictSame([update.event, update.data], ['participant.updated', { ...quiet, role: 'viewer' }]);
 });
 
-t.test('who is added hears of it on its own feed, and who is removed is cut off', async (t) => {
-  const { id } = await conversations.create({ title: 'Feed' });
-  const socket = await open(t, grace.access_token);
-  const participant = await conversations.add(id, USER);
-  const frame = await socket.frame(named('conversation.added'));
-  const shown = await conversations.get(id, '', { token: grace.access_token });
-  t.strictSame(frame.data, {
-    ...shown,
-    unread: frame.data?.unread,
-    last_message_at: frame.data?.last_message_at,
-  });
-  t.equal(frame.conversation_id, undefined, 'an event of the feed');
+t.test(
+  'an added actor gets the event on its own feed, and a removed one loses the conversation',
+  async (t) => {
+    const { id } = await conversations.create({ title: 'Feed' });
+    const socket = await open(t, grace.access_token);
+    const participant = await conversations.add(id, USER);
+    const frame = await socket.frame(named('conversation.added'));
+    const shown = await conversations.get(id, '', { token: grace.access_token });
+    t.strictSame(frame.data, {
+      ...shown,
+      unread: frame.data?.unread,
+      last_message_at: frame.data?.last_message_at,
+    });
+    t.equal(frame.conversation_id, undefined, 'an event of the feed');
 
-  await subscribe(socket, id);
-  await conversations.ok('DELETE', `${PATH}/${id}/participants/${participant.id}`);
-  t.match(await socket.frame('resync'), { conversation_id: id, reason: 'revoked' });
-  const removed = await socket.frame(named('conversation.removed'));
-  t.strictSame(removed.data, { id, object: 'conversation' });
+    await subscribe(socket, id);
+    await conversations.ok('DELETE', `${PATH}/${id}/participants/${participant.id}`);
+    t.match(await socket.frame('resync'), { conversation_id: id, reason: 'revoked' });
+    const removed = await socket.frame(named('conversation.removed'));
+    t.strictSame(removed.data, { id, object: 'conversation' });
 
-  const sent = await send(id);
-  await conversations.create({ participants: [USER] });
-  await until(() => socket.frames.filter(named('conversation.added')).length === 2, { what: 'the next one' });
-  t.notOk(
-    socket.frames.some(({ data }) => data?.id === sent.id),
-    'nothing more of what it cannot read',
-  );
-});
+    const sent = await send(id);
+    await conversations.create({ participants: [USER] });
+    await until(() => socket.frames.filter(named('conversation.added')).length === 2, {
+      what: 'the next one',
+    });
+    t.notOk(
+      socket.frames.some(({ data }) => data?.id === sent.id),
+      'nothing more of what it cannot read',
+    );
+  },
+);
 
-t.test('a read position is told to the team', async (t) => {
+t.test('the team receives read positions', async (t) => {
   const { id } = await conversations.create({ participants: [USER] });
   const { sequence } = await send(id);
   const socket = await open(t, ada.access_token);
@@ -107,7 +112,7 @@ t.test('a read position is told to the team', async (t) => {
   t.strictSame(frame.data, { actor_id: grace.id, sequence });
 });
 
-t.test('customers hear of their own cases, and of nothing that the team does in them', async (t) => {
+t.test("customers receive events of their own cases, and none of the team's work", async (t) => {
   const { conversation, customer } = await conversations.createCase({ title: 'Parcel' });
   const { id } = conversation;
   const token = await app.tokenOf(customer.actor!.id);
@@ -140,7 +145,7 @@ t.test('customers hear of their own cases, and of nothing that the team does in 
   t.notMatch(JSON.stringify(socket.frames), new RegExp(`${grace.id}|${ada.id}|Grace|Ada|waiting|held`));
 });
 
-t.test('what a broken link lost is read again, for subscribers and feeds', async (t) => {
+t.test('events lost by a broken link are read again, for subscribers and feeds', async (t) => {
   const unchanged = await conversations.create();
   const { id } = await conversations.create({ title: 'Old', participants: [USER] });
   const [, member] = await conversations.members(id);

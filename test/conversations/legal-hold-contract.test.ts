@@ -91,7 +91,7 @@ t.test('include[]: assignee, group and participants, whose actors are null', asy
   }
 });
 
-t.test('what is refused', async (t) => {
+t.test('refused requests', async (t) => {
   const { id } = await conversations.create();
   const bodies: [what: string, options: CallOptions, expected: string][] = [
     ['no body', {}, '400 missing_field legal_hold'],
@@ -112,7 +112,7 @@ t.test('what is refused', async (t) => {
   t.equal((await conversations.get(id)).legal_hold, 'released');
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const { id } = await conversations.create({ participants: [USER, { type: 'user', actor_id: vera.id }] });
   const viewed = await conversations.create({ participants: [{ ...USER, role: 'viewer' }] });
   const strange = await conversations.create();

@@ -139,7 +139,7 @@ t.test('the customer’s token opens its case', async (t) => {
   t.equal(refusalOf(ended), '404 resource_not_found id', 'and the token reads nothing more');
 });
 
-t.test('what is refused', async (t) => {
+t.test('refused requests', async (t) => {
   const { id } = await conversations.create({ participants: [USER] });
   const head = (await send(id)).sequence!;
   const strange = await conversations.create();

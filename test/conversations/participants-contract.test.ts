@@ -51,7 +51,7 @@ t.test('adding: the participant, every field', async (t) => {
   t.strictSame([customer.type, customer.actor?.name, customer.actor?.handle], ['customer', 'Carla', null]);
 });
 
-t.test('who comes back is the same participant', async (t) => {
+t.test('a participant that returns is the same participant', async (t) => {
   const { id } = await conversations.create({ participants: [AGENT] });
   const first = await conversations.add(id, { ...USER, role: 'viewer' });
   const removed = await remove(id, first.id);
@@ -80,7 +80,7 @@ t.test('two at once add one participant', async (t) => {
   t.equal((await conversations.members(id)).length, 2);
 });
 
-t.test('what is said of joining and leaving, to whom', async (t) => {
+t.test('system messages and events of joining and leaving, and their audiences', async (t) => {
   const { id } = await conversations.create({ title: 'Dock' });
   const { id: participant } = await conversations.add(id, USER);
   await remove(id, participant, BY_GRACE);
@@ -132,7 +132,7 @@ t.test('what is said of joining and leaving, to whom', async (t) => {
   );
 });
 
-t.test('what is refused when adding', async (t) => {
+t.test('refused additions', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { id: carl } = await createCustomer(database, { accountId: demo.account_id, name: 'Carl' });
@@ -203,7 +203,7 @@ t.test('changing', async (t) => {
   );
 });
 
-t.test('what is refused when changing and removing', async (t) => {
+t.test('refused changes and removals', async (t) => {
   const { conversation, customer } = await conversations.createCase();
   const { id } = conversation;
   const agent = await conversations.add(id, AGENT);
@@ -267,7 +267,7 @@ t.test('what is refused when changing and removing', async (t) => {
   t.equal((await remove(id, owner!.id)).membership, 'left', 'the last person may leave');
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const { id } = await conversations.create({ participants: [{ ...USER, role: 'admin' }, AGENT] });
   const [owner, admin, agent] = (await conversations.members(id)) as [Participant, Participant, Participant];
   const plain = await conversations.create({ participants: [USER, VERA] });

@@ -72,7 +72,7 @@ t.test('a customer sees its case, and nothing of how the team works on it', asyn
   t.equal(team.participants?.length, 3);
 });
 
-t.test('who reads a conversation', async (t) => {
+t.test('readers of a conversation', async (t) => {
   const { id } = await conversations.create({ participants: [USER] });
   for (const [what, token] of [
     ['its owner', ada.access_token],

@@ -20,7 +20,7 @@ const USER = { type: 'user', actor_id: grace.id };
 const ADA = actor(ada.id, 'user', 'Ada Lovelace', ada.email);
 const GRACE = actor(grace.id, 'user', 'Grace Hopper', grace.email);
 
-t.test('each field, its audit and what the timeline says of it', async (t) => {
+t.test('each field, its audit and its system message', async (t) => {
   const { conversation } = await conversations.createCase({ title: 'Parcel' });
   const { id } = conversation;
   await conversations.add(id, USER);
@@ -95,7 +95,7 @@ t.test('each field, its audit and what the timeline says of it', async (t) => {
   }
 });
 
-t.test('resolving and reopening are told to the customer too, without a name', async (t) => {
+t.test('the customer gets system messages of resolving and reopening, without a name', async (t) => {
   const { conversation, customer } = await conversations.createCase();
   const { id } = conversation;
   await conversations.update(id, { workflow_status: 'resolved' });
@@ -111,7 +111,7 @@ t.test('resolving and reopening are told to the customer too, without a name', a
   );
 });
 
-t.test('lanes by hand', async (t) => {
+t.test('workflow moves by hand', async (t) => {
   const { conversation } = await conversations.createCase();
   const { id } = conversation;
   const move = async (workflow_status: string) =>
@@ -148,7 +148,7 @@ t.test('lanes by hand', async (t) => {
   }
 });
 
-t.test('what is refused', async (t) => {
+t.test('refused requests', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { direct } = demo.conversations;
@@ -222,7 +222,7 @@ t.test('what is refused', async (t) => {
   t.match(answer.body.error.message, /^This actor is deactivated\./);
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const { id } = await conversations.create({
     title: 'Ours',
     participants: [USER, { type: 'user', actor_id: vera.id }],

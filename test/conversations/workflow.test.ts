@@ -13,7 +13,7 @@ import { createGround } from '../support/timeline.ts';
 const ground = await createGround(t);
 const { database } = ground;
 
-t.test('every move from every lane', async (t) => {
+t.test('every move from every status', async (t) => {
   const leads: Record<Exclude<WorkflowMove, 'drafts_decided'>, WorkflowStatus> = {
     customer_wrote: 'open',
     reply_sent: 'waiting_external',
@@ -78,7 +78,7 @@ t.test('by hand nothing leaves needs_approval', async (t) => {
   t.equal((await read(aCase)).workflow_status, 'needs_approval');
 });
 
-t.test('what each move tells', async (t) => {
+t.test('the events and messages of each move', async (t) => {
   const aCase = await caseIn('open');
   const steps: [move: WorkflowMove, told: string[]][] = [
     ['customer_wrote', []],
@@ -106,7 +106,7 @@ t.test('what each move tells', async (t) => {
   }
 });
 
-t.test('a team conversation has no lanes', async (t) => {
+t.test('a team conversation has no workflow', async (t) => {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, { accountId: ground.accountId, type: 'group', participants: [] }),
   );

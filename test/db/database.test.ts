@@ -140,7 +140,7 @@ t.test('Postgres goes and comes back', async (t) => {
   await expectBack('recovered');
 });
 
-t.test('a Postgres that cannot be reached is said without the password', async (t) => {
+t.test('the error for an unreachable Postgres does not contain the password', async (t) => {
   const attempt = openDatabase({ url: 'postgres://ada:s3cret@127.0.0.1:1/parley', log });
   await t.rejects(attempt, { message: /^cannot reach Postgres at 127\.0\.0\.1:1\/parley: .*ECONNREFUSED/ });
   await t.rejects(openDatabase({ url: 'mysql://ada:s3cret@x/y', log }), {

@@ -63,7 +63,7 @@ t.test('released migrations are frozen', async (t) => {
   t.strictSame(Object.fromEntries(sums), CHECKSUMS);
 });
 
-t.test('every earlier state comes to the schema of a new database', async (t) => {
+t.test('every earlier state migrates to the schema of a new database', async (t) => {
   const server = await startPostgres(t);
   const fresh = await create(t, server.url, 'fresh');
   await migrate(fresh.database, log);

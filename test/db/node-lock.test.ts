@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const log = createLog('silent');
 
-t.test('who may run beside whom', async (t) => {
+t.test('nodes that may run together', async (t) => {
   const { url } = await createTestDatabase(t);
   const alone = await acquire(t, { url, mode: 'exclusive' });
   t.ok(alone.held);

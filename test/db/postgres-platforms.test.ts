@@ -36,7 +36,7 @@ t.test(
   },
 );
 
-t.test('other machines are told so in one line', async (t) => {
+t.test('unsupported machines get an error of one line', async (t) => {
   for (const machine of ['win32-x64', 'linux-riscv64', 'freebsd-x64', 'linux-ia32']) {
     const [platform = '', arch = ''] = machine.split('-');
     const words = new RegExp(

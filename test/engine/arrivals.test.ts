@@ -196,7 +196,7 @@ t.test('too many lost announcements may have spoken of any channel', async (t) =
   t.equal(link.missed.length, 1);
 });
 
-t.test('what was published before the subscription is not missed', async (t) => {
+t.test('frames published before the subscription do not count as missed', async (t) => {
   const link = new FakeLink(t);
   link.second();
   for (let n = 0; n < 5; n++) link.lose('a');
@@ -210,7 +210,7 @@ t.test('what was published before the subscription is not missed', async (t) => 
   t.match(link.missed, [{ frames: 1 }], 'what comes behind it is');
 });
 
-t.test('what was not answered at the announcement may be older than the subscription', async (t) => {
+t.test('a frame not answered at the announcement may be older than the subscription', async (t) => {
   for (const isBetween of [false, true]) {
     const link = new FakeLink(t);
     link.publish('a');
@@ -232,21 +232,24 @@ t.test('what was not answered at the announcement may be older than the subscrip
   }
 });
 
-t.test('what is never answered is missed only by those that joined in front of it', async (t) => {
-  const [early, late] = [new FakeLink(t), new FakeLink(t)];
-  for (const link of [early, late]) {
-    if (link === early) link.join('a');
-    link.publish('a');
-    for (let second = 0; second < WINDOW; second++) link.second();
-    link.takeUnanswered('a');
-    if (link === late) link.join('a');
-    link.publish('a');
-    link.second();
-    link.pass(300);
-  }
-  t.match(early.missed, [{ frames: 1 }]);
-  t.same(late.missed, []);
-});
+t.test(
+  'a frame that is never answered counts as missed only by those that subscribed before it',
+  async (t) => {
+    const [early, late] = [new FakeLink(t), new FakeLink(t)];
+    for (const link of [early, late]) {
+      if (link === early) link.join('a');
+      link.publish('a');
+      for (let second = 0; second < WINDOW; second++) link.second();
+      link.takeUnanswered('a');
+      if (link === late) link.join('a');
+      link.publish('a');
+      link.second();
+      link.pass(300);
+    }
+    t.match(early.missed, [{ frames: 1 }]);
+    t.same(late.missed, []);
+  },
+);
 
 t.test('a frame that is lost directly behind the subscription is missed', async (t) => {
   const link = new FakeLink(t);
@@ -258,28 +261,25 @@ t.test('a frame that is lost directly behind the subscription is missed', async 
   t.match(link.missed, [{ frames: 1, channels: new Set(['a']) }]);
 });
 
-t.test(
-  'what was lost on a channel that was left is of no interest, nor what was published meanwhile',
-  async (t) => {
-    const link = new FakeLink(t);
-    link.join('a');
-    link.publish('a');
-    link.second();
-    link.lose('a');
-    link.publish('a');
-    link.leave('a');
-    link.pass(300);
-    link.lose('a');
-    link.lose('a');
-    link.join('a');
-    link.publish('a');
-    link.second();
-    link.pass(300);
-    t.same(link.missed, []);
-  },
-);
+t.test('frames lost on a channel that was left do not count, nor those published meanwhile', async (t) => {
+  const link = new FakeLink(t);
+  link.join('a');
+  link.publish('a');
+  link.second();
+  link.lose('a');
+  link.publish('a');
+  link.leave('a');
+  link.pass(300);
+  link.lose('a');
+  link.lose('a');
+  link.join('a');
+  link.publish('a');
+  link.second();
+  link.pass(300);
+  t.same(link.missed, []);
+});
 
-t.test('a counter that was not used for long begins anew', async (t) => {
+t.test('a counter that was not used for long starts again', async (t) => {
   const link = new FakeLink(t);
   link.join('a');
   link.publish('a');
@@ -294,28 +294,31 @@ t.test('a counter that was not used for long begins anew', async (t) => {
   t.match(link.missed, [{ frames: 1 }], 'its first frame is missed too');
 });
 
-t.test('a publisher that ends without a word means repair; one that says so does not', async (t) => {
-  const link = new FakeLink(t);
-  link.join('a');
-  link.second();
-  const { wholeMs } = link.arrivals;
-  for (let round = 0; round < 20; round++) {
-    link.arrivals.round();
-    link.pass(1_000);
-    if (round < 3) t.equal(link.arrivals.wholeMs, wholeMs, 'it is waited for');
-  }
-  t.match(link.missed, [{ reason: 'silence', channels: undefined, sinceMs: wholeMs }]);
-  t.equal(link.missed.length, 1);
-  t.equal(link.arrivals.wholeMs, Number.POSITIVE_INFINITY, 'nothing is waited for any more');
+t.test(
+  'a publisher that ends without an announcement requires a repair; one with an announcement does not',
+  async (t) => {
+    const link = new FakeLink(t);
+    link.join('a');
+    link.second();
+    const { wholeMs } = link.arrivals;
+    for (let round = 0; round < 20; round++) {
+      link.arrivals.round();
+      link.pass(1_000);
+      if (round < 3) t.equal(link.arrivals.wholeMs, wholeMs, 'it is waited for');
+    }
+    t.match(link.missed, [{ reason: 'silence', channels: undefined, sinceMs: wholeMs }]);
+    t.equal(link.missed.length, 1);
+    t.equal(link.arrivals.wholeMs, Number.POSITIVE_INFINITY, 'nothing is waited for any more');
 
-  const other = new FakeLink(t);
-  other.join('a');
-  other.second();
-  other.announce(true, true);
-  for (let round = 0; round < 20; round++) other.arrivals.round();
-  t.same(other.missed, []);
-  t.equal(other.arrivals.wholeMs, Number.POSITIVE_INFINITY);
-});
+    const other = new FakeLink(t);
+    other.join('a');
+    other.second();
+    other.announce(true, true);
+    for (let round = 0; round < 20; round++) other.arrivals.round();
+    t.same(other.missed, []);
+    t.equal(other.arrivals.wholeMs, Number.POSITIVE_INFINITY);
+  },
+);
 
 t.test('a last announcement speaks of what was lost before it', async (t) => {
   const link = new FakeLink(t);

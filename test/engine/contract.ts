@@ -138,7 +138,7 @@ async function framesContract(t: Test, connect: ConnectNodes): Promise<void> {
     t.same(received, [1], 'and not again over the broker');
   });
 
-  await t.test('published in answer to a frame come after it, for everybody', async (t) => {
+  await t.test('frames published in answer to a frame come after it, for all subscribers', async (t) => {
     const channel = newChannel();
     const received: Record<string, number[]> = { first: [], second: [], remote: [] };
     await a.subscribe(
@@ -241,7 +241,7 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
     t.same(lost, []);
   });
 
-  await t.test('end as asked, whatever was asked while the broker was being told', async (t) => {
+  await t.test('end as requested, whatever was requested while the broker was being informed', async (t) => {
     const numbers = new Random(7);
     const random = () => numbers.next();
     const channels = Array.from({ length: 6 }, newChannel);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { channelOf, PARTITIONS, partitionOf, redisName } from '../../src/engine/partitions.ts';
 import { newId } from '../../src/protocol/ids.ts';
 
-t.test('names are fixed: another hash would make every counter anew', async (t) => {
+t.test('names are fixed: another hash would reset every counter', async (t) => {
   t.equal(redisName('ch', 'rights'), 'parley:ch:{p130}:rights');
   t.equal(redisName('seq', 'cnv_1'), 'parley:seq:{p109}:cnv_1');
   t.equal(redisName('tally', 'credentials:key_1'), 'parley:tally:{p206}:credentials:key_1');

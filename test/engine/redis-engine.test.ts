@@ -19,7 +19,7 @@ const sharedUrl = await testRedisUrl(t);
 
 engineContract(t, (t) => connectNodes(t, sharedUrl));
 
-t.test('the broker is told of the first listener and of the last', async (t) => {
+t.test('the broker learns of the first listener and of the last', async (t) => {
   const { a } = await connectNodes(t, sharedUrl);
   const redis = await connectRaw(t, sharedUrl);
   const channel = newChannel();
@@ -34,7 +34,7 @@ t.test('the broker is told of the first listener and of the last', async (t) => 
   await until(async () => (await subscribers()) === 0, { what: 'the node has left the channel' });
 });
 
-t.test('what is published by hand does no harm', async (t) => {
+t.test('messages published by hand do no harm', async (t) => {
   const lines: string[] = [];
   const { a, b } = await connectNodes(t, sharedUrl, lines);
   const redis = await connectRaw(t, sharedUrl);
@@ -246,7 +246,7 @@ t.test('a kill -9 in the middle of it all keeps the order', async (t) => {
   );
 });
 
-t.test('a Redis that hangs is noticed, and taken up again when it goes on', async (t) => {
+t.test('a Redis that hangs is noticed, and used again when it continues', async (t) => {
   const beganAt = performance.now();
   const server = await startRedis(t);
   const lines: string[] = [];
@@ -277,7 +277,7 @@ t.test('a Redis that hangs is noticed, and taken up again when it goes on', asyn
     await flushed(a, b, channel);
   });
 
-  await t.test('for so long that the connections are made anew', async (t) => {
+  await t.test('for so long that the connections are replaced', async (t) => {
     server.hang();
     const anew = () => lines.filter((line) => line.includes('reconnecting')).length === 2;
     await until(anew, { what: 'both nodes make their connections anew' });
@@ -396,7 +396,7 @@ t.test('close works while Redis is away', async (t) => {
   await b.close();
 });
 
-t.test('connect says in one line which Redis it cannot use, why, and what to do', async (t) => {
+t.test('connect rejects with one line that names the Redis, the reason and the remedy', async (t) => {
   const server = await startRedis(t);
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });

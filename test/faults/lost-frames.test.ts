@@ -73,7 +73,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 for (const [name, row] of Object.entries(ROWS)) {
-  t.test(`${name} that is lost comes on the open socket, and to who resumes`, async (t) => {
+  t.test(`${name} that is lost arrives on the open socket, and on a socket that resumes`, async (t) => {
     const conversationId =
       row.conversation === undefined ? await newGroup() : near.demo.conversations[row.conversation];
     const prepared = (await row.prepare?.(conversationId)) ?? '';
@@ -105,7 +105,7 @@ for (const [name, row] of Object.entries(ROWS)) {
 }
 
 t.test(
-  'what one of many streams lost is repaired where it was lost, and raises no other alarm',
+  'frames lost on one of many streams are repaired on that stream, and raise no other alarm',
   async (t) => {
     const repairedStreams = () => near.metric('parley_repaired_streams_total');
     const silences = () => near.metric('parley_repairs_total{reason="silence"}');
@@ -212,7 +212,7 @@ t.test('a right whose end was lost ends all the same', async (t) => {
   reader.socket.terminate();
 });
 
-t.test('presence that is lost is asked for', async (t) => {
+t.test('presence that is lost is requested', async (t) => {
   const conversationId = await newGroup();
   const reader = await near.listen(conversationId);
   const other = await far.listen(conversationId, { token: grace.access_token });

@@ -77,36 +77,39 @@ t.test('kill -9 under load: nothing acknowledged is lost', async (t) => {
   await until(() => fresh.created().length === 1, { what: 'the restarted node to deliver' });
 });
 
-t.test('a node stopped for three seconds under load: nothing lost, order kept, readers go on', async (t) => {
-  const cluster = await onFreshGroup(shared);
-  const { nodes, conversationId } = cluster;
-  const before = await nodes[1].listen(conversationId);
-  const loads = [0, 1].map(
-    (index) => new Load(t, () => nodes[index as 0 | 1], conversationId, { label: `s${index}` }),
-  );
-  await until(() => loads[0]!.acknowledged.length >= 50, { what: 'some sends' });
+t.test(
+  'a node stopped for three seconds under load: nothing lost, order kept, readers continue',
+  async (t) => {
+    const cluster = await onFreshGroup(shared);
+    const { nodes, conversationId } = cluster;
+    const before = await nodes[1].listen(conversationId);
+    const loads = [0, 1].map(
+      (index) => new Load(t, () => nodes[index as 0 | 1], conversationId, { label: `s${index}` }),
+    );
+    await until(() => loads[0]!.acknowledged.length >= 50, { what: 'some sends' });
 
-  nodes[0].signal('SIGSTOP');
-  const stoppedAt = performance.now();
-  const seen = before.created().length;
-  const during = await nodes[1].listen(conversationId, { afterSequence: 0 });
-  await until(() => performance.now() - stoppedAt > 3_000 && before.created().length > seen + 20, {
-    what: 'three seconds, in which the readers of the other node go on',
-  });
-  nodes[0].signal('SIGCONT');
-  const more = loads[0]!.acknowledged.length + 20;
-  await until(() => loads[0]!.acknowledged.length >= more, { what: 'the node to go on' });
-  await Promise.all(loads.map((load) => load.stop()));
-  const after = await nodes[0].listen(conversationId, { afterSequence: 0 });
+    nodes[0].signal('SIGSTOP');
+    const stoppedAt = performance.now();
+    const seen = before.created().length;
+    const during = await nodes[1].listen(conversationId, { afterSequence: 0 });
+    await until(() => performance.now() - stoppedAt > 3_000 && before.created().length > seen + 20, {
+      what: 'three seconds, in which the readers of the other node go on',
+    });
+    nodes[0].signal('SIGCONT');
+    const more = loads[0]!.acknowledged.length + 20;
+    await until(() => loads[0]!.acknowledged.length >= more, { what: 'the node to go on' });
+    await Promise.all(loads.map((load) => load.stop()));
+    const after = await nodes[0].listen(conversationId, { afterSequence: 0 });
 
-  const acknowledged = loads.flatMap((load) => load.acknowledged);
-  t.same(await checkCluster(cluster, [before, during], acknowledged), []);
-  const stored = (await nodes[0].page(conversationId)).map(({ sequence }) => sequence);
-  if (stored.length <= 1_000) {
-    await until(() => after.created().length === stored.length, { what: 'the whole replay' });
-    t.same(after.sequences(), stored, 'whoever replays ends with the same');
-  }
-});
+    const acknowledged = loads.flatMap((load) => load.acknowledged);
+    t.same(await checkCluster(cluster, [before, during], acknowledged), []);
+    const stored = (await nodes[0].page(conversationId)).map(({ sequence }) => sequence);
+    if (stored.length <= 1_000) {
+      await until(() => after.created().length === stored.length, { what: 'the whole replay' });
+      t.same(after.sequences(), stored, 'whoever replays ends with the same');
+    }
+  },
+);
 
 async function connect(t: { teardown(release: () => Promise<void>): void }, url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });

@@ -82,7 +82,7 @@ t.test('a cut that meets an end on its way leaves nothing half open', async (t) 
   await until(refused, { what: 'a write to be refused' });
 });
 
-t.test('cuts come by themselves, as often as they are asked for', async (t) => {
+t.test('connections are cut automatically, as often as configured', async (t) => {
   const { proxy } = await startEcho(t, { faults: { cutEveryMs: 20 } });
   const client = await open(proxy.port);
   await until(() => client.error !== undefined, { what: 'a cut' });
@@ -221,7 +221,7 @@ t.test('replies of every type are cut at their ends, wherever chunks end', async
   t.throws(() => new RespSplitter().split(Buffer.from('$x\r\n')), /not RESP/);
 });
 
-t.test('npm run faults: what it takes, what it says', async (t) => {
+t.test('npm run faults: its options and its output', async (t) => {
   const { port } = await startEcho(t);
   const script = join(ROOT, 'test/support/faults.ts');
   const command = [process.execPath, script, '--target', `127.0.0.1:${port}`, '--cut-every', '30'] as const;

@@ -62,7 +62,7 @@ t.test("a customer's typing and reading reach the team, and never the other way 
   for (const client of [customer, agent]) client.close();
 });
 
-t.test('who may not send does not type, and who does not follow is told of no conversation', async (t) => {
+t.test('typing needs the right to send, and events reach only followers of the conversation', async (t) => {
   const reader = await follower(group, vera.access_token);
   t.match(await reader.request('typing', { conversation_id: group, state: 'start' }), {
     error: { code: 'insufficient_permissions' },
@@ -83,7 +83,7 @@ t.test('who may not send does not type, and who does not follow is told of no co
   reader.close();
 });
 
-t.test('mark_read moves the position as the endpoint does, and tells the team', async (t) => {
+t.test('mark_read moves the position like the endpoint, and publishes it to the team', async (t) => {
   const [reader, other] = [await follower(direct, grace.access_token), await follower(direct)];
   await ground.storeMessages(direct, 3);
   const mark = async (sequence: number) =>
@@ -117,7 +117,7 @@ t.test('mark_read moves the position as the endpoint does, and tells the team', 
 });
 
 t.test(
-  'presence: the conversations of the socket, who comes next, and offline behind the last',
+  'presence: the conversations of the socket, later subscribers, and offline after the last socket',
   async (t) => {
     const [first, second] = [
       await follower(group, grace.access_token),

@@ -178,7 +178,7 @@ for (const [event, placed] of Object.entries(EVERY)) {
   });
 }
 
-t.test('what a customer got says nothing of the team', async (t) => {
+t.test('frames for a customer reveal nothing of the team', async (t) => {
   const got = sockets.customer.frames.filter(({ type }) => type === 'event');
   for (const { event, data } of got) {
     if (event !== 'message.created' && event !== 'message.updated') continue;

@@ -13,7 +13,7 @@ const { demo } = ground;
 const { group, direct } = demo.conversations;
 
 t.test(
-  'who stops reading gets what was queued without a gap, then 4001; others get everything',
+  'a socket that stops reading gets the queued frames without a gap, then 4001; others get everything',
   async (t) => {
     const slow = await subscribed(group);
     const fast = await ground.ready();
@@ -55,7 +55,7 @@ t.test('frames of every size, many slow readers: no gap, and the server lives', 
   for (const reader of fast) reader.socket.destroy();
 });
 
-t.test('who never reads again is cut, and costs no memory meanwhile', async (t) => {
+t.test('a socket that never reads again is cut, and costs no memory meanwhile', async (t) => {
   const strict = await Ground.start(t, { limits: { durableBytes: 256 * 1024, cutMs: 300 } });
   const { group } = strict.demo.conversations;
   const stalled = await Promise.all(Array.from({ length: 20 }, () => subscribed(group, strict)));
@@ -93,7 +93,7 @@ t.test('a replay waits for its reader', async (t) => {
   reader.socket.destroy();
 });
 
-t.test('a right that ends while bytes are queued: they do not leave any more', async (t) => {
+t.test('a right that ends while bytes are queued: they are not sent any more', async (t) => {
   const roomy = await Ground.start(t, { limits: { durableBytes: 64_000_000 } });
   const { demo } = roomy;
   const graceId = demo.users.grace.id;

@@ -11,7 +11,7 @@ const ground = await Ground.start(t, { limits: { subscriptions: 2, requestsPerSe
 const { demo, database, rights } = ground;
 const { group, direct, case: supportCase } = demo.conversations;
 
-t.test('a subscription gets what comes, and what it asked for of what was', async (t) => {
+t.test('a subscription gets new events, and the earlier ones that it requested', async (t) => {
   await ground.storeMessages(direct, 3);
   const client = await ground.ready();
   const reply = await client.request('subscribe', { conversation_id: direct, after_sequence: 1 });
@@ -88,7 +88,7 @@ t.test('so many subscriptions', async (t) => {
   client.close();
 });
 
-t.test('what may not be read is not there', async (t) => {
+t.test('conversations that may not be read count as missing', async (t) => {
   const vera = await ground.ready(demo.users.vera.access_token);
   const hidden = await vera.request('subscribe', { conversation_id: direct });
   const absent = await vera.request('subscribe', { conversation_id: 'cnv_nothere' });
@@ -133,7 +133,7 @@ t.test('the feed comes without asking', async (t) => {
   key.close();
 });
 
-t.test('ping is answered by pong, frames say what is wrong with them', async (t) => {
+t.test('ping is answered by pong, and invalid frames get an error', async (t) => {
   const client = await ground.ready();
   const pong = await client.request('ping');
   t.match(pong, { type: 'pong', t: Number });
@@ -238,7 +238,7 @@ t.test('hostile frames end the socket that sent them', async (t) => {
   bystander.close();
 });
 
-t.test('requests over the rate are refused, who goes on is sent away', async (t) => {
+t.test('requests over the rate are refused, and a client that continues is closed', async (t) => {
   const client = await ground.ready();
   for (let i = 0; i < 40; i++) client.send({ type: 'ping', id: `p${i}` });
   await client.frame(({ id }) => id === 'p39');
@@ -303,7 +303,7 @@ t.test('a token is refreshed in-band, by its own subject alone', async (t) => {
   t.match(await client.closes(), { code: 4203 });
 });
 
-t.test('who loses a conversation gets nothing more of it, at once', async (t) => {
+t.test('a socket that loses a conversation gets nothing more of it, at once', async (t) => {
   const grace = await ground.ready(demo.users.grace.access_token);
   const ada = await ground.ready();
   for (const client of [grace, ada]) {
@@ -327,7 +327,7 @@ t.test('who loses a conversation gets nothing more of it, at once', async (t) =>
   ada.close();
 });
 
-t.test('who is deactivated is closed, the others stay', async (t) => {
+t.test('sockets of a deactivated user are closed, the others stay', async (t) => {
   const vera = await ground.ready(demo.users.vera.access_token);
   const grace = await ground.ready(demo.users.grace.access_token);
   const deactivated = (value: string | null) =>
@@ -346,7 +346,7 @@ t.test('who is deactivated is closed, the others stay', async (t) => {
 });
 
 t.test(
-  'a role that reads no more loses conversations and feed, an account that does not pay all',
+  'a role without the permission to read loses conversations and feed, an account without a subscription everything',
   async (t) => {
     const vera = await ground.ready(demo.users.vera.access_token);
     await vera.request('subscribe', { conversation_id: group });

@@ -136,7 +136,7 @@ t.test('broken, foreign and old cursors', async (t) => {
   customer.close();
 });
 
-t.test('what many resume at once is read once', async (t) => {
+t.test('ranges that many sockets resume at once are read once', async (t) => {
   const cursor = await cursorOf(await ground.ready());
   const ids = await Promise.all(range(1, 5).map(() => missed.newConversation()));
   await Promise.all(ids.map((id) => ground.storeMessages(id, 20)));
@@ -161,7 +161,7 @@ t.test('what many resume at once is read once', async (t) => {
   for (const client of clients) client.close();
 });
 
-t.test('heartbeats tell the heads that moved, to customers theirs alone', async (t) => {
+t.test('heartbeats contain the heads that moved, for customers only their own', async (t) => {
   const team = await ground.ready();
   const customer = await ground.ready(demo.customer.access_token);
   for (const client of [team, customer]) {

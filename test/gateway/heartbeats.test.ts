@@ -14,7 +14,7 @@ const ground = await Ground.start(t, {
 });
 const { demo, database } = ground;
 
-t.test('who answers pings stays, who does not is closed', async (t) => {
+t.test('a client that answers pings stays, one that does not is closed', async (t) => {
   const lively = await ground.ready();
   const dead = await ground.ready();
   dead.answersHeartbeats = false;
@@ -27,7 +27,7 @@ t.test('who answers pings stays, who does not is closed', async (t) => {
   lively.close();
 });
 
-t.test('a pong that nobody asked for is no fault, a malformed one is', async (t) => {
+t.test('an unsolicited pong is no fault, a malformed one is', async (t) => {
   const client = await ground.ready();
   for (let i = 0; i < 15; i++) client.send({ type: 'pong', t: 1 });
   t.match(await client.request('ping'), { type: 'pong' });
@@ -64,7 +64,7 @@ t.test('until a socket has what it subscribed to, its heartbeats carry the curso
   for (const client of [late, live]) client.close();
 });
 
-t.test('what a resume began from is the cursor until it has ended', async (t) => {
+t.test('the cursor stays where a resume began until the resume has ended', async (t) => {
   let current = 'old';
   const cursors = new HeartbeatCursors({ current: () => current });
   let state: 'replaying' | 'live' = 'replaying';
@@ -110,7 +110,7 @@ t.test('a key ends its socket without one', async (t) => {
   t.notOk(client.frames.some(({ type }) => type === 'auth_expiring'));
 });
 
-t.test('a node that stops sends everybody away', async (t) => {
+t.test('a node that stops closes all sockets', async (t) => {
   const clients: Client[] = [];
   for (let n = 0; n < 10; n++) clients.push(await ground.ready());
   const drained = ground.gateway.drain('deploy', 400);

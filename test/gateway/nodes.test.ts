@@ -80,7 +80,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
     for (const { closed } of opened) t.equal(closed?.code, 4202);
   });
 
-  await t.test('a role that reads no more', async () => {
+  await t.test('a role without the permission to read', async () => {
     const veras = await sockets(vera.access_token);
     const roleId = await roleOf(vera.id);
     await database.transaction(async (tx) => {
@@ -102,7 +102,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
   stays.close();
 });
 
-t.test('a node is killed: who was on it is offline when its last word is too old', async (t) => {
+t.test('a node is killed: its users are offline once its last announcement is too old', async (t) => {
   const watcher = await follower(nodes[0]);
   const lost = await follower(nodes[1]);
   await lost.request('presence', { status: 'online' });

@@ -16,7 +16,7 @@ const { demo, database } = ground;
 const ada = demo.users.ada;
 const query = { version: demo.service_version, account: demo.account_id };
 
-t.test('says hello, and ready to a caller that the handshake names', async (t) => {
+t.test('sends hello, and ready to a caller that the handshake identifies', async (t) => {
   const client = await ground.ready();
   const [hello, ready] = client.frames;
   t.match(hello, {
@@ -48,7 +48,7 @@ t.test('version and account may stand in the URL', async (t) => {
   client.close();
 });
 
-t.test('a frame may say who is calling', async (t) => {
+t.test('a frame may identify the caller', async (t) => {
   const named = await ground.open({}, query);
   named.send({ type: 'authenticate', id: 'a', token: ada.access_token });
   t.match(await named.frame('ready'), { actor: { id: ada.id } });
@@ -117,7 +117,7 @@ t.test('a frame that is malformed is no failure to authenticate', async (t) => {
   client.close();
 });
 
-t.test('who says nothing is closed in time', async (t) => {
+t.test('a socket that sends nothing is closed in time', async (t) => {
   const client = await ground.open();
   t.equal((await client.closes()).code, 4201);
 });

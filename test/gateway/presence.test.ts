@@ -33,7 +33,7 @@ t.test('an actor is there on every node, until a while after its last socket', a
   t.strictSame(two.told, one.told, 'and where its sockets were');
 });
 
-t.test('who reconnects elsewhere was never gone, and is what it says there', async (t) => {
+t.test('a user who reconnects elsewhere was never offline, and has the new state there', async (t) => {
   const engine = new MemoryEngine();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
   const [before, after] = [new Socket(), new Socket()];
@@ -49,7 +49,7 @@ t.test('who reconnects elsewhere was never gone, and is what it says there', asy
   t.strictSame(one.told, two.told);
 });
 
-t.test('who begins to read learns who is there, also elsewhere', async (t) => {
+t.test('a new reader receives the presence of others, also of other nodes', async (t) => {
   const engine = new MemoryEngine();
   const one = await openNode(t, engine, 'one');
   one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
@@ -66,7 +66,7 @@ t.test('who begins to read learns who is there, also elsewhere', async (t) => {
   t.strictSame(two.told, ['act_ada online']);
 });
 
-t.test('those of a node that was killed are offline when its last word is too old', async (t) => {
+t.test('users of a killed node are offline once its last announcement is too old', async (t) => {
   const engine = new MemoryEngine();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
   two.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
@@ -79,7 +79,7 @@ t.test('those of a node that was killed are offline when its last word is too ol
   t.strictSame(restored.got(), ['act_ada offline'], 'for who may have missed it');
 });
 
-t.test('a node that nobody there is on says nothing', async (t) => {
+t.test('a node without users of the conversation announces nothing', async (t) => {
   const engine = new MemoryEngine();
   const words: unknown[] = [];
   await engine.subscribe(ID, (frame) => words.push(frame.kind === 'presence' && frame.report));
@@ -98,7 +98,7 @@ t.test('a report that cannot be read is ignored', async (t) => {
   await until(() => one.told.length === 1, { what: 'online' });
 });
 
-t.test('of several words the strongest counts', async (t) => {
+t.test('of several states the strongest counts', async (t) => {
   const known = new ConversationPresence();
   known.update('two', [['act_ada', 'online', false]], 10);
   known.update('three', [['act_ada', 'away', true]], 10);

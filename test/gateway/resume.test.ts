@@ -59,7 +59,7 @@ t.test('over Redis: a node that goes and comes back, and one beside it', async (
   await ground.storeMessages(id, 5);
   let cursor: unknown;
   let seen = 0;
-  await t.test('subscribed, and told of nothing', async (t) => {
+  await t.test('subscribed, and receives no events', async (t) => {
     const client = await (await Ground.start(t, node)).ready();
     cursor = (await client.frame('ready')).cursor;
     const { result } = await client.request('subscribe', { conversation_id: id });
@@ -95,7 +95,7 @@ t.test('nothing seen and nothing missed', async (t) => {
   client.close();
 });
 
-t.test('what changed meanwhile comes to the team, and of it to a customer what it may see', async (t) => {
+t.test('missed changes reach the team, and a customer those that it may see', async (t) => {
   const cursor = await cursorOf(await ground.ready());
   const [shown, hidden, tombstone] = [newId('message'), newId('message'), newId('message')];
   await missed.insertMessage(supportCase, { id: shown, sequence: 1, visibility: 'external' });

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 
 const ID = 'msg_1';
 
-t.test('pieces that come ahead of their message are asked for with it', async (t) => {
+t.test('pieces that precede their message are requested with it', async (t) => {
   const { texts, asked, passed } = open();
   texts.onPiece(delta(0, 5));
   t.strictSame([asked.count, passed], [0, []], 'nobody has the message');
@@ -19,22 +19,25 @@ t.test('pieces that come ahead of their message are asked for with it', async (t
   t.strictSame(passed, ['told 9', 'delta 12']);
 });
 
-t.test('an answer that pieces have overtaken takes nobody back, and who waits for it waits on', async (t) => {
-  const { texts, asked, passed, admit } = open();
-  texts.onDurable(created());
-  texts.onPiece(delta(0, 5));
-  const reader = admit();
-  texts.onPiece(delta(5, 9));
-  texts.onSnapshot(snapshot(5));
-  t.strictSame([passed, reader.sent, asked.count], [['delta 5', 'delta 9'], [], 2]);
-  texts.onSnapshot(snapshot(9));
-  t.strictSame(reader.sent, ['told 9', 'in']);
-  t.equal(passed.length, 2, 'the others have it');
-  texts.onSnapshot(snapshot(5));
-  t.equal(asked.count, 2, 'nobody waits for it');
-});
+t.test(
+  'a snapshot older than the pieces takes no reader back, and readers that wait for it keep waiting',
+  async (t) => {
+    const { texts, asked, passed, admit } = open();
+    texts.onDurable(created());
+    texts.onPiece(delta(0, 5));
+    const reader = admit();
+    texts.onPiece(delta(5, 9));
+    texts.onSnapshot(snapshot(5));
+    t.strictSame([passed, reader.sent, asked.count], [['delta 5', 'delta 9'], [], 2]);
+    texts.onSnapshot(snapshot(9));
+    t.strictSame(reader.sent, ['told 9', 'in']);
+    t.equal(passed.length, 2, 'the others have it');
+    texts.onSnapshot(snapshot(5));
+    t.equal(asked.count, 2, 'nobody waits for it');
+  },
+);
 
-t.test('who went in without an answer gets it when it comes', async (t) => {
+t.test('a reader that joined without a snapshot gets it when it arrives', async (t) => {
   const { texts, asked, passed, admit } = open();
   texts.onDurable(created());
   texts.onPiece(delta(0, 5));
@@ -46,19 +49,22 @@ t.test('who went in without an answer gets it when it comes', async (t) => {
   t.strictSame(passed, ['delta 5', 'told 9']);
 });
 
-t.test('behind a break everybody is asked at once, and who has missed nothing is told nothing', async (t) => {
-  const { texts, asked, passed } = open();
-  texts.addUnfinished(ID);
-  texts.onPiece(delta(5, 9));
-  texts.onPiece(delta(9, 12));
-  t.equal(asked.count, 1, 'one question at a time');
-  texts.askAll();
-  t.equal(asked.count, 2, 'the answer to it may be lost');
-  texts.onSnapshot(snapshot(12));
-  texts.askAll();
-  texts.onSnapshot(snapshot(12));
-  t.strictSame(passed, ['told 12']);
-});
+t.test(
+  'after a break all texts are requested at once, and readers that missed nothing receive nothing',
+  async (t) => {
+    const { texts, asked, passed } = open();
+    texts.addUnfinished(ID);
+    texts.onPiece(delta(5, 9));
+    texts.onPiece(delta(9, 12));
+    t.equal(asked.count, 1, 'one question at a time');
+    texts.askAll();
+    t.equal(asked.count, 2, 'the answer to it may be lost');
+    texts.onSnapshot(snapshot(12));
+    texts.askAll();
+    texts.onSnapshot(snapshot(12));
+    t.strictSame(passed, ['told 12']);
+  },
+);
 
 /** The texts of one conversation; `passed` is what came onto the topic. */
 function open() {

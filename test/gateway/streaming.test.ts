@@ -67,7 +67,7 @@ t.test('early, late and coming back, on both nodes: all end with the text of the
   }
 });
 
-t.test('a piece that is lost: everybody on that node gets a snapshot, once', async (t) => {
+t.test('a piece that is lost: all readers on that node get a snapshot, once', async (t) => {
   const id = await node.conversation();
   const readers = await Promise.all([follower(near, id), follower(far, id), follower(far, id)]);
   const { run, reply } = await begin(id, 'Good ');
@@ -111,7 +111,7 @@ t.test('a message that waits for the one before it: its text waits too', async (
   reader.close();
 });
 
-t.test('what a broken link has lost comes with the link, without another piece', async (t) => {
+t.test('pieces lost by a broken link arrive when the link is back, without another piece', async (t) => {
   const id = await node.conversation();
   const writers = [node, ReplyNode.start(t, far)];
   for (const [writer, reader] of [
@@ -183,7 +183,7 @@ t.test(
   },
 );
 
-t.test('a writer that does not answer holds up nobody for longer than a second', async (t) => {
+t.test('a writer that does not answer delays readers by a second at most', async (t) => {
   const id = await node.conversation();
   const { run, reply } = await begin(id, 'Good ');
   reply.abandon();

@@ -57,7 +57,7 @@ t.test('a void lets what waits behind it through at once', async (t) => {
   t.equal(reader.frames.filter(({ type }) => type === 'event').length, 2);
 });
 
-t.test('a number nobody commits is given up, and delivery goes on', async (t) => {
+t.test('a number that is never committed is given up, and delivery continues', async (t) => {
   const { ground, node, send } = await openNode(t);
   const reader = new Recorder(node);
   await (await node.streams.join(ground.conversationId, reader, undefined)).run();
@@ -102,7 +102,7 @@ t.test('replay runs into live without a gap or a double, under load', async (t) 
   }
 });
 
-t.test('caught_up says through where, and comes before what is live', async (t) => {
+t.test('caught_up contains the last sequence, and precedes live events', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   for (let n = 0; n < 3; n++) await send();
   const reader = new Recorder(node);
@@ -117,7 +117,7 @@ t.test('caught_up says through where, and comes before what is live', async (t) 
   t.match(reader.frames[2], { type: 'caught_up', conversation_id: ground.conversationId });
 });
 
-t.test('too far behind is told to page, and is not subscribed', async (t) => {
+t.test('a client that is too far behind must page, and is not subscribed', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   await Promise.all(Array.from({ length: 1_001 }, () => send()));
   const reader = new Recorder(node);
@@ -132,7 +132,7 @@ t.test('too far behind is told to page, and is not subscribed', async (t) => {
   t.equal(nearer.created().length, 1_000);
 });
 
-t.test('what was read for one answers the next, until something in it changes', async (t) => {
+t.test('a range read for one socket serves the next one, until a message in it changes', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   for (let n = 0; n < 3; n++) await send();
   const bodies = async () => {
@@ -192,7 +192,7 @@ t.test('a replay waits for a reader that takes nothing, also one of large messag
   t.ok(reader.most <= 600 * 1_024, `${reader.most} bytes at once`);
 });
 
-t.test('a stream that nobody reads any more is closed', async (t) => {
+t.test('a stream without readers is closed', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   const reader = new Recorder(node);
   await (await node.streams.join(ground.conversationId, reader, undefined)).run();
@@ -232,7 +232,7 @@ t.test('leaving during the read of a large message ends it before the first byte
   t.same(reader.frames, []);
 });
 
-t.test('nobody is behind by what they may not see', async (t) => {
+t.test('messages that a reader may not see do not count as missed', async (t) => {
   const { ground, node, send } = await openNode(t);
   await send({ visibility: 'external' });
   await Promise.all(Array.from({ length: 1_005 }, () => send()));
@@ -245,7 +245,7 @@ t.test('nobody is behind by what they may not see', async (t) => {
 });
 
 t.test(
-  'who is so slow that changes are forgotten loads afresh; messages alone are found again',
+  'a client so slow that changes are forgotten must reload; messages alone are found again',
   async (t) => {
     for (const isEdited of [true, false]) {
       const { ground, node, send } = await openNode(t, { live: true });

@@ -24,7 +24,7 @@ t.test('a ticket opens one socket', async (t) => {
   client.close();
 });
 
-t.test('of two that come at once with it one gets in', async (t) => {
+t.test('of two concurrent uses one succeeds', async (t) => {
   const { ticket } = await take();
   const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => ground.tickets.redeem(ticket)));
   t.equal(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -69,7 +69,7 @@ t.test('it is kept hashed, and not for long', async (t) => {
   t.equal((await database.kysely.selectFrom('tickets').selectAll().execute()).length, 1);
 });
 
-t.test('it ends with the credential that asked for it', async (t) => {
+t.test('it ends with the credential that requested it', async (t) => {
   const { token } = await ground.tokens.issueAccess({
     accountId: demo.account_id,
     actorId: demo.users.ada.id,

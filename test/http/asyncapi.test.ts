@@ -48,7 +48,7 @@ t.test('every op, frame and event is in it', async (t) => {
   );
 });
 
-t.test('the linter of AsyncAPI has nothing to say', async (t) => {
+t.test('the linter of AsyncAPI reports nothing', async (t) => {
   const directory = freshDirectory(t);
   const [file, config] = [join(directory, 'asyncapi.json'), join(directory, 'redocly.yaml')];
   writeFileSync(file, source);
@@ -65,7 +65,7 @@ t.test('the linter of AsyncAPI has nothing to say', async (t) => {
   t.strictSame(JSON.parse(stdout).problems, []);
 });
 
-t.test('what a real socket says is what is promised', async (t) => {
+t.test('frames of a real socket match the document', async (t) => {
   const { demo } = app;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);

@@ -14,7 +14,7 @@ const { demo } = app;
 const host = new URL(app.baseUrl).host;
 const DEV = 'http://localhost:5173';
 
-t.test('the welcome page: what runs, where to go, what to paste', async (t) => {
+t.test('the welcome page: the running server, links, commands to paste', async (t) => {
   const { status, headers, text } = await call(app.baseUrl, 'GET', '/');
   t.equal(status, 200);
   t.equal(headers['content-type'], 'text/html; charset=utf-8');
@@ -170,7 +170,7 @@ t.test('without the demo account, or where others may come from elsewhere', asyn
   }
 });
 
-t.test('what counts as this machine', async (t) => {
+t.test('addresses that count as this machine', async (t) => {
   for (const address of ['127.0.0.1', '127.8.0.1', 'localhost', '::1'])
     t.ok(isLoopbackAddress(address), address);
   for (const address of ['0.0.0.0', '::', '10.0.0.1', 'localhost.example'])

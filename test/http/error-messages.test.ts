@@ -36,7 +36,7 @@ t.test('every message of an error is a sentence', async (t) => {
   ]);
 });
 
-t.test('what is not there is said in one sentence', async (t) => {
+t.test('missing resources have one sentence', async (t) => {
   const { condition, message, param } = notFound('conversation', 'id');
   t.same([condition, message, param], ['resource_not_found', 'There is no such conversation.', 'id']);
   t.equal(notFound('endpoint').param, null);
@@ -65,7 +65,7 @@ t.test('broken JSON is answered with its place, never with its text', async (t) 
     );
 });
 
-t.test('what a value must be is said in plain English', async (t) => {
+t.test('requirements of values are in plain English', async (t) => {
   const read = compile(
     Body({
       text: Type.Optional(Type.String({ minLength: 2, maxLength: 40_000 })),

@@ -58,7 +58,7 @@ t.test('no answer names the library', async (t) => {
 });
 
 // Documented limits (docs/decisions.md): these answers are the library's own, without the envelope.
-t.test('what the library answers by itself', async (t) => {
+t.test('requests that the library answers itself', async (t) => {
   const { port, handled } = await serve(t);
   const statuses = async (text: string) => {
     const client = new RawClient(port).send(text);

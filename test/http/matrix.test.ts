@@ -119,7 +119,7 @@ let keys = 0;
 const keysWithout = new Map<string, Promise<string>>();
 const OURS = await resourcesOf(demo.api_key, demo.account_id);
 
-t.test('there is something to look at, and each is told apart', async (t) => {
+t.test('the matrix is not empty, and its cases have distinct names', async (t) => {
   t.ok(routes.length > 50, `${routes.length} endpoints`);
   t.equal(new Set(routes.map(({ name }) => name)).size, routes.length);
   t.equal(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size, routes.length);

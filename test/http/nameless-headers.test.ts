@@ -44,7 +44,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
 };
 
-t.test('what comes in the same read behind such a request never runs', async (t) => {
+t.test('requests in the same read after such a request never run', async (t) => {
   const { port, handled } = await serve(t);
   for (const [name, { head, body }] of Object.entries(VARIANTS)) {
     const client = new RawClient(port).send(head + body);
@@ -53,7 +53,7 @@ t.test('what comes in the same read behind such a request never runs', async (t)
   }
 });
 
-t.test('what comes later does not run where the body shows it, or could have been hidden', async (t) => {
+t.test('later requests do not run if the body shows it, or could have been hidden', async (t) => {
   const { port, handled } = await serve(t);
   for (const name of ['a length, and chunks hidden', 'a hidden length', 'hidden chunks']) {
     const { head, body } = VARIANTS[name]!;
@@ -65,7 +65,7 @@ t.test('what comes later does not run where the body shows it, or could have bee
 });
 
 // Documented limit (docs/decisions.md): the library gives no sign of the header without a name.
-t.test('what comes later behind a request that looks whole runs', async (t) => {
+t.test('later requests after one that looks complete run', async (t) => {
   for (const name of [
     'a length, and a longer one hidden',
     'a hidden length of a GET',

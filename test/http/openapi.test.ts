@@ -62,7 +62,7 @@ t.test('the five endpoints of 1.0 are in it as the contract has them', async (t)
   }
 });
 
-t.test('every operation says how it is called and how it refuses', async (t) => {
+t.test('every operation documents its call and its refusals', async (t) => {
   const names = operations.map(({ operation }) => operation.operationId);
   t.equal(new Set(names).size, names.length, 'names are unique');
   for (const { path, method, operation } of operations) {
@@ -128,7 +128,7 @@ t.test('files and long heads are in it', async (t) => {
   for (const { operation } of operations) t.ok(operation.responses['431'], operation.operationId);
 });
 
-t.test('what fields demand of each other stands in the document', async (t) => {
+t.test('dependencies between fields are in the document', async (t) => {
   const send = document.paths['/v1/messaging/conversations/{id}/messages']!.post!.requestBody!;
   t.equal(send.required, true);
   const check = compile(send.content['application/json'].schema as ReturnType<typeof Body>);
@@ -176,7 +176,7 @@ t.test('examples are what their schemas accept', async (t) => {
   }
 });
 
-t.test('a name stands for one schema', async (t) => {
+t.test('a name denotes one schema', async (t) => {
   const numbered = Object.keys(document.components.schemas).filter((name) => /_\d+$/.test(name));
   t.strictSame(numbered, [], 'of two that differ, one needs a title of its own');
   const placeholders = Object.entries(document.components.schemas).filter(
@@ -185,7 +185,7 @@ t.test('a name stands for one schema', async (t) => {
   t.strictSame(placeholders, [], 'what is mentioned is there');
 });
 
-t.test('the linter of OpenAPI has nothing to say', async (t) => {
+t.test('the linter of OpenAPI reports nothing', async (t) => {
   const file = join(freshDirectory(t), 'openapi.json');
   writeFileSync(file, source);
   const { code, stdout, stderr } = await runProgram(
@@ -356,7 +356,7 @@ t.test('schemas become what OpenAPI 3.1 has', async (t) => {
   });
 });
 
-t.test('what answers are held against', async (t) => {
+t.test('the schemas that answers are checked against', async (t) => {
   const contract = await Contract.of(app.baseUrl);
   const path = '/v1/messaging/notifications';
   const info = { next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false };

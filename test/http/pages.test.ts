@@ -41,7 +41,7 @@ for (const path of PATHS) {
   });
 }
 
-t.test('text stands out from its ground, in light and dark', async (t) => {
+t.test('text has enough contrast, in light and dark', async (t) => {
   const style = readFileSync(new URL('../../src/http/docs/docs.css', import.meta.url), 'utf8');
   const colors = new Map(
     [...style.matchAll(/--(\w+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name, light, dark]) => [

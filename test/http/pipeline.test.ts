@@ -7,7 +7,7 @@ import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { type Fixture, HEADER_LINES, HEADERS, serve } from './fixture.ts';
 
-t.test('what every answer carries', async (t) => {
+t.test('headers of every answer', async (t) => {
   const fixture = await serve(t);
   const created = await call(fixture, 'POST', '/v1/things/a%20b/notes?include[]=sender', {
     body: '{"text":"hi"}',
@@ -186,7 +186,7 @@ t.test('customers may call what is open to them alone', async (t) => {
   );
 });
 
-t.test('a caller who has to be looked up, with a body in pieces', async (t) => {
+t.test('a caller that has to be looked up, with a body in chunks', async (t) => {
   const fixture = await serve(t);
   const lines = HEADER_LINES.replace('known', 'looked_up');
   for (const size of [10, 3_000, 200_000]) {
@@ -228,7 +228,7 @@ t.test('bodies that are none', async (t) => {
   t.equal((await call(fixture, 'POST', '/v1/things/x/notes', { body: whole })).status, 201, '256 KiB');
 });
 
-t.test('what is thrown, as the caller sees it', async (t) => {
+t.test('thrown values, as the caller sees them', async (t) => {
   const fixture = await serve(t);
   const cases: [path: string, status: number, code: string, retryAfter: string | null][] = [
     ['/v1/broken', 500, 'internal_error', null],
@@ -259,7 +259,7 @@ t.test('public routes ask for nothing', async (t) => {
   t.equal((await call(fixture, 'POST', '/healthz', { headers: {} })).status, 405);
 });
 
-t.test('pages of allowed origins may call, others are not told so', async (t) => {
+t.test('pages of allowed origins may call; others get no CORS headers', async (t) => {
   const fixture = await serve(t, { origins: new AllowedOrigins(['https://app.example']) });
   const preflight = (origin: string) =>
     fetch(`${fixture.url}/v1/things/a`, {

@@ -47,7 +47,7 @@ t.test('a change is one line at info, with the template of its path', async (t) 
   t.type(ms, 'number');
 });
 
-t.test('a refusal is a line with its code, whoever asked, and nothing that was sent', async (t) => {
+t.test('a refusal is logged with its code and caller, without the content of the request', async (t) => {
   const { fixture, lines } = await serveLogging(t, 'info');
   const unknown = await call(fixture, 'GET', '/v1/secret-path?token=secret-value');
   const unauthenticated = await call(fixture, 'GET', '/v1/things/secret-id', {
@@ -84,7 +84,7 @@ t.test('a refusal is a line with its code, whoever asked, and nothing that was s
   t.notOk('actor_id' in lines[1]!, 'the caller was not known yet');
 });
 
-t.test('what is only read is logged at debug', async (t) => {
+t.test('reads are logged at debug', async (t) => {
   const quiet = await serveLogging(t, 'info');
   await call(quiet.fixture, 'GET', '/v1/things/1');
   await call(quiet.fixture, 'HEAD', '/v1/things/1');

@@ -122,7 +122,7 @@ t.test('a source is let go when the client is', async (t) => {
   t.equal(fixture.server.pending, 0);
 });
 
-t.test('a source that fails, or has less than it said, cuts the connection', async (t) => {
+t.test('a source that fails, or has less than it announced, cuts the connection', async (t) => {
   async function* broken() {
     yield Buffer.from('some');
     throw new Error('the disk is gone');
@@ -146,7 +146,7 @@ t.test('a source that fails, or has less than it said, cuts the connection', asy
   t.equal((await fetch(`${fixture.url}/healthz`)).status, 404, 'and serves on');
 });
 
-t.test('what is put', async (t) => {
+t.test('uploads', async (t) => {
   const taken: string[] = [];
   const fixture = await serve(t, {
     publicRoutes: {

@@ -35,7 +35,7 @@ const INVALID: Readonly<Record<string, string>> = {
   'a line behind it': `${VALID}\n`,
 };
 
-t.test('what is valid is read', (t) => {
+t.test('valid headers are read', (t) => {
   t.same(parseTraceparent(VALID), { traceId: TRACE, spanId: SPAN, flags: 1 });
   t.same(parseTraceparent(`00-${TRACE}-${SPAN}-ff`)?.flags, 255);
   for (const later of [`01-${TRACE}-${SPAN}-00`, `cc-${TRACE}-${SPAN}-00-what-the-future-will-be-like`]) {
@@ -44,14 +44,14 @@ t.test('what is valid is read', (t) => {
   t.end();
 });
 
-t.test('what is not is ignored', (t) => {
+t.test('invalid headers are ignored', (t) => {
   for (const [what, text] of Object.entries(INVALID)) t.equal(parseTraceparent(text), undefined, what);
   t.equal(parseTraceparent(null), undefined);
   t.equal(parseTraceparent(undefined), undefined);
   t.end();
 });
 
-t.test('what is passed on has the trace, a span of its own and the flags that are known', (t) => {
+t.test('the outgoing header has the trace, a span of its own and the known flags', (t) => {
   const parent = parseTraceparent(`cc-${TRACE}-${SPAN}-ff-more`)!;
   t.equal(formatTraceparent(parent), `00-${TRACE}-${SPAN}-03`);
   const [one, other] = [childTrace(parent), childTrace(parent)];

@@ -54,7 +54,7 @@ t.test('all together are bounded, whatever was let in at once', async (t) => {
   await until(() => server.held.total === 0 && server.pending === 0, { what: 'nothing is held' });
 });
 
-t.test('who takes nothing is cut, who is slow is not', async (t) => {
+t.test('a client that reads nothing is cut, a slow one is not', async (t) => {
   const { port, server } = await serve(t, { limits: { writeMs: 2_000 } });
   const lazy = lazyClient(port);
   const slow = lazyClient(port);

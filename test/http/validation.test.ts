@@ -180,7 +180,7 @@ t.test(
   },
 );
 
-t.test('one of several shapes, told apart by a tag', async (t) => {
+t.test('one of several shapes, distinguished by a tag', async (t) => {
   const read = compile(
     Type.Unsafe<object>({
       type: 'object',

@@ -44,7 +44,7 @@ t.test('a job runs once its transaction has committed, and not before its time',
   await until(async () => (await count(database)) === 0, { what: 'an empty queue' });
 });
 
-t.test('a job that fails is tried again; one that nobody will try again is purged', async (t) => {
+t.test('a job that fails is retried; one without attempts left is purged', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   let attempts = 0;
   work(t, database, async () => {
@@ -91,7 +91,7 @@ t.test('closing waits for the job that runs', async (t) => {
   t.equal(await count(database), 0, 'and said that it is done');
 });
 
-t.test('closing does not wait for ever: others may have the job', async (t) => {
+t.test('closing waits for a limited time, and then releases the jobs to other nodes', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   const { promise: goOn, resolve } = Promise.withResolvers<void>();
   t.teardown(resolve);
@@ -121,7 +121,7 @@ t.test('closing does not wait for ever: others may have the job', async (t) => {
 
 // The library's worker ends with an unhandled rejection when it cannot say that a job is done, and waits for
 // nothing any more when its first question fails.
-t.test('Postgres away: the worker goes on when it is back', async (t) => {
+t.test('Postgres unavailable: the worker continues when it is back', async (t) => {
   const postgres = await startPostgres(t);
   const database = await open(t, postgres.url);
   await migrate(database, log);

@@ -21,7 +21,7 @@ const { demo, database } = app;
 const { ada, grace } = demo.users;
 const cases = new Cases(app);
 
-t.test('a draft that somebody else edited, before and behind its approval', async (t) => {
+t.test('a draft that another person edited, before and after its approval', async (t) => {
   const { id, customerToken } = await cases.open();
   const sockets = await everySocket(id, customerToken);
   const draft = await cases.draft(id, { body: 'first' });
@@ -98,7 +98,7 @@ t.test('a plain send, at once and at its time', async (t) => {
   await agree(t, sockets, scheduled.id, { team: ada.access_token, customer: customerToken });
 });
 
-t.test('rows of before the column tell of edits what is certain', async (t) => {
+t.test('rows from before the column show only what is certain about their edits', async (t) => {
   const { id } = await cases.open();
   const [sent, draft] = [await cases.sent(id), await cases.draft(id)];
   for (const row of [sent, draft]) {

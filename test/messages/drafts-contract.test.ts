@@ -64,7 +64,7 @@ t.test('a draft: every field, nothing in the timeline, and the case waits for ap
   });
 });
 
-t.test('everything that a reply can say, a draft can', async (t) => {
+t.test('a draft may contain everything that a reply may', async (t) => {
   const { id, customerToken } = await cases.open();
   const question = await cases.sent(id, {}, { token: customerToken });
   const note = await cases.sent(id);
@@ -156,7 +156,7 @@ t.test('drafts that are refused', async (t) => {
   t.equal(refusalOf(late), '409 resource_conflict null', 'archived');
 });
 
-t.test('who may draft', async (t) => {
+t.test('permissions to draft', async (t) => {
   const { id, customerToken } = await cases.open(AGENT);
   const byAgent = await cases.draft(
     id,
@@ -311,7 +311,7 @@ t.test('an approver who has not seen the latest is refused', async (t) => {
   t.equal((await cases.act('approve', other.id, { body: { if_version: null } })).status, 200);
 });
 
-t.test('what is said between team and customer moves the case', async (t) => {
+t.test('messages between team and customer move the case', async (t) => {
   const { id, customerToken } = await cases.open();
   const ask = (fields: object = {}) => cases.sent(id, fields, { token: customerToken });
   t.strictSame(await cases.lanes(id), ['new', null]);
@@ -351,7 +351,7 @@ t.test('a message of the case is there once, however often it is sent', async (t
   t.equal((await listed(id)).length, 2);
 });
 
-t.test("an agent's newer draft supersedes its own open one, and nobody else's", async (t) => {
+t.test("an agent's newer draft supersedes only its own open one", async (t) => {
   const { id } = await cases.open(AGENT);
   const [first, second] = [await cases.sent(id), await cases.sent(id)];
   const byGrace = await cases.draft(id);
@@ -368,7 +368,7 @@ t.test("an agent's newer draft supersedes its own open one, and nobody else's", 
   t.strictSame(await cases.lanes(id), ['needs_approval', 'new']);
 });
 
-t.test('what is no open draft of the caller is not decided upon', async (t) => {
+t.test('only open drafts of the caller can be decided', async (t) => {
   const { id, customerToken } = await cases.open(AGENT);
   const sent = await cases.sent(id);
   const done = await cases.draft(id);
@@ -425,7 +425,7 @@ t.test('what is no open draft of the caller is not decided upon', async (t) => {
   t.equal((await cases.act('reject', draft.id)).status, 200, 'that sends nothing');
 });
 
-t.test('of decisions at the same moment one counts', async (t) => {
+t.test('of concurrent decisions one counts', async (t) => {
   const { id, customerToken } = await cases.open();
   for (const names of [
     ['approve', 'approve', 'approve', 'approve'],

@@ -55,7 +55,7 @@ t.test('a draft from its proposal to its end, for the team alone', async (t) => 
   t.strictSame(eventsOf(customer), ['message.created'], 'that is all the customer learns');
 });
 
-t.test('a superseded draft is told of', async (t) => {
+t.test('a superseded draft is published', async (t) => {
   const { team, id } = await subscribed(t);
   const note = await cases.sent(id);
   const source = { source_thread_message_id: note.id };
@@ -78,7 +78,7 @@ t.test('a schedule that is canceled', async (t) => {
   t.strictSame(eventsOf(customer), []);
 });
 
-t.test('edits and tombstones reach who saw the message', async (t) => {
+t.test('edits and tombstones reach readers that saw the message', async (t) => {
   const { team, customer, id } = await subscribed(t);
   const note = await cases.sent(id);
   const reply = await cases.sent(id, { audience: 'customer', attachments: [LINK] });
@@ -103,7 +103,7 @@ t.test('edits and tombstones reach who saw the message', async (t) => {
   t.notMatch(JSON.stringify(customer.frames), new RegExp(`${note.id}|${grace.id}`));
 });
 
-t.test('what was missed outside the timeline can be asked for', async (t) => {
+t.test('missed events outside the timeline can be requested', async (t) => {
   const { id } = await cases.open();
   const { id: other } = await cases.open();
   const [{ xid } = { xid: '' }] = await database.query(

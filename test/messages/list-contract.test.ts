@@ -189,7 +189,7 @@ t.test('parameters that are refused', async (t) => {
   );
 });
 
-t.test('who may read', async (t) => {
+t.test('permissions to read', async (t) => {
   const { group, direct, case: supportCase } = demo.conversations;
   await send(group);
   const { customer } = demo;
@@ -291,7 +291,7 @@ t.test('customers see what is external and what is of the system, and no author'
   t.equal(newest.data[0]?.id, question.id);
 });
 
-t.test('voids are shown to nobody and take no place on a page', async (t) => {
+t.test('voids are never shown and take no place on a page', async (t) => {
   const conversation = await conversationOf(ada.id);
   const shown: number[] = [];
   for (let n = 0; n < 4; n++) {

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 
 const entry = (ground: Ground, fields = {}) => ({ kind: 'new', outgoing: outgoing(ground, fields) }) as const;
 
-t.test('a new message: numbered, stored, told and acknowledged like one of the quick lane', async (t) => {
+t.test('a new message: numbered, stored, published and acknowledged as by the fast path', async (t) => {
   const ground = await createGround(t);
   const { writePath, lockedWrites, timeline, committed } = openWritePath(ground, new MemoryEngine());
   await writePath.append(outgoing(ground));
@@ -65,7 +65,7 @@ t.test('a draft enters the timeline as it is, once however many try', async (t) 
   t.ok(stored.updated_at > stored.created_at);
 });
 
-t.test('of the conversation nothing changes between what was decided and the number', async (t) => {
+t.test('the conversation cannot change between the decision and the number', async (t) => {
   const ground = await createGround(t);
   const { lockedWrites } = openWritePath(ground, new MemoryEngine());
   let inside = 0;
@@ -92,7 +92,7 @@ t.test('of the conversation nothing changes between what was decided and the num
   );
 });
 
-t.test('many who wait for one conversation keep nobody else from Postgres', async (t) => {
+t.test('many writes that wait for one conversation leave connections for others', async (t) => {
   const ground = await createGround(t);
   const { lockedWrites } = openWritePath(ground, new MemoryEngine());
   const other = await openDatabase({ url: ground.url, log });
@@ -161,7 +161,7 @@ t.test('a known client id answers the original and burns no number', async (t) =
   t.equal(row.sequence, 2);
 });
 
-t.test('what follows fails: nothing was sent, and the number is a void', async (t) => {
+t.test('`follow` fails: nothing was sent, and the number is a void', async (t) => {
   const ground = await createGround(t);
   const { lockedWrites, committed } = openWritePath(ground, new MemoryEngine());
   const failing = lockedWrites.enter(

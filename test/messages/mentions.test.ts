@@ -130,7 +130,7 @@ t.test('a name that two participants have mentions none of them, a slug wins', a
   ]);
 });
 
-t.test('customers mention nobody by their text, and are not mentioned by it', async (t) => {
+t.test('the text of a customer mentions no actor, and a text mentions no customer', async (t) => {
   const { id, customerToken, customerId } = await cases.open(AGENT);
   await database.kysely
     .updateTable('actors')

@@ -31,7 +31,7 @@ const NEIGHBOUR = {
 const toOthers = (sent: ChatMessage): ChatMessage => ({ ...sent, client_message_id: null });
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 
-t.test('GET: the message as it was sent, and what was asked for', async (t) => {
+t.test('GET: the message as it was sent, with the requested expansions', async (t) => {
   const { id, customerToken } = await cases.open();
   const question = await cases.sent(id, { body: 'Where?' }, { token: customerToken });
   const answer = await cases.sent(id, {
@@ -112,7 +112,7 @@ t.test('GET: what the customer sees', async (t) => {
   t.equal(refusalOf(drafts), '403 insufficient_permissions null', 'drafts are not for customers');
 });
 
-t.test('every endpoint of a message: credentials, permissions, and who cannot see it', async (t) => {
+t.test('every endpoint of a message: credentials, permissions, and callers that cannot see it', async (t) => {
   const conversation = await cases.conversation('internal', user(vera.id));
   const { id } = await cases.sent(conversation);
   const strange = await cases.conversation('internal');
@@ -234,7 +234,7 @@ t.test('PATCH: refusals', async (t) => {
   t.strictSame(await cases.read(note.id), note);
 });
 
-t.test('PATCH a draft: every participant who may send here', async (t) => {
+t.test('PATCH a draft: every participant that may send here', async (t) => {
   const { id } = await cases.open();
   const draft = await cases.draft(id);
   await setRow(draft.id, { subject: 'Old', cc: ['a@example.com'] });
@@ -293,7 +293,7 @@ t.test('DELETE leaves a tombstone', async (t) => {
   t.match(await outcome(sent.id), { status: 'sent', result: 'sent' });
 });
 
-t.test('what notifications say of a deleted message goes with it', async (t) => {
+t.test('the previews in notifications are removed with a deleted message', async (t) => {
   const conversation = await cases.conversation('internal', user(vera.id));
   const sent = await cases.sent(conversation, { body: 'the password is swordfish' });
   const ofVera = async () => {
@@ -380,7 +380,7 @@ t.test('a keyed PATCH or DELETE that comes again answers as it did, and does not
   t.strictSame([removedAgain.status, removedAgain.text], [200, removed.text]);
 });
 
-t.test('what customers read an agent changes only where its role is trusted with it', async (t) => {
+t.test('an agent changes messages to customers only if its role allows it', async (t) => {
   const permissions = ['messaging:read', 'messaging:create', 'messaging:update'];
   const role = await app.call<{ id: string }>('POST', '/v1/roles', { body: { name: 'Editor', permissions } });
   const agent = await createdAgent(app, { role_id: role.body.id });
@@ -437,7 +437,7 @@ t.test('the file of a deleted message: its links end, it is not attached again, 
   t.equal((await fetch(url)).status, 410, 'gone for good');
 });
 
-t.test('who may delete', async (t) => {
+t.test('permissions to delete', async (t) => {
   const run = await cases.conversation('internal', user(vera.id));
   await cases.setParticipant(run, grace.id, { role: 'admin' });
   const member = await cases.conversation('internal');
@@ -631,17 +631,14 @@ t.test('GET messages: what is outside the timeline, by status', async (t) => {
   );
 });
 
-t.test(
-  'a system event has nobody behind it, and nobody edits or deletes it but who runs the conversation',
-  async (t) => {
-    const conversation = await cases.conversation('internal');
-    const id = await insertSent(conversation, null, 'system_event');
-    const shown = await cases.read(id, 'include[]=sender&include[]=author');
-    t.match(shown, { kind: 'system_event', sender: null, author: null });
-    t.equal(refusalOf(await edit(id, { body: 'x' }, asAda)), '403 insufficient_permissions null');
-    t.equal(refusalOf(await remove(id)), '403 insufficient_permissions null');
-  },
-);
+t.test('a system event has no author, and only managers of the conversation edit or delete it', async (t) => {
+  const conversation = await cases.conversation('internal');
+  const id = await insertSent(conversation, null, 'system_event');
+  const shown = await cases.read(id, 'include[]=sender&include[]=author');
+  t.match(shown, { kind: 'system_event', sender: null, author: null });
+  t.equal(refusalOf(await edit(id, { body: 'x' }, asAda)), '403 insufficient_permissions null');
+  t.equal(refusalOf(await remove(id)), '403 insufficient_permissions null');
+});
 
 function edit(
   id: string,

@@ -184,7 +184,7 @@ t.test('scheduled.updated reaches those that see the message alone, after a brea
   t.ok((await resumed(customerToken, cursors[2], caseId)).includes(byCustomer.id), 'a customer');
 });
 
-t.test('what cannot be scheduled', async (t) => {
+t.test('messages that cannot be scheduled', async (t) => {
   const [open, archived, { id: caseId }] = await Promise.all([
     cases.conversation('internal', user(vera.id, 'viewer')),
     cases.conversation('internal'),
@@ -297,7 +297,7 @@ t.test('on a case: team and customer', async (t) => {
   );
 });
 
-t.test('its author hears that it was not sent, once', async (t) => {
+t.test('its author is notified that it was not sent, once', async (t) => {
   const conversationId = await cases.conversation('internal');
   const [row, kept] = await Promise.all([
     cases.sent(conversationId, { body: 'too late', scheduled_at: await timeIn(60_000) }),

@@ -257,7 +257,7 @@ for (const [what, { arrange, reason }] of Object.entries(REFUSALS)) {
   });
 }
 
-t.test('who sees the whole account needs no membership, and a valid key is one', async (t) => {
+t.test('authors with access to the whole account need no membership, and a valid key is one', async (t) => {
   const ground = await newGround();
   const { delivery } = openNode(ground);
   await setMembership(ground, { membership: 'removed' });
@@ -288,7 +288,7 @@ t.test('archived and taken out again in time: it is sent', async (t) => {
   await until(async () => (await read(ground, row.id)).status === 'sent', { what: 'the delivery' });
 });
 
-t.test('an attempt counts once, and a new time begins anew', async (t) => {
+t.test('an attempt counts once, and a new time resets the count', async (t) => {
   const ground = await newGround();
   const { delivery } = openNode(ground);
   await update(ground, 'conversations', ground.conversationId, { status: 'archived' });
@@ -317,7 +317,7 @@ t.test('over a day late: canceled', async (t) => {
   t.match((await metrics.scheduledEnded.get()).values, [{ labels: { result: 'canceled' }, value: 1 }]);
 });
 
-t.test('what is away is waited for: no attempt is counted', async (t) => {
+t.test('unavailable services are waited for: no attempt is counted', async (t) => {
   const ground = await newGround();
   let held = false;
   const engine = new MemoryEngine();
@@ -367,7 +367,7 @@ t.test('a lost job is made again, one that lives is left alone', async (t) => {
   t.same(dueNow.map(({ key }) => key).sort(), [lost, dead, putOff].sort());
 });
 
-t.test('on a case: the lane moves when it is sent, not before', async (t) => {
+t.test('on a case: the workflow moves when it is sent, not before', async (t) => {
   const ground = await newGround();
   const { delivery } = openNode(ground);
   await update(ground, 'conversations', ground.conversationId, {

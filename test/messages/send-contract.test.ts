@@ -97,7 +97,7 @@ t.test('the resource: every field of the contract and no other', async (t) => {
   t.ok(full.created_at > created_at);
 });
 
-t.test('include[]: each alone and all together, nothing that was not asked for', async (t) => {
+t.test('include[]: each alone and all together, only what was requested', async (t) => {
   const link = { link_resource_type: 'account', link_resource_id: demo.account_id };
   const expanded = {
     sender: ADA,
@@ -331,7 +331,7 @@ t.test('a resend with the same client_message_id answers the original', async (t
   t.equal(await count({ client_message_id: 'dedupe-race' }), 1);
 });
 
-t.test('a resend answers the original also when it could not be sent any more', async (t) => {
+t.test('a resend returns the original even if it could not be sent any more', async (t) => {
   const conversation = await createConversationOf([user(ada.id), user(grace.id), user(vera.id)]);
   const first = await sent(conversation, {}, as(ada));
   const fields = { client_message_id: 'late', reply_to_message_id: first.id, mentions: [vera.id] };
@@ -362,7 +362,7 @@ t.test('a resend answers the original also when it could not be sent any more', 
   t.strictSame(await sent(conversation, fields, as(ada)), original, 'the conversation is archived');
 });
 
-t.test('who may send, and as whom', async (t) => {
+t.test('permissions to send, and the shown sender', async (t) => {
   const query = 'include[]=sender&include[]=author';
   const { actor: key } = await actorOfKey();
   const agentToken = await app.tokenOf(demo.agent.actor_id);

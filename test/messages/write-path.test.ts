@@ -27,7 +27,7 @@ t.test('messages get consecutive numbers in the order in which they came', async
   );
 });
 
-t.test('what is acknowledged is what Postgres has', async (t) => {
+t.test('acknowledged messages are in Postgres', async (t) => {
   const ground = await createGround(t);
   const { writePath, timeline } = openWritePath(ground, new MemoryEngine());
   const mention = newId('actor');
@@ -212,7 +212,7 @@ t.test('a message that lost its number to a void takes the next one', async (t) 
   );
 });
 
-t.test('reading past a hole waits for its owner, and voids it when nobody comes', async (t) => {
+t.test('a read past a hole waits for its owner, and voids it if the owner never commits', async (t) => {
   const ground = await createGround(t);
   const { timeline } = openWritePath(ground, new MemoryEngine());
   const insert = (sequence: number) =>

@@ -24,7 +24,7 @@ const { ada } = demo.users;
 const engine = new MemoryEngine();
 t.teardown(() => engine.close());
 
-t.test('the added one is told: every field and no other, in the list and on the socket', async (t) => {
+t.test('the added user is notified: exactly these fields, in the list and on the socket', async (t) => {
   const reader = await newReader(app);
   const headers = {
     Authorization: `Bearer ${reader.token}`,
@@ -81,7 +81,7 @@ t.test('once, however often and at once the row is dealt with', async (t) => {
   t.equal((await feed(reader)).length, 2, 'added again is told again');
 });
 
-t.test('who is told, and what', async (t) => {
+t.test('recipients and content', async (t) => {
   const { actor_id: key } = await database.kysely
     .selectFrom('api_keys')
     .select('actor_id')
@@ -108,7 +108,7 @@ t.test('who is told, and what', async (t) => {
   }
 });
 
-t.test('who is not', async (t) => {
+t.test('actors that are not notified', async (t) => {
   const [own, gone, muted, customer] = [
     await newReader(app),
     await newReader(app),

@@ -20,7 +20,7 @@ const PATH = '/v1/messaging/notifications';
 
 type Page = List<Notification>;
 
-t.test('a send is told to the others: the resource, every field and no other', async (t) => {
+t.test('a send notifies the other participants: exactly these fields of the resource', async (t) => {
   t.strictSame(await feed(vera.access_token), envelope([]), 'a feed that nothing has come to');
   const message = await send(group, { body: `ahoy ${'🚢'.repeat(200)}` });
   const { data } = await arrived(vera.access_token, [message.id]);
@@ -62,7 +62,7 @@ t.test('a message without a body has no preview', async (t) => {
   t.equal(data[0]?.body, null);
 });
 
-t.test('most recent first, also where many were told of at once', async (t) => {
+t.test('most recent first, also among notifications of one statement', async (t) => {
   const reader = await newReader(app);
   const conversation = await conversationWith(reader);
   const sent = await Promise.all(Array.from({ length: 40 }, (_, n) => send(conversation, { body: `${n}` })));
@@ -77,7 +77,7 @@ t.test('most recent first, also where many were told of at once', async (t) => {
   );
 });
 
-t.test('a mention is told as such, once, and reaches who has muted the conversation', async (t) => {
+t.test('a mention has its own category, appears once, and overrides the mute', async (t) => {
   const [muted, loud] = [await newReader(app), await newReader(app)];
   const conversation = await conversationWith(muted, loud);
   await database.kysely
@@ -356,7 +356,7 @@ t.test('parameters that are refused', async (t) => {
   t.equal((await feed(reader.token, `limit=2&cursor=${cursor}`)).data.length, 2, 'the limit may change');
 });
 
-t.test('whose feed: one’s own, and nobody else’s', async (t) => {
+t.test('callers see only their own feed', async (t) => {
   const reader = await newReader(app);
   const conversation = await conversationWith(reader);
   await arrived(reader.token, [(await send(conversation)).id]);

@@ -124,37 +124,40 @@ t.test('all of a feed at once', async (t) => {
   t.strictSame(empty.body, { object: 'notification_summary', unseen: 0, unread: 0, total: 0 });
 });
 
-t.test('more than one batch: each once, and each told once, on an open socket', async (t) => {
-  const reader = await newReader(app);
-  const total = 2 * MARK_ALL_BATCH + 7;
-  await database.query(
-    {
-      name: 'test-many-notifications',
-      text: `
+t.test(
+  'more than one batch: each notification moves once and is published once, on an open socket',
+  async (t) => {
+    const reader = await newReader(app);
+    const total = 2 * MARK_ALL_BATCH + 7;
+    await database.query(
+      {
+        name: 'test-many-notifications',
+        text: `
         INSERT INTO notifications (id, account_id, recipient_id, category, title, status, created_at, updated_at)
         SELECT 'ntf_many' || n, $1, $2, 'chat.message', 'row', CASE n % 3 WHEN 0 THEN 'read' ELSE 'unseen' END, at, at
         FROM generate_series(1, $3::int) n, LATERAL (SELECT now() - (n % 50) * interval '1 ms' AS at) AS t`,
-    },
-    demo.account_id,
-    reader.id,
-    total,
-  );
-  const client = await openSocket(t, reader);
-  const unread = total - Math.floor(total / 3);
-  t.strictSame(await summary(reader), { object: 'notification_summary', unseen: unread, unread, total });
-  const answer = await markAll(reader, { status: 'read' });
-  t.strictSame(answer.body, { object: 'notification_summary', unseen: 0, unread: 0, total });
+      },
+      demo.account_id,
+      reader.id,
+      total,
+    );
+    const client = await openSocket(t, reader);
+    const unread = total - Math.floor(total / 3);
+    t.strictSame(await summary(reader), { object: 'notification_summary', unseen: unread, unread, total });
+    const answer = await markAll(reader, { status: 'read' });
+    t.strictSame(answer.body, { object: 'notification_summary', unseen: 0, unread: 0, total });
 
-  const updates = () => client.frames.filter(({ event }) => event === 'notification.updated');
-  await until(() => updates().length >= unread || undefined, { what: `${unread} events` });
-  // Sent behind them on the same stream: had there been more, they would be here by now.
-  const last = await insertRow(app, reader);
-  await move(reader, last, 'see');
-  await client.frame(({ data }) => data?.id === last);
-  t.equal(updates().length, unread + 1);
-  t.equal(new Set(updates().map(({ data }) => data?.id)).size, unread + 1);
-  t.ok(updates().every(({ data }) => data?.status === 'read' || data?.id === last));
-});
+    const updates = () => client.frames.filter(({ event }) => event === 'notification.updated');
+    await until(() => updates().length >= unread || undefined, { what: `${unread} events` });
+    // Sent behind them on the same stream: had there been more, they would be here by now.
+    const last = await insertRow(app, reader);
+    await move(reader, last, 'see');
+    await client.frame(({ data }) => data?.id === last);
+    t.equal(updates().length, unread + 1);
+    t.equal(new Set(updates().map(({ data }) => data?.id)).size, unread + 1);
+    t.ok(updates().every(({ data }) => data?.status === 'read' || data?.id === last));
+  },
+);
 
 t.test('the summary counts one’s own feed', async (t) => {
   const reader = await newReader(app);
@@ -169,34 +172,29 @@ t.test('the summary counts one’s own feed', async (t) => {
   t.strictSame(await summary({ token: await app.tokenOf(demo.agent.actor_id) }), none, 'nor has an agent');
 });
 
-t.test(
-  'the feed’s socket hears of a change what REST answered, and nothing of what changed nothing',
-  async (t) => {
-    const [reader, other] = [await newReader(app), await newReader(app)];
-    const [client, stranger] = [await openSocket(t, reader), await openSocket(t, other)];
-    const id = await insertRow(app, reader);
-    const answers: Notification[] = [];
-    for (const name of ['see', 'see', 'read', 'see', 'read', 'dismiss', 'dismiss'] as const) {
-      const answer = await move(reader, id, name);
-      answers.push(answer);
-      // An event shows its resource as it is by then, which on a busy machine may be after the next change.
-      await client.frame(({ data }) => data?.updated_at === answer.updated_at);
-    }
-    const changes = answers.filter((answer, index) => answer.updated_at !== answers[index - 1]?.updated_at);
-    t.equal(changes.length, 3);
-    t.strictSame(
-      client.frames
-        .filter(({ type }) => type === 'event')
-        .map(({ event, at, data }) => ({ event, at, data })),
-      changes.map((data) => ({ event: 'notification.updated', at: data.updated_at, data })),
-    );
-    t.strictSame(
-      stranger.frames.filter(({ type }) => type === 'event'),
-      [],
-      'nobody else hears of it',
-    );
-  },
-);
+t.test('the feed’s socket receives each change as REST answered it, and nothing for a no-op', async (t) => {
+  const [reader, other] = [await newReader(app), await newReader(app)];
+  const [client, stranger] = [await openSocket(t, reader), await openSocket(t, other)];
+  const id = await insertRow(app, reader);
+  const answers: Notification[] = [];
+  for (const name of ['see', 'see', 'read', 'see', 'read', 'dismiss', 'dismiss'] as const) {
+    const answer = await move(reader, id, name);
+    answers.push(answer);
+    // An event shows its resource as it is by then, which on a busy machine may be after the next change.
+    await client.frame(({ data }) => data?.updated_at === answer.updated_at);
+  }
+  const changes = answers.filter((answer, index) => answer.updated_at !== answers[index - 1]?.updated_at);
+  t.equal(changes.length, 3);
+  t.strictSame(
+    client.frames.filter(({ type }) => type === 'event').map(({ event, at, data }) => ({ event, at, data })),
+    changes.map((data) => ({ event: 'notification.updated', at: data.updated_at, data })),
+  );
+  t.strictSame(
+    stranger.frames.filter(({ type }) => type === 'event'),
+    [],
+    'nobody else hears of it',
+  );
+});
 
 t.test('an Idempotency-Key: the first answer again, and nothing is done again', async (t) => {
   const reader = await newReader(app);
@@ -265,7 +263,7 @@ t.test('whose notification: one’s own; any other is not there', async (t) => {
   t.equal((await stored(id)).status, 'unseen');
 });
 
-t.test('what is refused', async (t) => {
+t.test('refused requests', async (t) => {
   const reader = await newReader(app);
   const id = await insertRow(app, reader);
   const role = await createRole(database, {

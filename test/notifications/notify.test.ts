@@ -5,7 +5,7 @@ import type { Actor, ActorType } from '../../src/protocol/resources/actor.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';
 import type { MessageRow } from '../../src/resources/message.ts';
 
-t.test('everybody in the conversation that is a user is told once, but never the author', async (t) => {
+t.test('every user of the conversation is notified once, except the author', async (t) => {
   const facts = conversation([member('ada'), member('grace'), member('vera'), member('bot', 'agent')]);
   const told = notificationsFor(message({ author_id: 'ada' }), actor('ada'), facts);
   t.strictSame(
@@ -26,7 +26,7 @@ t.test('everybody in the conversation that is a user is told once, but never the
   for (const { id } of told) t.match(id, /^ntf_\w{24}$/);
 });
 
-t.test('a mention is told in place of the message, once, and pierces the mute', async (t) => {
+t.test('a mention replaces the notification of the message, once, and overrides the mute', async (t) => {
   const facts = conversation([
     member('ada'),
     member('grace', 'user', { muted: true }),
@@ -43,7 +43,7 @@ t.test('a mention is told in place of the message, once, and pierces the mute', 
   t.not(told[1]!.title, told[2]!.title, 'and says so');
 });
 
-t.test('who mentions itself is not told, muted or not', async (t) => {
+t.test('an author who mentions themselves gets no notification, muted or not', async (t) => {
   for (const muted of [false, true]) {
     const facts = conversation([member('ada', 'user', { muted })]);
     const row = message({ author_id: 'ada', mentions: ['ada'] });
@@ -69,7 +69,7 @@ t.test('agents and customers have none, mentioned or not', async (t) => {
   }
 });
 
-t.test('the author behind a persona is not told, and the team is told of the persona', async (t) => {
+t.test('the author behind a persona is not notified, and the team sees the persona', async (t) => {
   const facts = conversation([member('ada'), member('grace'), member('carl', 'customer')]);
   const persona = actor('desk', 'group');
   const told = notificationsFor(message({ author_id: 'ada', sender_id: 'desk' }), persona, facts);
@@ -95,28 +95,25 @@ t.test('senders: people and personas are themselves, whatever else is the system
   t.match(pure, { sender_id: null, sender_type: 'system', title: 'Pier' });
 });
 
-t.test(
-  'what a customer writes is told to the team, what the timeline says of itself to nobody',
-  async (t) => {
-    const facts = conversation([member('grace'), member('vera'), member('carl', 'customer')]);
-    const ofCustomer = message({ author_id: 'carl', visibility: 'external' });
-    t.strictSame(
-      notificationsFor(ofCustomer, actor('carl'), facts).map(({ recipient_id, sender_id, sender_type }) => [
-        ...[recipient_id, sender_id, sender_type],
-      ]),
-      [
-        ['grace', 'carl', 'user'],
-        ['vera', 'carl', 'user'],
-      ],
-    );
-    for (const visibility of ['internal', 'system'] as const) {
-      const event = message({ kind: 'system_event', visibility });
-      t.strictSame(notificationsFor(event, null, facts), [], visibility);
-    }
-  },
-);
+t.test("the team is notified of a customer's message, and of no system message", async (t) => {
+  const facts = conversation([member('grace'), member('vera'), member('carl', 'customer')]);
+  const ofCustomer = message({ author_id: 'carl', visibility: 'external' });
+  t.strictSame(
+    notificationsFor(ofCustomer, actor('carl'), facts).map(({ recipient_id, sender_id, sender_type }) => [
+      ...[recipient_id, sender_id, sender_type],
+    ]),
+    [
+      ['grace', 'carl', 'user'],
+      ['vera', 'carl', 'user'],
+    ],
+  );
+  for (const visibility of ['internal', 'system'] as const) {
+    const event = message({ kind: 'system_event', visibility });
+    t.strictSame(notificationsFor(event, null, facts), [], visibility);
+  }
+});
 
-t.test('alerts are of a category of their own, by who raised them', async (t) => {
+t.test('alerts have a category of their own, which depends on their author', async (t) => {
   const facts = conversation([member('grace')]);
   const alert = message({ kind: 'alert' });
   const [broadcast] = notificationsFor(alert, null, facts);

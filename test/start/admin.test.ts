@@ -82,7 +82,7 @@ t.test('a deployment gets its first account, key and user', async (t) => {
   }
 });
 
-t.test('what takes a right away leaves word for the nodes in the same transaction', async (t) => {
+t.test('a command that revokes a right writes the outbox row in the same transaction', async (t) => {
   const { admin, database } = await open(t);
   const { id } = await admin('account', 'create', '--name', 'Harbor');
   const key = await admin('key', 'create', '--account', String(id), '--name', 'CI');
@@ -118,7 +118,7 @@ t.test('what takes a right away leaves word for the nodes in the same transactio
   }
 });
 
-t.test('what there is can be listed and shown', async (t) => {
+t.test('existing objects can be listed and shown', async (t) => {
   const { admin } = await open(t);
   const harbor = await admin('account', 'create', '--name', 'Harbor', '--plan', 'pro');
   const id = String(harbor.id);
@@ -199,7 +199,7 @@ t.test('migrate brings an empty database to the schema of this version, twice as
   t.match(await runAdmin(['account', 'list'], config, log), { data: [] });
 });
 
-t.test('help names every command and every option with a line of its own', async (t) => {
+t.test('help has a line for every command and every option', async (t) => {
   const all = await runParley(['admin', '--help'], { PORT: 'not read for help' });
   t.match(all, { code: 0, stderr: '' });
   for (const [name, { help, options }] of Object.entries(COMMANDS)) {
@@ -220,7 +220,7 @@ t.test('help names every command and every option with a line of its own', async
   );
 });
 
-t.test('a command loads what it needs and no more', async (t) => {
+t.test('a command loads only what it needs', async (t) => {
   const { url } = await createTestDatabase(t);
   const loaded = async (...args: string[]) => {
     const spy = `import { registerHooks } from 'node:module';
@@ -242,7 +242,7 @@ t.test('a command loads what it needs and no more', async (t) => {
   );
 });
 
-t.test('a wrong command line is told in one line, before anything is opened', async (t) => {
+t.test('an invalid command line gets an error of one line, before anything is opened', async (t) => {
   const config = readConfig({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['', /no command; there are account create, account set/],
@@ -274,7 +274,7 @@ t.test('a wrong command line is told in one line, before anything is opened', as
   t.ok(new UsageError() instanceof Error);
 });
 
-t.test('what does not exist is told', async (t) => {
+t.test('missing objects get an error', async (t) => {
   const { admin } = await open(t);
   const { id } = await admin('account', 'create', '--name', 'Harbor');
   const missing = { condition: 'resource_not_found' };

@@ -217,7 +217,7 @@ t.test('every problem is named at once', async (t) => {
   for (const name of Object.keys(env)) t.match(problems.join('\n'), new RegExp(`^${name} `, 'm'));
 });
 
-t.test('what was read cannot be changed, at any depth', async (t) => {
+t.test('the configuration cannot be changed, at any depth', async (t) => {
   const config = readConfig({});
   t.throws(() => Object.assign(config, { port: 1 }), TypeError);
   t.throws(() => Object.assign(config.socket, { heartbeatMs: 1 }), TypeError);

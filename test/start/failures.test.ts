@@ -154,7 +154,7 @@ t.test('a data directory that cannot be used', async (t) => {
   );
 });
 
-t.test('what a node runs on stands in the line of its start', async (t) => {
+t.test("the line of a node's start contains its environment", async (t) => {
   const { url } = await createTestDatabase(t);
   const REDIS_URL = await testRedisUrl(t);
   const dataDir = freshDirectory(t);

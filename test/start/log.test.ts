@@ -38,7 +38,7 @@ t.test('the end of the process writes what is left', (t) => {
   t.end();
 });
 
-t.test('what is gathered has a bound', (t) => {
+t.test('the gathered lines are bounded', (t) => {
   const { write, messages } = gathered();
   write(30, 'a');
   const long = 'x'.repeat(1_000);

@@ -10,12 +10,12 @@ import { startRedis } from './redis.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
-/** Two nodes over one Postgres and one Redis, whose agents ask a provider of the test. */
+/** Two nodes over one Postgres and one Redis, whose agents use a model provider of the test. */
 export class AgentCluster {
   readonly databaseUrl: string;
   readonly models: ModelServer;
   readonly nodes: TestNode[] = [];
-  /** Of each node to Redis; empty: they have none of their own. */
+  /** The link of each node to Redis; empty: the nodes have no links of their own. */
   readonly links: readonly FaultProxy[];
   readonly #start: (index: number) => Promise<TestNode>;
 
@@ -24,7 +24,7 @@ export class AgentCluster {
     return AgentCluster.#startOver(t, undefined, chain);
   }
 
-  /** Each node with a link of its own to Redis. */
+  /** Starts the cluster with a separate link to Redis for each node. */
   static startBehindLinks(t: Teardown, seed: number, ...chain: readonly string[]): Promise<AgentCluster> {
     return AgentCluster.#startOver(t, seed, chain);
   }
@@ -44,7 +44,7 @@ export class AgentCluster {
         ...(dataDir !== undefined && { dataDir }),
       });
     });
-    // One after the other: the first makes the demo account.
+    // Started one after the other: the first makes the demo account.
     for (let n = 0; n < 2; n++) cluster.nodes.push(await cluster.#start(n));
     return cluster;
   }
@@ -59,12 +59,12 @@ export class AgentCluster {
     this.#start = start;
   }
 
-  /** In place of one that was killed. */
+  /** Replaces a node that was killed. */
   async restart(index: number): Promise<void> {
     this.nodes[index] = await this.#start(index);
   }
 
-  /** With ada, and the demo agent that answers whatever people say there. */
+  /** Creates a conversation of ada and the demo agent, which answers every message there. */
   async createConversation(title: string): Promise<string> {
     const [node] = this.nodes;
     const { users, agent } = node!.demo;
@@ -80,18 +80,18 @@ export class AgentCluster {
   }
 }
 
-/** A client of the SDK with what it shows of one conversation. */
+/** A client of the SDK with the state that it shows of one conversation. */
 export class ReplyReader {
   readonly conversationId: string;
-  /** What is being written, as read so far. */
+  /** The streaming text, as read so far. */
   writing = '';
-  /** Of each text that was written before its eyes: whether the pieces made what was sealed. */
+  /** For each text that was streamed while it read: whether the pieces matched the seal. */
   readonly matched: boolean[] = [];
-  /** How often it had everything that was there when it came, or came back. */
+  /** Number of times it was caught up after a subscription or a reconnect. */
   timesLive = 0;
   readonly #messages = new Map<number, Message>();
 
-  /** `url` is asked before each connection. */
+  /** `url` is called before each connection. */
   constructor(t: Teardown, node: () => TestNode, conversationId: string, url = () => node().baseUrl) {
     this.conversationId = conversationId;
     const client = connect({
@@ -119,13 +119,13 @@ export class ReplyReader {
     });
   }
 
-  /** Each message on a line, as `transcript` of what is in Postgres. */
+  /** Each message on a line, in the form that `transcript` has for Postgres. */
   view(): string {
     return transcript([...this.#messages.values()]);
   }
 }
 
-/** Where readers end with something else than Postgres, given the time to catch up. */
+/** Returns where readers still differ from Postgres after they had time to catch up. */
 export async function differences(
   database: Pick<pg.Pool, 'query'>,
   readers: readonly ReplyReader[],

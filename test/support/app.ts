@@ -14,11 +14,11 @@ import type { Teardown } from './teardown.ts';
 export interface CallOptions {
   /** Sent as JSON; fields that are undefined are left out. */
   readonly body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, in place of `body`. */
   readonly rawBody?: string | Uint8Array<ArrayBuffer>;
   /** Default: the demo account's admin key. */
   readonly token?: string;
-  /** Over those of an honest caller of the demo account; undefined leaves one out. */
+  /** Override the default headers of a caller of the demo account; undefined leaves one out. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -29,21 +29,21 @@ export interface CallAnswer<Body> {
   readonly body: Body;
 }
 
-/** What every refusal answers (docs/contract.md#errors). */
+/** The body of every refusal (docs/contract.md#errors). */
 export interface Refusal {
   readonly error: ErrorObject;
 }
 
-/** The whole server in this process, with the demo account, on a free port over a database of its own. */
+/** The whole server in this process, with the demo account, on a free port and with its own database. */
 export interface TestApp {
   readonly baseUrl: string;
   readonly demo: DemoFile;
   readonly routes: readonly Route[];
-  /** A pool of the test's own, to look behind the API and to arrange what it cannot. */
+  /** A pool of the test's own, to inspect what the API hides and to arrange what it cannot. */
   readonly database: Database;
-  /** Throws where the answer is not what the OpenAPI document promises. */
+  /** Throws if the answer does not match the OpenAPI document. */
   call<Body = Refusal>(method: string, path: string, options?: CallOptions): Promise<CallAnswer<Body>>;
-  /** An access token of any actor: agents and new users have no other credential here. */
+  /** Returns an access token of any actor: agents and new users have no other credential here. */
   tokenOf(actorId: string, options?: { accountId?: string; issuedAtMs?: number }): Promise<string>;
 }
 
@@ -106,7 +106,7 @@ export async function startTestApp(
   };
 }
 
-/** `400 missing_field body`: all that a client branches on, on one line for tables of refusals. */
+/** Returns `400 missing_field body`: everything that a client branches on, on one line for tables of refusals. */
 export function refusalOf({ status, body }: CallAnswer<Refusal>): string {
   return `${status} ${body.error?.code} ${body.error?.param}`;
 }
@@ -119,8 +119,8 @@ function sent(headers: Readonly<Record<string, string | undefined>>): Record<str
 }
 
 /**
- * The welcome is for people at a terminal; standard output here is TAP. Only that one text is taken out:
- * whatever else is written meanwhile passes.
+ * The welcome is for people at a terminal; standard output here is TAP. Only that one text is removed: all other
+ * output passes.
  */
 async function withoutWelcome<T>(start: () => Promise<T>): Promise<T> {
   const { stdout } = process;

@@ -2,15 +2,15 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 import type { Teardown } from './teardown.ts';
 
 /**
- * What operators put before their nodes: hands each connection to the next node in turn that takes it, and
- * knows nothing of what passes but whether it begins as a WebSocket.
+ * A load balancer as operators put it in front of their nodes: passes each connection to the next node in turn that
+ * accepts it, and knows nothing of its bytes except whether it begins as a WebSocket.
  */
 export class Balancer {
   readonly url: string;
-  /** When each WebSocket's handshake came, on the clock of `performance.now()`. */
+  /** Arrival times of each WebSocket's handshake, on the clock of `performance.now()`. */
   readonly handshakes: number[] = [];
   readonly #server: Server;
-  /** Base URLs, asked for at each connection. */
+  /** Returns the base URLs; called at each connection. */
   readonly #nodes: () => readonly string[];
   /** The node of each open connection that began as a WebSocket. */
   readonly #sockets = new Map<Socket, string>();
@@ -34,7 +34,7 @@ export class Balancer {
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How many WebSockets a node has from here. */
+  /** Returns the number of WebSockets that a node has through this balancer. */
   socketsOf(node: string): number {
     return [...this.#sockets.values()].filter((other) => other === node).length;
   }
@@ -80,7 +80,7 @@ export class Balancer {
 interface Opening {
   readonly first: Buffer;
   readonly isSocket: boolean;
-  /** To be tried, in this order. */
+  /** The nodes still to try, in this order. */
   readonly nodes: readonly string[];
 }
 

@@ -1,4 +1,7 @@
-/** What one reader of a conversation got, against what Postgres has. Each problem is a line; none is a pass. */
+/**
+ * Compares what one reader of a conversation received with what Postgres has. Each problem is a line; an empty result
+ * passes.
+ */
 export function deliveryProblems(got: readonly number[], stored: readonly number[]): string[] {
   const problems: string[] = [];
   for (const [index, sequence] of got.entries()) {
@@ -14,13 +17,16 @@ export function deliveryProblems(got: readonly number[], stored: readonly number
   return problems;
 }
 
-/** A message as a reader got it, or as Postgres has it. */
+/** A message as a reader received it, or as Postgres has it. */
 export interface Received {
   readonly sequence: number;
   readonly id: string;
 }
 
-/** The same of whole messages: under each number the very message that Postgres has there, and no message under two. */
+/**
+ * The same check for whole messages: under each number the message that Postgres has there, and no message under two
+ * numbers.
+ */
 export function historyProblems(got: readonly Received[], stored: readonly Received[]): string[] {
   const problems = deliveryProblems(
     got.map(({ sequence }) => sequence),

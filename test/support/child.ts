@@ -5,13 +5,13 @@ import type { Teardown } from './teardown.ts';
 
 export interface Child {
   readonly process: ChildProcess;
-  /** The JSON that the script printed as its first line; rejects with its last words when it printed none. */
+  /** The JSON that the script printed as its first line; rejects with its last output if it printed none. */
   readonly said: Promise<Record<string, unknown>>;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Runs `test/support/<script>` in a process of its own, to be killed; it dies with the test at the latest. */
+/** Runs `test/support/<script>` in a separate process that a test can kill; it ends with the test at the latest. */
 export function startChild(
   t: Teardown,
   script: string,
@@ -21,7 +21,7 @@ export function startChild(
   const here = (name: string) => join(import.meta.dirname, name);
   const child = spawn(process.execPath, [`--import=${here('quick-start.js')}`, here(script), ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Nothing of the test runner's, which would load its hooks.
+    // Without the variables of the test runner, which would load its hooks.
     env: { PATH: process.env.PATH },
     ...options,
   });
@@ -39,7 +39,7 @@ export function startChild(
     createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line)));
     gone.then(() => reject(new Error(errors.trim())), reject);
   });
-  // Whoever kills a child at work does not ask what it said.
+  // A test that kills a working child does not wait for its output.
   said.catch(() => undefined);
   return { process: child, said, kill };
 }

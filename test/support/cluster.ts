@@ -13,11 +13,11 @@ import { until } from './until.ts';
 export interface Cluster {
   readonly nodes: readonly [TestNode, TestNode];
   readonly redis: TestRedis;
-  /** Of each node to Redis; empty: they have none of their own. */
+  /** The link of each node to Redis; empty: the nodes have no links of their own. */
   readonly links: readonly FaultProxy[];
   readonly databaseUrl: string;
   readonly conversationId: string;
-  /** Starts another node in place of one that was killed, with its data directory. */
+  /** Starts another node in place of one that was killed, with the same data directory. */
   restart(index: 0 | 1): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export async function startCluster(t: Teardown, env: NodeJS.ProcessEnv = {}): Pr
   return startOver(t, await startRedis(t), [], env);
 }
 
-/** Each node with a link of its own to Redis. */
+/** Starts the cluster with a separate link to Redis for each node. */
 export async function startClusterBehindLinks(t: Teardown, seed: number): Promise<Cluster> {
   const redis = await startRedis(t);
   return startOver(t, redis, await startLinks(t, { redis, seed, count: 2 }));
@@ -56,12 +56,15 @@ async function startOver(
   };
 }
 
-/** The same nodes with a group of its own, of the same people: for tests that share a cluster. */
+/** The same nodes with a new group of the same people, for tests that share a cluster. */
 export async function onFreshGroup(cluster: Cluster): Promise<Cluster> {
   return { ...cluster, conversationId: await createGroup(cluster.nodes[0], 'Another group') };
 }
 
-/** Of people of the demo account, all three by default; answers its id. Tried again while the node is not ready for it. */
+/**
+ * Creates a group of people of the demo account, by default all three; returns its id. Retries while the node is not
+ * ready.
+ */
 export async function createGroup(
   node: TestNode,
   title: string,
@@ -76,28 +79,30 @@ export async function createGroup(
   return String(id);
 }
 
-/** What became of one send. */
+/** The result of one send. */
 export interface Sent {
   readonly clientMessageId: string;
-  /** Of the 201; undefined: it was not acknowledged. */
+  /** From the answer 201; undefined: the send was not acknowledged. */
   readonly sequence: number | undefined;
   readonly status: number | undefined;
 }
 
 export interface LoadOptions {
-  /** Of the client ids. */
+  /** Prefix of the client ids. */
   readonly label: string;
   readonly width?: number;
-  /** Between two sends of a caller. 0: none while it is answered. */
+  /** Pause between two sends of a caller. 0: none after a successful send. */
   readonly pauseMs?: number;
 }
 
-/** What would send, or be refused, all the time leaves nothing of the processor to those that are tested. */
+/**
+ * Callers without pauses, or that are refused all the time, would take the whole processor from the code under test.
+ */
 const PAUSE_MS = 10;
 
 /**
- * Keeps `width` callers sending to a node until stopped, each send tried once. One that gets no answer counts as
- * not acknowledged.
+ * Keeps `width` callers sending to a node until stopped, each send tried once. A send without an answer counts as not
+ * acknowledged.
  */
 export class Load {
   readonly sent: Sent[] = [];
@@ -139,15 +144,15 @@ export class Load {
 }
 
 /**
- * Waits until every listener has got all that Postgres has, and answers what is wrong: with any
- * listener's order, with any acknowledged send, with what a page shows.
+ * Waits until every listener has received all that Postgres has, and returns the problems: of any listener's order, of
+ * any acknowledged send, of any page.
  */
 export async function checkCluster(
   cluster: Cluster,
   listeners: readonly Listener[],
   acknowledged: readonly Sent[],
 ): Promise<string[]> {
-  // Not `killed`: that is set by any signal, and a node may have been stopped for a while.
+  // Not `killed`: any signal sets it, and a node may have been stopped for a while.
   const node = cluster.nodes.find(
     ({ running: { child } }) => child.exitCode === null && child.signalCode === null,
   )!;

@@ -5,35 +5,35 @@ import { ERRORS, type ErrorCondition } from '../../src/protocol/errors.ts';
 import { schemaAt, sinceOf } from '../../src/protocol/since.ts';
 import { isVersion, NEWEST_VERSION, VERSIONS, type Version } from '../../src/protocol/versions.ts';
 
-/** One answer as it came over the wire. */
+/** An answer as it was received. */
 export interface WireAnswer {
   readonly method: string;
-  /** With its query. */
+  /** With the query string. */
   readonly path: string;
-  /** Service-Version as it was sent. */
+  /** The Service-Version that was sent. */
   readonly version?: string | undefined;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The JSON body of the request; undefined where it had none. */
+  /** The JSON body of the request; undefined if it had none. */
   readonly sent?: unknown;
 }
 
 /**
- * Holds every answer that a test gets against the OpenAPI document that the server itself publishes: a
- * status that is not documented, a field too many or of the wrong type, one that is newer than the caller's version,
- * an error that is not in the table fail the test that asked.
+ * Checks every answer that a test receives against the OpenAPI document that the server publishes: an undocumented
+ * status, an extra field or one of the wrong type, a field newer than the caller's version, or an error that is not in
+ * the table fails the test that made the request.
  */
 export class Contract {
   static #ofProcess: Promise<Contract> | undefined;
 
   readonly #operations: readonly Operation[];
-  // Most schemas are asked a few times: to compile them quickly counts for more than what comes of it.
+  // Most schemas are used only a few times, so fast compilation matters more than fast validation.
   readonly #ajv = new Ajv2020({
     ...{ strict: false, allErrors: true, inlineRefs: false },
     code: { optimize: false },
   });
-  /** By the text of the schema: all refusals share one. */
+  /** Keyed by the text of the schema: all refusals share one. */
   readonly #checks = new Map<string, ValidateFunction>();
 
   /** All servers of one process run the same code: the document is read once. */
@@ -59,11 +59,11 @@ export class Contract {
           pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
         })),
       )
-      // What is written out wins over a parameter, as with the router.
+      // A literal path takes precedence over a parameter, as in the router.
       .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
   }
 
-  /** Throws where the answer is not what was promised. */
+  /** Throws if the answer does not match the document. */
   check(answer: WireAnswer): void {
     const problem = this.#problemOf(answer);
     if (problem === undefined) return;
@@ -87,7 +87,7 @@ export class Contract {
     const { schema, examples } = response.content['application/json'];
     const spoken = isVersion(version) ? version : NEWEST_VERSION;
     const check = this.#checkFor(schema, spoken);
-    // A replay has the form of the version that the first request spoke.
+    // A replay has the form of the version of the first request.
     const forms = headers.get('Idempotent-Replayed') === 'true' ? VERSIONS : [];
     const isReplay = forms.some((version) => this.#checkFor(schema, version)(body));
     if (!isReplay && !check(body)) return this.#ajv.errorsText(check.errors, { dataVar: 'body' });
@@ -95,7 +95,7 @@ export class Contract {
     return sent === undefined ? undefined : this.#requestProblem(operation, spoken, sent);
   }
 
-  /** What the server has accepted, the document must accept as well. A null counts as absent. */
+  /** A request that the server has accepted must match the document as well. A null counts as absent. */
   #requestProblem({ requestBody }: Operation, version: Version, sent: unknown): string | undefined {
     if (requestBody === undefined) return undefined;
     const { schema } = requestBody.content['application/json'];
@@ -146,8 +146,8 @@ interface Operation extends DocumentedOperation {
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Clients let unknown fields pass; the server that is tested here must not have any. Objects that are made of
- * several parts are closed as a whole.
+ * Clients ignore unknown fields; the server under test must not send any. Objects that consist of several parts are
+ * closed as a whole.
  */
 function closed(schema: Schema, isPart = false): Schema {
   const copy: Record<string, unknown> = { ...schema };
@@ -172,7 +172,7 @@ function requiredOf({ required = [] }: { readonly required?: unknown }): readonl
   return required as readonly string[];
 }
 
-/** What a newer version has, its callers always get, though the schema of all versions cannot demand it. */
+/** Callers of a newer version always get its fields, although the schema for all versions cannot require them. */
 function newerOf(properties: Schema): string[] {
   return Object.entries(properties).flatMap(([name, property]) =>
     sinceOf(property as object) === undefined ? [] : name,
@@ -193,7 +193,10 @@ function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null;
 }
 
-/** Whether code, type, status and transience stand in one line of the error table, and the route documents it. */
+/**
+ * Returns a problem unless code, type, status and transience are one line of the error table, and the route documents
+ * it.
+ */
 function errorProblem(status: number, body: unknown, documented?: readonly string[]): string | undefined {
   const { error } = body as { readonly error?: Readonly<Record<string, unknown>> };
   if (error === undefined) return 'no error envelope';

@@ -1,6 +1,6 @@
 /**
- * Owns an embedded Postgres, to be killed: `node embedded-postgres-child.ts <data dir> [<module>]`. Prints
- * `{url, pid}` when it runs; stops it when standard input ends.
+ * Owns an embedded Postgres that a test kills: `node embedded-postgres-child.ts <data dir> [<module>]`. Prints `{url,
+ * pid}` when it runs; stops it when standard input ends.
  */
 
 const [dataDir = '', module = '../../src/db/postgres/embedded-postgres.ts'] = process.argv.slice(2);
@@ -9,7 +9,7 @@ const { startEmbeddedPostgres } = (await import(
 )) as typeof import('../../src/db/postgres/embedded-postgres.ts');
 process.umask(0o077);
 const silence = () => undefined;
-// Not pino: a copy of src/db without node_modules is run too.
+// Not pino: a copy of src/db without node_modules is run as well.
 const log = { debug: silence, info: silence, warn: silence, error: silence };
 try {
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, log: log as never });

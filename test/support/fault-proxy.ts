@@ -3,42 +3,42 @@ import { Random } from './random.ts';
 import { type Pushed, pushedMessage, RespSplitter } from './resp.ts';
 
 export interface FaultProxyOptions {
-  /** Where connections are passed on to. */
+  /** The address that connections are forwarded to. */
   readonly target: { readonly host?: string; readonly port: number };
-  /** Default: a free one, on 127.0.0.1. */
+  /** Default: a free port on 127.0.0.1. */
   readonly port?: number;
-  /** What is left to chance is drawn from it. Default 1. */
+  /** Seed of all random choices. Default 1. */
   readonly seed?: number;
-  /** Faults from the start; each can be changed while connections are open. */
+  /** Initial faults; each can be changed while connections are open. */
   readonly faults?: Partial<Faults>;
 }
 
 export interface Faults {
-  /** How long every byte is held on its way, in either direction, in milliseconds. Order is kept. */
+  /** How long every byte is delayed, in either direction, in milliseconds. Order is kept. */
   delayMs: number;
-  /** Milliseconds between two cuts of one connection each, chosen by chance; 0: none. */
+  /** Milliseconds between two cuts, each of one random connection; 0: none. */
   cutEveryMs: number;
   /**
-   * The chance, from 0 to 1, of each chunk to be the last that passes: its connection stays open and
-   * silent from there, in both directions, as behind a peer or a router that is gone. (TCP loses no single
-   * chunk: what it cannot deliver it delivers never.)
+   * The probability, from 0 to 1, that a chunk is the last one that passes: its connection stays open and silent from
+   * then on, in both directions, as if a peer or a router had disappeared. (TCP never loses a single chunk: what it
+   * cannot deliver it never delivers.)
    */
   dropRate: number;
   /**
-   * In front of Redis alone: how long one pushed message (`message`, `smessage`) is held while those
-   * behind it pass, in milliseconds; 0: not at all; Infinity: it is left out, and the connection stays up.
-   * Undefined when a connection opens: that one is not looked into.
+   * For Redis only: how long one pushed message (`message`, `smessage`) is held while later ones pass, in
+   * milliseconds; 0: not at all; Infinity: it is dropped, and the connection stays open. A connection that opens while
+   * this is undefined is not inspected.
    */
   holdMs: ((pushed: Pushed, random: Random) => number) | undefined;
 }
 
 /**
- * A TCP proxy that breaks what it carries, for tests, campaigns and client authors (`npm run faults`).
- * What depends on chance depends on the seed and on how the bytes arrive.
+ * A TCP proxy that breaks the connections that it carries, for tests, campaigns and client authors (`npm run faults`).
+ * Random choices depend on the seed and on how the bytes arrive.
  */
 export class FaultProxy {
   readonly faults: Faults;
-  /** Connections that were cut, fell silent, and messages that were overtaken and left out. */
+  /** Connections that were cut or fell silent, messages that were overtaken or dropped. */
   readonly counts = { cut: 0, dropped: 0, held: 0, lost: 0 };
   readonly #target: FaultProxyOptions['target'];
   readonly #server: Server;
@@ -48,7 +48,7 @@ export class FaultProxy {
   #refusing = false;
   #cutTimer: NodeJS.Timeout | undefined;
 
-  /** Resolves when it listens; rejects when the port is taken. */
+  /** Resolves when it listens; rejects if the port is taken. */
   static async start(options: FaultProxyOptions): Promise<FaultProxy> {
     const proxy = new FaultProxy(options);
     await new Promise<void>((resolve, reject) => {
@@ -71,28 +71,28 @@ export class FaultProxy {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** How many connections are open. */
+  /** The number of open connections. */
   get open(): number {
     return this.#connections.size;
   }
 
-  /** Resets every connection, both sides. New ones are taken as before. */
+  /** Resets every connection, on both sides. New ones are accepted as before. */
   cut(): void {
     for (const connection of [...this.#connections]) this.#cut(connection);
   }
 
-  /** Resets one connection, chosen by chance. */
+  /** Resets one random connection. */
   cutOne(): void {
     if (this.#connections.size > 0) this.#cut(this.#random.pick([...this.#connections]));
   }
 
-  /** Nothing passes any more in these directions, on new connections neither; all stay open. */
+  /** Stops all bytes in these directions, also of new connections; all connections stay open. */
   pause(directions: readonly Direction[] = ['up', 'down']): void {
     this.#paused = [...directions];
     for (const connection of this.#connections) connection.pause(this.#paused);
   }
 
-  /** What was held by `pause` goes on its way, in order. */
+  /** Forwards what `pause` has held, in order. */
   resume(): void {
     this.pause([]);
   }
@@ -107,7 +107,7 @@ export class FaultProxy {
     this.#refusing = false;
   }
 
-  /** Resets what is open and stops listening. */
+  /** Resets all connections and stops listening. */
   async close(): Promise<void> {
     clearTimeout(this.#cutTimer);
     this.cut();
@@ -139,7 +139,7 @@ export class FaultProxy {
     connection.reset();
   }
 
-  /** Looks again every few milliseconds, so that `cutEveryMs` may change at any time. */
+  /** Checks again every few milliseconds, so that `cutEveryMs` may change at any time. */
   #scheduleCut(sinceMs = performance.now()): void {
     this.#cutTimer = setTimeout(() => {
       const { cutEveryMs } = this.faults;
@@ -196,8 +196,8 @@ class Connection {
   reset(): void {
     const { client, server } = this.#options;
     for (const socket of [client, server]) {
-      // One that is still connecting has nobody to tell. One whose end is on its way cannot be reset: Node leaks
-      // the handle that libuv refuses, and a process with such a handle spins for ever when it should exit.
+      // A connecting socket has no peer to reset yet. A socket whose end is being sent cannot be reset: Node leaks the
+      // handle that libuv refuses, and a process with such a handle spins instead of exiting.
       const isEnding = socket.writableEnded && !socket.writableFinished;
       if (socket.connecting || isEnding) socket.destroy();
       else socket.resetAndDestroy();
@@ -226,7 +226,7 @@ class Connection {
       return;
     }
     counts.held += 1;
-    // A connection that is gone by then has lost it, like everything else on its way.
+    // A connection that has closed by then has lost the message, like everything else in flight.
     setTimeout(() => !this.#over && this.#pass('down', value), holdMs).unref();
   }
 
@@ -240,7 +240,7 @@ class Connection {
   }
 }
 
-/** One direction of a connection: what waits, in order, and the end of the stream behind it. */
+/** One direction of a connection: the queued chunks, in order, and the end of the stream after them. */
 class Lane {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -249,7 +249,7 @@ class Lane {
   #timer: NodeJS.Timeout | undefined;
   #isPaused = false;
 
-  /** `receive` is handed every chunk, null for the end of the stream, and puts what is to pass. */
+  /** `receive` is called with every chunk, null for the end of the stream, and puts what is to pass. */
   constructor(from: Socket, to: Socket, faults: Faults, receive: (chunk: Buffer | null) => void) {
     this.#from = from;
     this.#to = to;

@@ -1,4 +1,4 @@
-/** `npm run faults`: a FaultProxy of its own process, in front of a server that a client is tried against. */
+/** `npm run faults`: a FaultProxy in a separate process, in front of a server that a client is tested against. */
 
 import { parseArgs } from 'node:util';
 import { FaultProxy } from './fault-proxy.ts';

@@ -1,10 +1,10 @@
 import type { RawSocket } from '../gateway/fixture.ts';
 import type { Random } from './random.ts';
 
-/** One frame (or what stands in the place of one) that no honest client sends. */
+/** A frame, or other bytes in its place, that no correct client sends. */
 export interface Attack {
   readonly feature: string;
-  /** Whether it gets a reply; a fatal one gets the end of its socket. */
+  /** Whether it gets a reply; a fatal one closes its socket. */
   readonly answered: boolean;
   write(socket: RawSocket): void;
 }
@@ -21,7 +21,7 @@ export function fatalFrame(random: Random): Attack {
 
 type Maker = (random: Random) => string | (Pick<Attack, 'write'> & Partial<Attack>);
 
-/** Every text among them is one request as a server reads it, so that it is answered once. */
+/** Every text among them is one request to a server, so that it gets one reply. */
 const SURVIVABLE = {
   'broken JSON': (random) => {
     const text = validRequest(random);
@@ -105,7 +105,7 @@ const SURVIVABLE = {
     answered: false,
     write: (socket) => socket.frame(random.pick([PING, PONG]), bytes(random, random.below(126))),
   }),
-  // Characters cut in two by fragments are whole again when the text is.
+  // Characters that fragments cut in two are whole again in the complete text.
   fragments: (random) => {
     const text = Buffer.from(`{"type":"ping","id":"${'é😀'.repeat(random.below(8))}","x":1}`);
     return {

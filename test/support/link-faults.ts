@@ -5,7 +5,7 @@ import type { TestRedis } from './redis.ts';
 import type { Pushed } from './resp.ts';
 import type { Teardown } from './teardown.ts';
 
-/** A way of its own to Redis for each node. */
+/** Starts a separate link to Redis for each node. */
 export async function startLinks(
   t: Teardown,
   { redis, seed, count }: { readonly redis: TestRedis; readonly seed: number; readonly count: number },
@@ -19,7 +19,7 @@ export async function startLinks(
   return links;
 }
 
-/** One frame in ten comes late. Not a node's own proofs: those find out about the link as it is. */
+/** Delays one frame in ten. A node's own probes are exempt: they test the link as it is. */
 export function disorder(links: readonly FaultProxy[]): void {
   for (const { faults } of links) faults.holdMs = OVERTAKEN;
 }
@@ -28,8 +28,8 @@ const OVERTAKEN: Faults['holdMs'] = ({ channel }, random) =>
   channel.includes(':cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0;
 
 /**
- * Leaves out the next message on the way to a node that `matches`. A node's own frames come back over its link too, and
- * mean nothing there: `matches` must name a frame that only another node publishes.
+ * Drops the next message to a node that `matches`. A node's own frames return over its link too, and are ignored
+ * there: `matches` must describe a frame that only another node publishes.
  */
 export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean): void {
   const { lost } = link.counts;
@@ -37,23 +37,23 @@ export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean)
     link.counts.lost === lost && matches(pushed) ? Number.POSITIVE_INFINITY : 0;
 }
 
-/** On a conversation's or an actor's channel. */
+/** A message on a conversation's or an actor's channel. */
 function isFrame({ channel }: Pushed): boolean {
   return /:(cnv|act)_/.test(channel);
 }
 
-/** Loss windows, and what they left out. */
+/** Loss windows, and what was dropped in them. */
 export class Losses {
-  /** Events by name; those of a deletion apart. */
+  /** Events by name; those of deletions are counted separately. */
   readonly byEvent: Record<string, number> = {};
   readonly #meanwhile: () => Promise<void>;
 
-  /** `meanwhile`: what has to happen within each window. */
+  /** `meanwhile`: what must happen within each window. */
   constructor(meanwhile: () => Promise<void> = async () => {}) {
     this.#meanwhile = meanwhile;
   }
 
-  /** Leaves out that part of the frames on these links for at least so long; the others come as before. */
+  /** Drops that share of the frames on these links for at least that long; the others pass. */
   async during(
     links: readonly FaultProxy[],
     rate: number,
@@ -73,7 +73,7 @@ export class Losses {
     });
   }
 
-  /** The kinds of which nothing was left out: the run proves nothing about them. */
+  /** Returns the kinds of which nothing was dropped: the run proves nothing about them. */
   problems(): string[] {
     return LOST_KINDS.filter((kind) => this.byEvent[kind] === undefined).map(
       (kind) => `no ${kind} was lost in ${JSON.stringify(this.byEvent)}`,
@@ -101,10 +101,10 @@ const LOST_KINDS = [
   'conversation.updated',
 ];
 
-/** Not undefined: connections are looked into from the start. */
+/** Not undefined, so that connections are inspected from the start. */
 const IN_ORDER: NonNullable<Faults['holdMs']> = () => 0;
 
-/** Single messages are lost on a link that stays up, by name; each is over when it resolves. */
+/** Faults by name in which single messages are lost on a link that stays open; each is over when it resolves. */
 export function lossFaults(links: readonly FaultProxy[], random: Random, losses: Losses) {
   return {
     'some frames lost': () =>
@@ -113,7 +113,7 @@ export function lossFaults(links: readonly FaultProxy[], random: Random, losses:
   };
 }
 
-/** What goes wrong on these links, by name; each is over when it resolves. */
+/** Faults of these links by name; each is over when it resolves. */
 export function linkFaults(
   links: readonly FaultProxy[],
   random: Random,

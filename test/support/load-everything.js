@@ -1,6 +1,6 @@
 /**
- * Loads every module of src/ and every migration, with the addon replaced by a stub: it exists for the pinned Node
- * alone. Run by another Node, it shows whether anything else depends on that one.
+ * Loads every module of src/ and every migration, with the addon replaced by a stub: the addon exists only for the
+ * pinned Node. Run by another Node, it shows whether anything else depends on the pinned one.
  */
 
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ module.registerHooks({
     url === ADDON ? { format: 'module', source: stub(), shortCircuit: true } : next(url, context),
 });
 
-// What runs by itself when it is loaded: the command, and the worker, which is given something to do.
+// Modules that run something when they are loaded: the command, and the worker, which gets some input.
 const MAIN = 'src/main.ts';
 const WORKER = 'src/agents/tools/html-worker.ts';
 

@@ -20,25 +20,25 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { Teardown } from './teardown.ts';
 
-/** What one request is answered. A string: this text, all at once. */
+/** The answer to one request. A string: this text, all at once. */
 export type Script = string | ModelReply;
 
 export interface ModelReply {
-  /** Cut into words, or the tokens as they are. */
+  /** A string is cut into words; an array is the tokens. */
   readonly text?: string | readonly string[];
-  /** Tool calls after the text; `arguments` that are a string go out as they are. */
+  /** Tool calls after the text; `arguments` that are a string are sent unchanged. */
   readonly calls?: readonly ScriptedCall[];
   /** Default: all at once. */
   readonly tokensPerSecond?: number;
-  /** Before the first token; the response's head goes out at once. */
+  /** Delay before the first token; the response's head is sent at once. */
   readonly firstTokenMs?: number;
-  /** Waits in front of this token (from 0) until the promise settles: what a test needs to look in between. */
+  /** Waits before this token (from 0) until the promise settles, so that a test can look in between. */
   readonly hold?: { readonly at: number; readonly until: Promise<unknown> };
-  /** Default: one a token, and 10 of the prompt. Null: the provider tells none. */
+  /** Default: one a token, and 10 for the prompt. Null: the provider reports none. */
   readonly usage?: { readonly input: number; readonly output: number } | null;
   /** Default: `tool_calls` with calls, else `stop`. Null: the stream ends without one. */
   readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | null;
-  /** Goes wrong after so many tokens of text. */
+  /** Fails after this many tokens of text. */
   readonly breaks?: { readonly after: number; readonly how: Breakage };
   /** Anything but 200: an error body and no stream. */
   readonly status?: number;
@@ -55,7 +55,7 @@ export interface ScriptedCall {
   readonly id?: string;
 }
 
-/** A request as it came in. */
+/** A request as it was received. */
 export interface ModelRequest {
   readonly model: string;
   readonly body: ChatBody;
@@ -64,9 +64,9 @@ export interface ModelRequest {
   /** The system prompt. */
   readonly instructions: string;
   readonly lastUserText: string;
-  /** Names of the tools it was offered. */
+  /** Names of the tools that were offered. */
   readonly tools: readonly string[];
-  /** Resolves once the answer is over: `complete`, or `aborted` where the caller hung up. */
+  /** Resolves when the answer is over: `complete`, or `aborted` if the caller closed the connection. */
   readonly over: Promise<'complete' | 'aborted'>;
 }
 
@@ -89,7 +89,7 @@ export interface ChatBody {
   readonly stream_options?: { readonly include_usage?: boolean };
 }
 
-/** How often the streams that have a pace are looked at: one timer for all of them. */
+/** Interval at which paced streams advance, in milliseconds: one timer for all of them. */
 const TICK_MS = 5;
 
 export class ModelServer {
@@ -99,9 +99,9 @@ export class ModelServer {
   readonly #ticker: NodeJS.Timeout;
   #otherwise: (request: ModelRequest) => Script = () => NOTHING_SCRIPTED;
   #calls = 0;
-  /** In the order of their coming. */
+  /** In the order of arrival. */
   readonly requests: ModelRequest[] = [];
-  /** Of the API: `http://127.0.0.1:<port>/v1`. */
+  /** The base URL of the API: `http://127.0.0.1:<port>/v1`. */
   readonly url: string;
 
   static async start(t: Teardown): Promise<ModelServer> {
@@ -124,13 +124,16 @@ export class ModelServer {
     });
   }
 
-  /** The next request is answered so; with `model` the next one to that model. Requests take their scripts in order. */
+  /**
+   * Sets the answer to the next request, or, with `model`, to the next one to that model. Requests take their scripts
+   * in order.
+   */
   reply(script: Script, model?: string): this {
     this.#queue.push({ script, model });
     return this;
   }
 
-  /** What requests get that no script waits for. Without it: a 500. */
+  /** Sets the answer to requests without a script. Default: a 500. */
   otherwise(script: Script | ((request: ModelRequest) => Script)): this {
     this.#otherwise = typeof script === 'function' ? script : () => script;
     return this;
@@ -210,14 +213,14 @@ function refuse(response: ServerResponse, { status = 500, retryAfterSeconds }: M
   response.end(JSON.stringify({ error: { message: 'scripted, with sk-secret in it', type, code: type } }));
 }
 
-/** One answer under way. */
+/** One answer in progress. */
 class Stream {
   readonly #response: ServerResponse;
   readonly #reply: ModelReply;
   readonly #calls: readonly (ScriptedCall & { readonly id: string })[];
   readonly #tokens: readonly string[];
   readonly #withUsage: boolean;
-  /** What stands before and after a token: made once, because 200 of these run at 100 tokens a second. */
+  /** The bytes before and after a token: made once, because 200 of these run at 100 tokens a second. */
   readonly #before: string;
   readonly #startsAtMs: number;
   #paceSinceMs: number | undefined;
@@ -246,7 +249,7 @@ class Stream {
     response.write(this.#chunk('{"role":"assistant","content":""}'));
   }
 
-  /** Writes what is due by now. */
+  /** Writes the tokens that are due. */
   advance(nowMs: number): void {
     if (this.#over || nowMs < this.#startsAtMs) return;
     const { breaks, hold } = this.#reply;
@@ -286,7 +289,7 @@ class Stream {
     this.#over = true;
     if (how === 'stall') return;
     if (how === 'cut') {
-      // What was written is on the wire before the connection is reset.
+      // What was written is sent before the connection is reset.
       this.#response.write(': \n\n', () => setImmediate(() => this.#response.socket?.resetAndDestroy()));
       return;
     }

@@ -11,8 +11,8 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 /**
- * nginx in front of `upstreamPort`, in the foreground, dead with the test at the latest. Its connections to
- * the upstream are few and kept alive: an answer too many on one of them would be given to somebody else.
+ * Starts nginx in front of `upstreamPort`, in the foreground; it ends with the test at the latest. Its connections to
+ * the upstream are few and kept alive: an extra answer on one of them would go to another client.
  */
 export async function startNginx(
   t: Teardown,
@@ -21,7 +21,7 @@ export async function startNginx(
   const program = await findNginx();
   const directory = await mkdtemp(join(tmpdir(), 'parley-nginx-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  // Its workers are another user's.
+  // Its workers run as another user.
   await chmod(directory, 0o711);
   const port = await freePort();
   await writeFile(join(directory, 'nginx.conf'), configuration(port, upstreamPort));
@@ -88,7 +88,7 @@ async function stop(child: ChildProcess, kill: () => void): Promise<void> {
   process.off('exit', kill);
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  // The master takes its workers along, which it could not after a SIGKILL.
+  // The master ends its workers, which it could not after a SIGKILL.
   child.kill('SIGTERM');
   await exited;
 }
@@ -100,7 +100,7 @@ function findNginx(): Promise<string> {
   return found;
 }
 
-/** Also where Debian puts it, which is not on everybody's PATH. */
+/** Also searches where Debian installs it, which is not on every PATH. */
 async function onPath(): Promise<string | undefined> {
   for (const directory of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
     const path = join(directory, 'nginx');
@@ -117,7 +117,7 @@ async function install(): Promise<string> {
   const advice = 'these tests need nginx: put it on PATH, or run them as root on Debian or Ubuntu';
   if (process.getuid?.() !== 0) throw new Error(advice);
   const run = promisify(execFile);
-  // Two test files may come here at once: the second waits for the first one's lock.
+  // Two test files may run this at once: the second waits for the first one's lock.
   const options = ['-o', 'DPkg::Lock::Timeout=90', '-y'];
   // RUNLEVEL=1: the package starts no service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };

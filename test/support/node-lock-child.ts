@@ -1,4 +1,4 @@
-/** Holds the node lock, to be killed: `node node-lock-child.ts <url> <mode>`. Prints `{held}`. */
+/** Holds the node lock until a test kills it: `node node-lock-child.ts <url> <mode>`. Prints `{held}`. */
 
 import { acquireNodeLock } from '../../src/db/node-lock.ts';
 import { createLog } from '../../src/log.ts';

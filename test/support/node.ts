@@ -13,7 +13,7 @@ export interface NodeOptions {
   readonly databaseUrl: string;
   readonly redisUrl?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Of a node that ran before: its demo.json and keys are kept. */
+  /** The data directory of an earlier node: its demo.json and keys are kept. */
   readonly dataDir?: string;
 }
 
@@ -33,7 +33,7 @@ export class TestNode {
     this.baseUrl = demo.base_url;
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     this.running.child.kill(signal);
     await this.running.ended;
@@ -52,7 +52,9 @@ export class TestNode {
     };
   }
 
-  /** A request with the demo account's admin key, or `token`. Rejects where the contract promises another answer. */
+  /**
+   * Sends a request with the demo account's admin key, or `token`. Rejects if the answer does not match the contract.
+   */
   async call(
     method: string,
     path: string,
@@ -61,7 +63,7 @@ export class TestNode {
   ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
     const response = await fetch(`${this.baseUrl}${path}`, {
       method,
-      // Of a kept one this process, busy with checking, may learn too late that the server gave it up as idle.
+      // On a kept-alive connection this busy process could learn too late that the server closed it as idle.
       headers: { ...this.headers(token), Connection: 'close' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(60_000),
@@ -73,7 +75,7 @@ export class TestNode {
     return { status, body: JSON.parse(text), headers };
   }
 
-  /** Send Message; the answer as it comes. */
+  /** Send Message; returns the answer unchanged. */
   send(conversationId: string, fields: Record<string, unknown> = {}, token?: string) {
     return this.call(
       'POST',
@@ -83,7 +85,7 @@ export class TestNode {
     );
   }
 
-  /** Every message of a conversation over REST, oldest first. */
+  /** Returns every message of a conversation over REST, oldest first. */
   async page(conversationId: string, token?: string): Promise<ListedMessage[]> {
     const messages: ListedMessage[] = [];
     let url: string | null =
@@ -104,7 +106,7 @@ export class TestNode {
     return Listener.open(this, conversationId, options);
   }
 
-  /** The value on the line of /metrics that begins with `name`, labels included; 0: there is none. */
+  /** Returns the value on the line of /metrics that begins with `name`, labels included; 0 if there is none. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.baseUrl}/metrics`)).text();
     const line = text.split('\n').find((line) => line.startsWith(`${name} `));
@@ -128,7 +130,7 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     PARLEY_DATA_DIR: dataDir,
     PARLEY_RATE_LIMIT: 'off',
     PARLEY_LOG_LEVEL: 'warn',
-    // The sockets of a test on a busy machine answer heartbeats late.
+    // On a busy machine the sockets of a test answer heartbeats late.
     PARLEY_SOCKET_PONG_MS: '60000',
     ...options.env,
   });
@@ -141,7 +143,7 @@ export interface ListenOptions {
   /** Default: ada's. */
   readonly token?: string;
   readonly afterSequence?: number;
-  /** Comes back with this cursor, behind `afterSequence`, instead of subscribing. */
+  /** Resumes from this cursor, after `afterSequence`, instead of subscribing. */
   readonly cursor?: string;
 }
 
@@ -160,15 +162,15 @@ export class Listener {
   readonly socket: WebSocket;
   /** Set when the socket closes. */
   closeCode: number | undefined;
-  /** Of `ready`, of the last heartbeat, or of `resumed`. */
+  /** The cursor of `ready`, of the last heartbeat, or of `resumed`. */
   cursor = '';
   heartbeats = 0;
   readonly #created: Frame[] = [];
   readonly #notifications: Frame[] = [];
 
   /**
-   * As a client does, comes back when it is not taken: a node whose link or database is in doubt, or that has
-   * too little of the processor to answer in time, takes nobody.
+   * Reconnects like a client if it is refused: a node whose link or database is in doubt, or that gets too little of
+   * the processor to answer in time, accepts no sockets.
    */
   static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
     return until(
@@ -224,7 +226,7 @@ export class Listener {
     socket.on('error', () => undefined);
   }
 
-  /** The frames of `message.created`, in the order in which they came. */
+  /** Returns the frames of `message.created`, in the order of arrival. */
   created(): readonly Frame[] {
     return this.#created;
   }

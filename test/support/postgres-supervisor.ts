@@ -1,10 +1,9 @@
 /**
- * Keeps the Postgres that test files share, as a process of its own: it starts the server, makes the
- * template, clones it on request, and goes when nobody has held a lease (a connection) for a while. A test
- * process that dies, however it dies, gives its lease back, and its databases are dropped.
+ * Runs the Postgres that test files share, in a separate process: it starts the server, makes the template, clones it
+ * on request, and ends when there has been no lease (a connection) for a while. When a test process ends, in whatever
+ * way, its lease ends and its databases are dropped.
  *
- * Run by postgres.ts: `node postgres-supervisor.ts <directory>`. Exit code 0 when another supervisor has
- * the directory.
+ * Run by postgres.ts: `node postgres-supervisor.ts <directory>`. Exit code 0 if another supervisor owns the directory.
  */
 
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -47,7 +46,7 @@ async function supervise(): Promise<void> {
     await admin.query(`CREATE DATABASE ${name} TEMPLATE template_parley`);
     return name;
   };
-  // Cloning takes 30 ms at best and 200 on a busy machine: two are always ready.
+  // Cloning takes 30 ms at best and 200 on a busy machine, so two clones are always ready.
   const spares = [clone(), clone()];
   for (const spare of spares) spare.catch(() => undefined);
   const server = createServer((socket) => {
@@ -60,7 +59,7 @@ async function supervise(): Promise<void> {
   });
   let idle = setTimeout(stop, IDLE_MS);
 
-  // We own the data directory: a socket that is there belongs to nobody.
+  // This process owns the data directory, so a socket that exists is stale.
   const path = join(directory, 'supervisor.sock');
   await rm(path, { force: true });
   await new Promise<void>((resolve, reject) => {
@@ -96,7 +95,7 @@ async function supervise(): Promise<void> {
         if (socket.writable) socket.write(`${JSON.stringify(answer)}\n`);
       }
     } catch {
-      // The connection broke: as good as closed.
+      // The connection broke, which counts as closed.
     }
     for (const name of names) await drop(admin, name).catch(() => undefined);
   }
@@ -111,7 +110,9 @@ async function supervise(): Promise<void> {
   }
 }
 
-/** Data that was not made to survive a crash of the machine is made anew when it does not start. */
+/**
+ * The data is not made to survive a crash of the machine, so it is created again if the server does not start on it.
+ */
 async function start(): Promise<EmbeddedPostgres> {
   const options = { dataDir, durable: false, log, maxConnections: 200 };
   try {
@@ -126,7 +127,7 @@ async function start(): Promise<EmbeddedPostgres> {
   }
 }
 
-/** Migrated under another name, so that the template is there whole or not at all. */
+/** Migrated under another name, so that the template is either complete or absent. */
 async function makeTemplate(admin: pg.Pool, url: string): Promise<void> {
   const { rows } = await admin.query<{ datname: string }>(
     "SELECT datname FROM pg_database WHERE datname ~ '^(test|template)_'",
@@ -141,7 +142,7 @@ async function makeTemplate(admin: pg.Pool, url: string): Promise<void> {
   } finally {
     await database.close();
   }
-  // The session that migrated may take a moment to go; a template must have none.
+  // The session that migrated may take a moment to end; a template must have none.
   await admin.query('ALTER DATABASE template_draft WITH ALLOW_CONNECTIONS false');
   await admin.query(
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = 'template_draft'",
@@ -158,7 +159,7 @@ async function removeEarlierStates(): Promise<void> {
   for (const name of await readdir(dirname(directory))) {
     if (ours === '' || !name.startsWith(ours) || name === basename(directory)) continue;
     const earlier = join(dirname(directory), name);
-    // One that is just being made has no owner yet.
+    // A directory that is being created has no owner yet.
     const isFresh = Date.now() - (await stat(earlier)).mtimeMs < 60_000;
     if (isFresh || (await isOwned(join(earlier, 'data', 'postgres.owner')))) continue;
     await rm(earlier, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 /**
- * Real Postgres for tests. One server for all test files of a run (a supervisor process of its own keeps it,
- * postgres-supervisor.ts), one clone of a migrated template per call; and private servers to be stopped and
- * killed.
+ * Real Postgres for tests: one server for all test files of a run (in a supervisor process, postgres-supervisor.ts)
+ * with one clone of a migrated template per call, and private servers that a test can stop and kill.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,7 +17,7 @@ import { hangTree, resumeTree } from './process-tree.ts';
 import { seedCluster } from './seed-cluster.ts';
 import type { Teardown } from './teardown.ts';
 
-/** An empty, migrated database of its own, dropped when the test ends (or its process dies). */
+/** Returns a separate, empty, migrated database, dropped when the test (or its process) ends. */
 export async function createTestDatabase(t: Teardown): Promise<{ url: string }> {
   lease ??= Lease.take();
   const current = await lease;
@@ -31,19 +30,19 @@ export async function createTestDatabase(t: Teardown): Promise<{ url: string }> 
 }
 
 export interface TestPostgres {
-  /** Of an empty database; the same over restarts. */
+  /** The URL of an empty database; unchanged by restarts. */
   readonly url: string;
   /** A clean shutdown: sessions end with 57P01. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** kill -9 of the server, its sessions with it. */
+  /** kill -9 of the server and its sessions. */
   kill(): Promise<void>;
-  /** SIGSTOP: connections stay, nothing answers. */
+  /** SIGSTOP: connections stay open, without answers. */
   hang(): Promise<void>;
   resume(): Promise<void>;
 }
 
-/** A server for this test alone, running. Not durable. */
+/** Starts a server for this test alone. Not durable. */
 export async function startPostgres(t: Teardown): Promise<TestPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-postgres-'));
   await chmod(dataDir, 0o711);
@@ -87,7 +86,7 @@ interface Answer {
   readonly error?: string;
 }
 
-/** This process's claim on the shared server: it runs as long as one such connection is open. */
+/** This process's lease on the shared server, which runs as long as there is such a connection. */
 class Lease {
   readonly #socket: Socket;
   readonly #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void }[] = [];
@@ -97,7 +96,7 @@ class Lease {
     createInterface({ input: socket }).on('line', (line) => {
       const answer = JSON.parse(line) as Answer;
       const waiting = this.#waiting.shift();
-      // Between requests the lease alone must not keep the test's process alive.
+      // Between requests the lease must not keep the test's process alive.
       if (this.#waiting.length === 0) socket.unref();
       if (answer.error === undefined) waiting?.resolve(answer);
       else waiting?.reject(new Error(answer.error));
@@ -120,7 +119,7 @@ class Lease {
       if (socket !== undefined) return new Lease(socket);
       if (starting?.exitCode) throw new Error(await complaint(directory));
       if (Date.now() > deadline) throw new Error('the test Postgres does not come up within 120 s');
-      // Ended without an error: another supervisor has the data, starting or stopping. Look again.
+      // It ended without an error: another supervisor owns the data, and is starting or stopping. Retry.
       if (starting?.ended) await delay(150);
       if (starting === undefined || starting.ended) starting = await startSupervisor(directory);
       await delay(10);
@@ -139,8 +138,8 @@ class Lease {
 }
 
 /**
- * One directory per user, checkout and state of the migrations: a changed migration means another server
- * with another template. The supervisor removes those of earlier states.
+ * One directory per user, checkout and state of the migrations: changed migrations use another server with another
+ * template. The supervisor removes the directories of earlier states.
  */
 async function sharedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');
@@ -155,7 +154,7 @@ async function sharedDirectory(): Promise<string> {
   const directory = join(tmpdir(), `parley-test-${user}-${checkout}-${state}`);
   await mkdir(directory, { recursive: true });
   if ((await lstat(directory)).uid !== user) throw new Error(`${directory} belongs to somebody else`);
-  // Postgres runs as another user when we are root: it has to pass through.
+  // Under root, Postgres runs as another user, which has to pass through this directory.
   await chmod(directory, 0o711);
   return directory;
 }
@@ -165,7 +164,7 @@ async function startSupervisor(directory: string): Promise<{ ended: boolean; exi
   const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-supervisor.ts'), directory], {
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
-    // Not the test runner's NODE_OPTIONS: they load its hooks.
+    // Without the test runner's NODE_OPTIONS, which load its hooks.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
   });
   await log.close();
@@ -195,7 +194,7 @@ function connected(path: string): Promise<Socket | undefined> {
   });
 }
 
-/** A row for each lock that is waited for in the database which is asked. */
+/** Returns a row for each lock that is waited for in the current database. */
 export const WAITING_LOCKS = `
   SELECT FROM pg_locks
   WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;

@@ -1,4 +1,4 @@
-/** Makes what quick-start.js takes; npm runs it in front of the tests. */
+/** Makes the files that quick-start.js uses; npm runs it before the tests. */
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -11,6 +11,6 @@ for (const path of globSync('{src,test,migrations}/**/*.ts', { cwd: ROOT })) {
   const source = readFileSync(join(ROOT, path), 'utf8');
   writeFileSync(strippedPath(source), stripTypeScriptTypes(source));
 }
-// What V8 compiles of it is kept when this process ends. If there is something wrong with it, the tests say what.
+// V8's compiled code is stored when this process ends. Errors are left to the tests to report.
 await import('../../src/app/app.ts').catch(() => undefined);
 process.exit();

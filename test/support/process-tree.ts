@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 /** SIGSTOP for a process and its children. */
 export async function hangTree(pid: number | undefined): Promise<void> {
-  // The parent first, so that it makes no more children.
+  // The parent first, so that it starts no more children.
   await signalTree(pid, 'SIGSTOP');
 }
 
@@ -25,6 +25,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -17,5 +17,5 @@ module.register = () => undefined;
 asyncHooks.createHook = () => none;
 module.syncBuiltinESMExports();
 
-// Not for what a test starts.
+// Not for processes that a test starts.
 delete process.env.NODE_OPTIONS;

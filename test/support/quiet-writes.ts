@@ -7,22 +7,22 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 export interface QuietWritesOptions {
-  /** Asked before each request: one of them may have been replaced. */
+  /** Called before each request: a node may have been replaced. */
   readonly nodes: () => readonly TestNode[];
   readonly random: Random;
   readonly conversations: number;
 }
 
 /**
- * Makes every kind of change in conversations that are quiet otherwise, so that no later message shows what a reader
- * missed: the key renames, grace sends, edits and deletes, and ada reads a notification. One change after the other, each
- * repeated until it is acknowledged; a round is made through one node, the next one through the other.
+ * Makes every kind of change in conversations that are otherwise quiet, so that no later message shows what a reader
+ * missed: the key renames, grace sends, edits and deletes, and ada reads a notification. One change after the other,
+ * each repeated until it is acknowledged, with the nodes in turn by round.
  */
 export class QuietWrites {
   readonly conversationIds: readonly string[];
   /** Ids of messages that were answered 201. */
   readonly acknowledged: string[] = [];
-  /** Acknowledged, by kind. */
+  /** Acknowledged changes, by kind. */
   readonly made: Record<string, number> = {};
   readonly #options: QuietWritesOptions;
   /** Ids of messages that are not deleted. */
@@ -52,9 +52,9 @@ export class QuietWrites {
     });
   }
 
-  /** Resolves when every kind of change was made through each node once more; rejects when one was refused. */
+  /** Resolves when every kind of change was made once more through each node; rejects if one was refused. */
   async pass(): Promise<void> {
-    // One is under way.
+    // One round is in progress.
     const target = this.#rounds + 1 + this.#options.nodes().length;
     await until(() => this.#error !== undefined || this.#rounds >= target, { what: 'rounds of changes' });
     if (this.#error !== undefined) throw this.#error;
@@ -136,5 +136,5 @@ export class QuietWrites {
   }
 }
 
-/** Leaves the processor to what is tested. */
+/** Leaves processor time to the code under test. */
 const PAUSE_MS = 50;

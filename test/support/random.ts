@@ -1,4 +1,4 @@
-/** A seeded generator (mulberry32), so that what a run found can be run again. */
+/** A seeded generator (mulberry32), so that a run that found a fault can be repeated. */
 export class Random {
   #state: number;
 

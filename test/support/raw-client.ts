@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 
-/** One TCP connection that says exactly what it is told to. */
+/** A TCP connection that sends exactly the given bytes. */
 export class RawClient {
   readonly socket: Socket;
-  /** All that was received so far, a character a byte. */
+  /** Everything received so far, one character a byte. */
   received = '';
-  /** Resolves when the connection is over, however it ended. */
+  /** Resolves when the connection is over, in whatever way. */
   readonly closed: Promise<void>;
   #over = false;
 
@@ -24,7 +24,7 @@ export class RawClient {
     });
   }
 
-  /** Whether the other side has ended it. */
+  /** Whether the other side has ended the connection. */
   get over(): boolean {
     return this.#over;
   }
@@ -38,7 +38,7 @@ export class RawClient {
     this.socket.destroy();
   }
 
-  /** Statuses of the answers, in the order in which they came, without interim ones. */
+  /** Statuses of the answers, in the order of arrival, without interim ones. */
   get statuses(): number[] {
     return [...this.received.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map((match) => Number(match[1]));
   }

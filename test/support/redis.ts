@@ -10,29 +10,29 @@ import { promisify } from 'node:util';
 import type { Teardown } from './teardown.ts';
 
 /**
- * REDIS_URL if it is set, else the URL of a private server. A shared Redis is not emptied: tests use random
- * conversation ids, which is all the isolation they need.
+ * Returns REDIS_URL if it is set, else the URL of a private server. A shared Redis is not emptied: random conversation
+ * ids isolate the tests sufficiently.
  */
 export async function testRedisUrl(t: Teardown): Promise<string> {
   return process.env.REDIS_URL || (await startRedis(t)).url;
 }
 
 export interface TestRedis {
-  /** The same over restarts. */
+  /** Unchanged by restarts. */
   readonly url: string;
   readonly port: number;
   stop(): Promise<void>;
-  /** Empty again: nothing is kept over restarts. */
+  /** Starts an empty server: nothing is kept over restarts. */
   start(): Promise<void>;
   /** kill -9 */
   kill(): Promise<void>;
-  /** SIGSTOP: connections stay, nothing answers. */
+  /** SIGSTOP: connections stay open, without answers. */
   hang(): void;
   resume(): void;
   flushall(): Promise<void>;
 }
 
-/** A server for this test alone, running; it dies with the test, and on Linux with its process. */
+/** Starts a server for this test alone; it ends with the test, and on Linux with its process. */
 export async function startRedis(t: Teardown): Promise<TestRedis> {
   const program = await findRedis();
   const directory = await mkdtemp(join(tmpdir(), 'parley-redis-'));
@@ -132,7 +132,7 @@ async function install(): Promise<string> {
   const apt = await findOnPath('apt-get');
   if (process.getuid?.() !== 0 || apt === undefined) throw new Error(advice);
   const run = promisify(execFile);
-  // Two test files may come here at once: the second waits for the first one's lock.
+  // Two test files may run this at once: the second waits for the first one's lock.
   const options = ['-o', 'DPkg::Lock::Timeout=90', '-y'];
   // RUNLEVEL=1: the package starts no service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
@@ -147,7 +147,7 @@ async function install(): Promise<string> {
   return program;
 }
 
-/** An inline command and the first line of its answer. */
+/** Sends an inline command and reads the first line of its answer. */
 async function command(port: number, text: string): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   try {

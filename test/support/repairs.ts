@@ -1,6 +1,6 @@
 import type { TestNode } from './node.ts';
 
-/** What these nodes noticed and repaired since they started. */
+/** Losses that these nodes noticed and repaired since they started. */
 export interface Repairs {
   /** Frames that were missing. */
   readonly frames: number;

@@ -22,7 +22,9 @@ import type { Ground } from '../gateway/fixture.ts';
 import type { Teardown } from './teardown.ts';
 import { log, newMessage } from './timeline.ts';
 
-/** What writes replies on a node, in the name of the demo account's agent, without what runs agents. */
+/**
+ * The part of a node that writes replies, in the name of the demo account's agent, without the part that runs agents.
+ */
 export class ReplyNode {
   readonly ground: Ground;
   readonly replies: Replies;
@@ -71,7 +73,7 @@ export class ReplyNode {
     this.#writePath = writePath;
   }
 
-  /** With ada, grace and the agent; a case with a customer besides. */
+  /** A conversation of ada, grace and the agent; a case has a customer too. */
   async conversation(audience: 'internal' | 'customer' = 'internal'): Promise<string> {
     const { database, demo } = this.ground;
     const { account_id: accountId, users, agent } = demo;
@@ -117,7 +119,7 @@ export class ReplyNode {
     return facts;
   }
 
-  /** As the runner ends a run, or pauses it. */
+  /** Ends or pauses a run as the runner does. */
   async finish(
     run: RunRow,
     reply: AgentReply,
@@ -131,7 +133,7 @@ export class ReplyNode {
     });
   }
 
-  /** The agent, with or without the permission to write to customers by itself. */
+  /** The agent's principal, with or without the permission to write to customers unapproved. */
   async principal(...permissions: string[]): Promise<Principal> {
     const { authenticator, demo } = this.ground;
     const principal = await authenticator.principalOf({
@@ -142,7 +144,7 @@ export class ReplyNode {
     return { ...principal, permissions: new Set(permissions) };
   }
 
-  /** What somebody writes to the customer, or the customer to the team. */
+  /** A message of the team to the customer, or of the customer to the team. */
   async external(conversationId: string, authorId: string): Promise<MessageRow> {
     const fields = { author_id: authorId, visibility: 'external' } as const;
     const outgoing = { ...this.#outgoing(conversationId, fields), audience: 'customer' as const };
@@ -150,7 +152,7 @@ export class ReplyNode {
     return row;
   }
 
-  /** A plain message of ada's. */
+  /** A plain message of ada. */
   async send(conversationId: string): Promise<MessageRow> {
     return (await this.#writePath.append(this.#outgoing(conversationId, {}))).row;
   }

@@ -1,4 +1,4 @@
-/** As much of Redis's protocol (RESP2 and RESP3) as it takes to find single pushed messages in a stream. */
+/** The part of Redis's protocol (RESP2 and RESP3) that is needed to find single pushed messages in a stream. */
 
 /** A message that Redis pushes to a subscriber. */
 export interface Pushed {
@@ -6,11 +6,11 @@ export interface Pushed {
   readonly message: Buffer;
 }
 
-/** Cuts a stream of replies into whole values; what is not whole yet waits for the rest. */
+/** Splits a stream of replies into complete values; an incomplete one waits for the rest. */
 export class RespSplitter {
   #pending: Buffer = Buffer.alloc(0);
 
-  /** The values that `chunk` completes, as they stood on the wire. Throws a RangeError on anything but RESP. */
+  /** Returns the values that `chunk` completes, byte for byte. Throws a RangeError on anything but RESP. */
   split(chunk: Buffer): Buffer[] {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const values: Buffer[] = [];
@@ -24,7 +24,7 @@ export class RespSplitter {
   }
 }
 
-/** Undefined where the value is anything else: a reply to a command, say. */
+/** Returns undefined if the value is anything else, such as a reply to a command. */
 export function pushedMessage(value: Buffer): Pushed | undefined {
   const head = /^[>*]3\r\n\$\d+\r\ns?message\r\n/.exec(value.toString('latin1', 0, 32))?.[0];
   if (head === undefined) return undefined;
@@ -41,7 +41,7 @@ function text(bytes: Buffer, start: number, end: number): Buffer {
   return bytes.subarray(bytes.indexOf('\r\n', start) + 2, end - 2);
 }
 
-/** Where the value at `start` ends; undefined: further than the bytes. */
+/** Returns the end of the value at `start`; undefined if it is beyond the bytes. */
 function valueEnd(bytes: Buffer, start: number): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', start);
   if (lineEnd === -1) return undefined;
@@ -58,7 +58,7 @@ function valueEnd(bytes: Buffer, start: number): number | undefined {
   if (length < 0) return after;
   if (isBulk) return after + length + 2 <= bytes.length ? after + length + 2 : undefined;
   let end: number | undefined = after;
-  // An attribute stands in front of the value that it belongs to.
+  // An attribute precedes the value that it belongs to.
   const count = length * (values ?? 0) + (type === '|' ? 1 : 0);
   for (let n = 0; n < count && end !== undefined; n++) end = valueEnd(bytes, end);
   return end;
@@ -66,7 +66,7 @@ function valueEnd(bytes: Buffer, start: number): number | undefined {
 
 /** Types whose value is their line: strings, errors, numbers, null, booleans. */
 const LINES = new Set(['+', '-', ':', '_', ',', '#', '(']);
-/** Types whose line says how many bytes follow. */
+/** Types whose line contains the number of bytes that follow. */
 const BULKS = new Set(['$', '!', '=']);
-/** Types whose line says how many entries follow, with the values of each. */
+/** Types whose line contains the number of entries that follow, with the values of each entry. */
 const AGGREGATES: Readonly<Record<string, number>> = { '*': 1, '>': 1, '~': 1, '%': 2, '|': 2 };

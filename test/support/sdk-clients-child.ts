@@ -1,4 +1,4 @@
-/** The process behind SdkClients (sdk-clients.ts): takes its orders from its parent, and ends with it. */
+/** The process behind SdkClients (sdk-clients.ts): takes orders from its parent, and ends with it. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -7,7 +7,7 @@ import { historyProblems, type Received } from './check-delivery.ts';
 import type { Order, SdkClientsOptions, SdkReport, Word } from './sdk-clients.ts';
 import { until } from './until.ts';
 
-/** Between two that connect: not all into one backlog. */
+/** Milliseconds between two connects, so that they do not all enter one backlog. */
 const APART_MS = 2;
 const MAX_PROBLEMS = 20;
 
@@ -30,9 +30,9 @@ class Reader {
     this.client = connect({
       url,
       account,
-      // Two in a row have the same: what balances them takes turns as well.
+      // Two consecutive clients share a token, because the balancer alternates as well.
       token: tokens[(index >> 1) % tokens.length]!,
-      // The one of `ws` can be told not to read.
+      // The WebSocket of `ws` can stop reading.
       WebSocket: class extends WebSocket {
         constructor(address: string) {
           super(address, { perMessageDeflate: false });
@@ -80,7 +80,7 @@ class Reader {
 type Stored = Readonly<Record<string, readonly Received[]>>;
 
 const readers: Reader[] = [];
-/** By conversation: how many read it; undefined until somebody wants to know. */
+/** The number of readers by conversation; undefined until it is requested. */
 let audience: Map<string, number> | undefined;
 const takers = new Map<string, number>();
 

@@ -7,26 +7,26 @@ export interface SdkClientsOptions {
   readonly url: string;
   readonly account: string;
   readonly tokens: readonly string[];
-  /** Of each client, from the first message on. */
+  /** The conversations of each client, from the first message on. */
   readonly conversationIds: readonly (readonly string[])[];
 }
 
-/** What became of all of them, against what Postgres has. */
+/** The result of all clients, compared with Postgres. */
 export interface SdkReport {
-  /** Messages handed over, over all clients. */
+  /** Messages delivered to handlers, over all clients. */
   readonly delivered: number;
-  /** Of these, handed over once more by the SDK. */
+  /** Those among them that the SDK delivered a second time. */
   readonly doubled: number;
-  /** In Postgres, and not handed over. */
+  /** Messages in Postgres that were not delivered. */
   readonly missing: number;
-  /** Clients that were not live all the time since `watch`. */
+  /** Clients that were interrupted since `watch`. */
   readonly interrupted: number;
   /** Connections that ended since `watch`, by close code. */
   readonly closed: Readonly<Record<string, number>>;
   readonly problems: readonly string[];
 }
 
-/** To the child; each is answered once, in order. */
+/** Orders to the child; each gets one answer, in order. */
 export type Order =
   | { readonly op: 'open'; readonly options: SdkClientsOptions }
   | { readonly op: 'watch' }
@@ -34,23 +34,23 @@ export type Order =
   | { readonly op: 'unstall' }
   | { readonly op: 'finish'; readonly stored: Readonly<Record<string, readonly Received[]>> };
 
-/** From the child: an answer, or word of a message that all who read have. */
+/** Messages from the child: an answer, or the number of a message that all readers have. */
 export type Word =
   | { readonly answer: SdkReport | null }
   | { readonly failed: string }
   | { readonly everybody: { readonly conversationId: string; readonly sequence: number } };
 
 /**
- * Many clients of the SDK in a process of their own, each with a connection of its own: who counts what
- * arrives must not be what holds it up.
+ * Many clients of the SDK in a separate process, each with its own connection, so that counting what arrives does not
+ * delay the server under test.
  */
 export class SdkClients {
-  /** Asked for with `stall`: by conversation, the last message that all who read have been handed. */
+  /** Requested by `stall`: the last message by conversation that all readers have received. */
   readonly everybody = new Map<string, number>();
   readonly #child: ChildProcess;
   readonly #waiting: { resolve: (report: SdkReport | null) => void; reject: (error: Error) => void }[] = [];
 
-  /** Resolves when all of them are live. */
+  /** Resolves when all clients are live. */
   static async open(t: Teardown, options: SdkClientsOptions): Promise<SdkClients> {
     const child = startChild(t, 'sdk-clients-child.ts', [], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
     const clients = new SdkClients(child.process);
@@ -70,12 +70,12 @@ export class SdkClients {
     });
   }
 
-  /** Counts what the report says of interruptions and ends from here on. */
+  /** The report counts interruptions and closes from here on. */
   async watch(): Promise<void> {
     await this.#order({ op: 'watch' });
   }
 
-  /** The first `count` clients read nothing more from the connections that they have. */
+  /** The first `count` clients stop reading from their connections. */
   async stall(count: number): Promise<void> {
     this.everybody.clear();
     await this.#order({ op: 'stall', count });
@@ -86,7 +86,7 @@ export class SdkClients {
     await this.#order({ op: 'unstall' });
   }
 
-  /** Waits until each has all of its conversations, and answers how it got there. `stored` in order. */
+  /** Waits until each client has all messages of its conversations, and returns the report. `stored` is in order. */
   async finish(stored: ReadonlyMap<string, readonly Received[]>): Promise<SdkReport> {
     const report = await this.#order({ op: 'finish', stored: Object.fromEntries(stored) });
     if (report === null) throw new Error('the clients did not report');

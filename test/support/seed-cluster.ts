@@ -8,12 +8,12 @@ import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.t
 import { createLog } from '../../src/log.ts';
 
 /**
- * Puts a fresh cluster into a data directory by copying one that was made once per checkout: 60 ms, where
- * initdb takes most of a second. startEmbeddedPostgres then finds it there.
+ * Puts a new cluster into a data directory by copying one that was made once per checkout: 60 ms, where initdb takes
+ * most of a second. startEmbeddedPostgres then uses it.
  */
 export async function seedCluster(dataDir: string): Promise<void> {
   const seed = join(await seedDirectory(), 'postgres');
-  // A link: Postgres cannot reach the temporary directory, and one cluster must not serve two.
+  // A symbolic link: Postgres cannot reach the temporary directory, and one cluster must not serve two tests.
   if (!(await lstat(seed)).isDirectory()) return;
   await promisify(execFile)('cp', ['-a', seed, dataDir]);
 }
@@ -31,7 +31,7 @@ async function seedDirectory(): Promise<string> {
   }
   const draft = await mkdtemp(join(tmpdir(), 'parley-seed-draft-'));
   try {
-    // Postgres runs as another user when we are root: it has to pass through.
+    // Under root, Postgres runs as another user, which has to pass through this directory.
     await chmod(draft, 0o711);
     const log = createLog('silent');
     await (await startEmbeddedPostgres({ dataDir: draft, durable: false, log })).stop();

@@ -6,7 +6,7 @@ interface Event {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** What a reader shows that knows of messages, notifications and conversations by events alone. */
+/** The state of a reader that knows messages, notifications and conversations only from events. */
 export class Shown {
   readonly #things = new Map<string, { readonly version: string; readonly text: string }>();
 
@@ -16,7 +16,7 @@ export class Shown {
     return shown;
   }
 
-  /** A change that is older than what is shown is left out, as clients do. */
+  /** A change older than the current state is ignored, as clients do. */
   receive({ event, data }: Event): void {
     const text = textOf(data);
     if (event === undefined || data === undefined || text === undefined) return;
@@ -26,25 +26,25 @@ export class Shown {
     if (known === undefined || version >= known.version) this.#things.set(id, { version, text });
   }
 
-  /** Undefined: it has not come. */
+  /** Undefined: it has not arrived. */
   text(id: string): string | undefined {
     return this.#things.get(id)?.text;
   }
 }
 
-/** A reader whose connection has been live since that moment. */
+/** A reader whose connection has been live since `sinceSeconds`. */
 export interface ShownReader {
   readonly name: string;
   readonly shown: () => Shown;
   readonly conversationIds: ReadonlySet<string>;
-  /** Whose notifications it gets. */
+  /** The actor whose notifications it receives. */
   readonly actorId?: string;
-  /** Of Postgres' clock, in seconds. */
+  /** By Postgres' clock, in seconds. */
   readonly sinceSeconds: number;
 }
 
 export interface ShownFigures {
-  /** Comparisons, over all readers, by kind. */
+  /** Number of comparisons over all readers, by kind. */
   readonly compared: Readonly<Record<string, number>>;
   readonly problems: readonly string[];
 }
@@ -58,8 +58,8 @@ export async function clockSeconds(databaseUrl: string): Promise<number> {
 }
 
 /**
- * Compares what readers show with Postgres when nothing is written any more: of everything that changed since
- * they came, the last state. Each has a minute for it.
+ * Compares readers with Postgres once all writes have ended: the last state of everything that changed since they
+ * connected. Waits a minute for each reader.
  */
 export async function checkShown(
   databaseUrl: string,
@@ -113,7 +113,7 @@ interface Thing {
   readonly seconds: number;
 }
 
-/** As READ_THINGS writes it. */
+/** The same text as READ_THINGS builds. */
 function textOf(data: Event['data']): string | undefined {
   switch (data?.object) {
     case 'chat_message':
@@ -127,7 +127,7 @@ function textOf(data: Event['data']): string | undefined {
   }
 }
 
-// Of a deleted message nothing may be left with readers, whatever the table keeps.
+// Readers must have nothing left of a deleted message, whatever the table keeps.
 const READ_THINGS = `
   SELECT CASE WHEN deleted_at IS NOT NULL THEN 'deletion' WHEN edited_at IS NOT NULL THEN 'edit' ELSE 'message' END
       AS kind, conversation_id AS stream, id,

@@ -5,7 +5,7 @@ import type { Random } from './random.ts';
 import { Shown } from './shown.ts';
 
 export interface SocketClientOptions {
-  /** Asked at every connection: where to, and with which headers. */
+  /** Called at every connection: the URL and the headers. */
   readonly address: () => { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   readonly conversationIds: readonly string[];
   readonly random: Random;
@@ -26,30 +26,30 @@ interface Frame {
 }
 
 /**
- * A client as simple as one can be that still gets everything: it comes back whenever its socket ends, on whichever
- * node. It subscribes after the last number that it has until it was live once; from then on it resumes from the last
- * cursor that it got while nothing was under way. A message that comes twice on one socket stands in its history twice;
- * one that comes again on a later socket, from a node that is behind the one that it left, is only counted.
+ * The simplest client that still receives everything: it reconnects whenever its socket ends, to any node. It
+ * subscribes after its last number until it was live once; from then on it resumes from the last cursor that it
+ * received while nothing was unsettled. A message that arrives twice on one socket is twice in its history; one that
+ * arrives again on a later socket, from a node that is behind the previous one, is only counted.
  */
 export class SocketClient {
-  /** What came, by conversation, in the order in which it came. */
+  /** Received messages by conversation, in the order of arrival. */
   readonly history: ReadonlyMap<string, Received[]>;
-  /** What the events of all its sockets add up to. */
+  /** The state that results from the events of all its sockets. */
   readonly shown = new Shown();
-  /** What no server should say. */
+  /** Frames that no server should send. */
   readonly problems: string[] = [];
   connections = 0;
-  /** Messages that a later socket brought again. */
+  /** Messages that a later socket sent again. */
   again = 0;
   readonly #options: SocketClientOptions;
   #socket: WebSocket | undefined;
-  /** By conversation: the last number that this socket brought. */
+  /** The last number that this socket received, by conversation. */
   readonly #brought = new Map<string, number>();
-  /** What this socket has not answered yet: ids of conversations, or RESUME. Empty: the client is live. */
+  /** Requests that this socket has not completed yet: ids of conversations, or RESUME. Empty: the client is live. */
   readonly #unsettled = new Set<string>();
-  /** Where it resumes from; undefined: it was never live. */
+  /** The cursor to resume from; undefined: it was never live. */
   #cursor: string | undefined;
-  /** Of `ready`, from before the subscriptions. */
+  /** The cursor of `ready`, from before the subscriptions. */
   #nextCursor = '';
   #awayMs = 0;
   #stopped = false;
@@ -60,17 +60,17 @@ export class SocketClient {
     this.#connect();
   }
 
-  /** How the last of a conversation is numbered; 0: none. */
+  /** Returns the last number of a conversation; 0: none. */
   last(conversationId: string): number {
     return this.history.get(conversationId)?.at(-1)?.sequence ?? 0;
   }
 
-  /** It was live once: it owes everything that changes from then on. */
+  /** It was live once, so it must receive every change from then on. */
   get hasCursor(): boolean {
     return this.#cursor !== undefined;
   }
 
-  /** Ends the socket without a word. The client comes back, after that time at the earliest. */
+  /** Ends the socket without a close frame. The client reconnects after `awayMs` at the earliest. */
   reset(awayMs = 0): void {
     this.#awayMs = awayMs;
     this.#socket?.terminate();
@@ -92,7 +92,7 @@ export class SocketClient {
   }
 
   #receive(socket: WebSocket, frame: Frame): void {
-    // What a socket still holds that was left is of no use to its client.
+    // Frames that are still buffered on a socket that was left do not count.
     if (socket !== this.#socket) return;
     switch (frame.type) {
       case 'ready':
@@ -101,7 +101,7 @@ export class SocketClient {
         break;
       case 'ping':
         say(socket, { type: 'pong', t: frame.t });
-        // While a resume is under way, nothing newer than where it began is safe.
+        // While a request is unsettled, a newer cursor would skip what it has not brought yet.
         if (this.#unsettled.size === 0) this.#cursor = frame.cursor;
         break;
       case 'event':
@@ -139,7 +139,7 @@ export class SocketClient {
     }
   }
 
-  /** The request's id is the conversation's, or RESUME. */
+  /** The id of a request is that of its conversation, or RESUME. */
   #ask(socket: WebSocket, id: string): void {
     if (id === RESUME) {
       const conversations = Object.fromEntries([...this.history.keys()].map((id) => [id, this.last(id)]));
@@ -161,7 +161,7 @@ export class SocketClient {
     } else history.push({ sequence, id });
   }
 
-  /** A node whose link or database is in doubt takes no subscription. */
+  /** A node whose link or database is in doubt accepts no subscription. */
   #refused(socket: WebSocket, { id = '', error }: Frame): void {
     if (!TRANSIENT.has(error?.code ?? '')) this.problems.push(`${id} is refused: ${error?.code}`);
     else setTimeout(() => socket === this.#socket && this.#ask(socket, id), this.#jitterMs()).unref();
@@ -182,7 +182,7 @@ export class SocketClient {
   }
 }
 
-/** Longer than a node that is busy takes, shorter than one that is gone is waited for. */
+/** Longer than a busy node takes, shorter than the wait for a node that has ended. */
 const HANDSHAKE_MS = 60_000;
 
 /** Id of the request that resumes all conversations. */
@@ -190,7 +190,7 @@ const RESUME = 'resume';
 
 const TRANSIENT = new Set(['service_unavailable', 'rate_limit_exceeded']);
 
-/** That a socket with nothing wrong with it may be closed with. */
+/** Close codes that a faultless socket may get. */
 const COMES_BACK = new Set<number>(
   Object.values(CLOSE_CODES)
     .filter(({ next }) => next === 'reconnect' || next === 'wait')

@@ -5,18 +5,21 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 export interface SteadyLoadOptions {
-  /** Asked at each try. */
+  /** Called at each attempt. */
   readonly node: () => TestNode;
   readonly conversationIds: readonly string[];
   readonly perSecond: number;
   readonly random: Random;
 }
 
-/** Messages of ada's at a steady pace, whatever becomes of those before: each is tried until it is acknowledged. */
+/**
+ * Messages of ada at a steady pace, independent of the results of earlier ones: each is retried until it is
+ * acknowledged.
+ */
 export class SteadyLoad {
   /** Ids of messages that were answered 201. */
   readonly acknowledged: string[] = [];
-  /** Tries that were refused or not answered. */
+  /** Attempts that were refused or not answered. */
   retried = 0;
   readonly #options: SteadyLoadOptions;
   readonly #sends: Promise<void>[] = [];
@@ -31,7 +34,7 @@ export class SteadyLoad {
     this.#run = this.#pace();
   }
 
-  /** Resolves when so many more are acknowledged. */
+  /** Resolves when `more` further messages are acknowledged. */
   async sends(more: number): Promise<void> {
     const goal = this.acknowledged.length + more;
     await until(() => this.acknowledged.length >= goal, {
@@ -39,7 +42,7 @@ export class SteadyLoad {
     });
   }
 
-  /** Resolves when every message is acknowledged; rejects when one is not to be. */
+  /** Resolves when every message is acknowledged; rejects if one is refused for good. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#run;
@@ -53,7 +56,7 @@ export class SteadyLoad {
       const inMs = startedAt + (n * 1_000) / perSecond - performance.now();
       if (inMs > 0) await pause(inMs);
       const send = this.#send(`steady-${n}`, random.pick(conversationIds));
-      // Whoever stops hears of it.
+      // `stop` reports the rejection.
       send.catch(() => undefined);
       this.#sends.push(send);
     }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Received } from './check-delivery.ts';
 
-/** What Postgres has sent in each of these conversations, in order: what every reader is held to. */
+/** Returns the sent messages of each of these conversations in Postgres, in order: the reference for every reader. */
 export async function storedMessages(
   databaseUrl: string,
   conversationIds: readonly string[],

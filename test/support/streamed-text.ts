@@ -7,7 +7,7 @@ import type {
 } from '../../src/protocol/socket/event-data.ts';
 import type { ReceivedFrame } from '../gateway/fixture.ts';
 
-/** What the pieces of a message make. Throws where one does not follow the last: nothing may be missing. */
+/** Concatenates the pieces of a message. Throws if one does not follow the previous one. */
 export function streamedText(
   frames: readonly ReceivedFrame[],
   messageId: string,
@@ -20,7 +20,7 @@ export function streamedText(
   return text;
 }
 
-/** What the end of a stream says of its text. */
+/** Returns the seal that ends a stream. */
 export function sealOf(body: string, attempt: number): StreamSeal {
   return { attempt, length: body.length, sha256: createHash('sha256').update(body).digest('hex') };
 }

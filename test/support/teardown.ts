@@ -1,4 +1,4 @@
-/** What the helpers here need of a tap test. */
+/** The part of a tap test that these helpers use. */
 export interface Teardown {
   teardown(release: () => void | Promise<void>): void;
 }

@@ -62,7 +62,7 @@ export async function addConversation(ground: Ground): Promise<string> {
   return conversation.id;
 }
 
-/** Both lanes of a node's write path over the ground, with everything they committed. */
+/** Both write paths of a node over the ground, with everything that they committed. */
 export function openWritePath(
   ground: Ground,
   engine: Engine,
@@ -90,7 +90,7 @@ export function openWritePath(
   };
 }
 
-/** Whose message it is unless said otherwise, and where. */
+/** The default author and conversation of a message. */
 type Author = Pick<Ground, 'accountId' | 'authorId' | 'conversationId'>;
 
 export function newMessage(ground: Author, fields: Partial<NewMessage> = {}): NewMessage {
@@ -122,7 +122,7 @@ export function outgoing(ground: Ground, fields: Partial<NewMessage> = {}) {
   return { message: newMessage(ground, fields), sender: null, audience: 'internal' as const };
 }
 
-/** Every number of a conversation with what it is, in order. */
+/** Returns every number of a conversation with its state, in order. */
 export function numbers(
   ground: Ground,
   conversationId = ground.conversationId,

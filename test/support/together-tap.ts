@@ -1,4 +1,6 @@
-/** What a test file that runs together with others gets for `tap`: loaded once for each, with its URL in `of`. */
+/**
+ * Stands in for `tap` in a test file that runs together with others: loaded once for each file, with its URL in `of`.
+ */
 
 import { subtests } from './together.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Runs the test files of one directory in one process, one after another: loading the server takes 1.5 s of
- * processor time, most of what an ordinary file needs. Each file stays as it is, and runs alone as well: what it
- * imports as `tap` is here a subtest of its own, so what it set up is torn down before the next one begins.
+ * Runs the test files of one directory in one process, one after another: loading the server takes 1.5 s of processor
+ * time, most of the time of an ordinary file. The files are unchanged and also run alone: what they import as `tap` is
+ * a subtest here, so everything that one sets up is torn down before the next one begins.
  */
 
 import { readdirSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
-// Ahead of the hook, through which every module takes longer.
+// Imported before the hook, which slows down the loading of every module.
 import './app.ts';
 
 /** `directory`: of test/. package.json (tap, exclude) keeps its files from being run alone as well. */
@@ -26,7 +26,7 @@ export async function runTogether(directory: string): Promise<void> {
   }
 }
 
-/** URL of a test file → what it gets for `tap`. */
+/** URL of a test file → the subtest that it gets for `tap`. */
 export const subtests = new Map<string, Test>();
 
 registerHooks({

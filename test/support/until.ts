@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /** What is waited for: the message of the rejection. */
+  /** The condition in words: the message of the rejection. */
   readonly what: string;
-  /** For what takes longer than a minute on a quiet machine already. */
+  /** For conditions that take longer than a minute even on an idle machine. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Asks until the answer is truthy, and resolves with it. The pauses between grow, because what is waited for needs the
- * processor too. Gives up after a minute, however soon the answer is expected: a test that fails because a machine
- * is busy says nothing about the code. What must be fast is measured in bench/.
+ * Polls until the result is truthy, and resolves with it. The pauses grow, because the awaited work needs the
+ * processor too. Gives up after a minute, however soon the result is expected: a test that fails because a machine is
+ * busy shows nothing about the code. Speed is measured in bench/.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
@@ -27,7 +27,7 @@ export async function until<T>(
   }
 }
 
-/** How long a test waits for anything. */
+/** How long a test waits for any condition. */
 export const PATIENCE_MS = 60_000;
 const MIN_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 50;

@@ -9,14 +9,15 @@ export interface Violation {
 }
 
 /**
- * For every rule of a body's schema a body that breaks this one alone (docs/contract.md#values-and-their-errors).
+ * Yields for every rule of a body's schema a body that breaks only this rule
+ * (docs/contract.md#values-and-their-errors).
  */
 export function* bodyViolations(schema: SchemaObject): Iterable<Violation> {
   const valid = bodyExampleOf(schema, () => undefined, '') as Json;
   yield* objectViolations(schema, valid, [], valid);
 }
 
-/** Query strings that break one rule each, and the answer: `400 parameter_invalid limit`. */
+/** Yields query strings that break one rule each, and the answer: `400 parameter_invalid limit`. */
 export function* queryViolations(schema: SchemaObject): Iterable<{ query: string; refusal: string }> {
   yield { query: 'unheard_of=1', refusal: '400 parameter_unknown unheard_of' };
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
@@ -57,7 +58,7 @@ function* valueViolations(
   const choice = (schema.anyOf ?? schema.oneOf)?.find(({ type }) => type !== 'null');
   if (choice !== undefined) {
     const inner = example ?? exampleOf(choice, () => undefined);
-    // Of several forms only what none of them takes is sure to be refused.
+    // Of several forms, only a value that fits none of them is certain to be refused.
     if ((schema.anyOf ?? schema.oneOf)!.filter(({ type }) => type !== 'null').length > 1) {
       yield { body: withValue(root, path, 1.5), refusal: `400 invalid_format ${textOf(path)}` };
     } else yield* valueViolations(choice, inner, path, root);
@@ -125,7 +126,7 @@ function* badTexts(schema: SchemaObject & { maximum?: number }): Iterable<string
 }
 
 const MALFORMED = '\u0001 malformed';
-/** No pattern takes all of them. */
+/** No pattern matches all of them. */
 const UNFIT = [' not this ', ' ', 'x'];
 const WRONG_TYPE: Readonly<Record<string, unknown>> = {
   string: 1,
