@@ -72,7 +72,7 @@ export interface ModelChoice {
   readonly model: string;
   /** The server of provider openai-compatible, which requires it; for other providers, a URL in place of the vendor's own. */
   readonly base_url?: string;
-  /** In place of OPENAI_API_KEY or ANTHROPIC_API_KEY. */
+  /** Replaces OPENAI_API_KEY or ANTHROPIC_API_KEY. */
   readonly api_key?: string;
   /** Tokens of a prompt and its answer together. */
   readonly context_tokens?: number;

@@ -15,8 +15,8 @@ const SOURCES = [
 ] as const;
 
 /**
- * Every durable event (protocol/socket/events.ts) by where it is read, in the order in which readers catch up. They are
- * published from it (jobs/changed-effects.ts), and it is asked for what was missed (gateway/catch-up/changes.ts). An event
- * without a source does not compile.
+ * The sources of every durable event (protocol/socket/events.ts), in the order in which readers catch up. Publishing
+ * (jobs/changed-effects.ts) and catch-up (gateway/catch-up/changes.ts) both use them. An event without a source does
+ * not compile.
  */
 export const EVENT_SOURCES: Complete<typeof SOURCES> = SOURCES;

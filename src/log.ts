@@ -25,7 +25,7 @@ export function writeLine(log: Logger, level: 'debug' | 'info', fields: object, 
   );
 }
 
-/** What pino itself builds its lines from. */
+/** The internals from which pino builds its lines. */
 interface LoggerInside {
   readonly [symbols.timeSym]: () => string;
   readonly [symbols.chindingsSym]: string;

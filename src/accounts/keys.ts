@@ -13,7 +13,7 @@ import { enqueueRightsChanged } from './rights-changed.ts';
 export interface NewKey {
   readonly accountId: string;
   readonly name: string;
-  /** Of the same account: see findRole. */
+  /** A role of the same account: see findRole. */
   readonly roleId: string;
   /** ISO 8601; without it the key does not expire. */
   readonly expiresAt?: string;

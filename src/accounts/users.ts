@@ -13,7 +13,7 @@ export interface NewUser {
   readonly name: string;
   /** Unique within the account, case ignored; kept in lower case. */
   readonly email: string;
-  /** Of the same account: see findRole. */
+  /** A role of the same account: see findRole. */
   readonly roleId: string;
 }
 

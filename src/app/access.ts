@@ -11,7 +11,7 @@ import type { PartOptions } from './part.ts';
 
 export type Access = Awaited<ReturnType<typeof openAccess>>;
 
-/** Who calls, how often they may, and what they may see. */
+/** Opens authentication, rate limits and rights. */
 export async function openAccess({ config, disposer }: PartOptions, { database, engine }: Data) {
   const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
   const tokens = await Tokens.open({ database, secret: config.tokenSecret });

@@ -17,7 +17,7 @@ export interface AgentsOptions extends PartOptions {
   readonly catalogue: ToolCatalogue;
 }
 
-/** What runs agents on this node. Their tools call the API without a connection. */
+/** Opens everything that runs agents on this node. Their tools call the API without a connection. */
 export function openAgents(
   { config, log, metrics, disposer, triggers, catalogue }: AgentsOptions,
   { database, engine, store }: Data,

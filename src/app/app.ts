@@ -24,7 +24,7 @@ import { Urls } from './urls.ts';
 export interface AppOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Most messages a flush of the write path; the bench turns batching off with 1. */
+  /** Maximum number of messages in a flush of the write path; the bench turns batching off with 1. */
   readonly maxBatch?: number;
 }
 
@@ -32,16 +32,16 @@ export interface App {
   readonly port: number;
   readonly baseUrl: string;
   readonly runsOn: RunsOn;
-  /** Every endpoint of the API: what documents and tests are derived from. */
+  /** Every endpoint of the API. Documents and tests are derived from it. */
   readonly routes: readonly Route[];
-  /** Stops taking requests, lets what is in flight finish, and stops everything in reverse. */
+  /** Stops accepting requests, completes those in flight, and stops all parts in reverse order. */
   close(): Promise<void>;
 }
 
 /**
- * Puts a node together: every part is made once, by the files beside this one, and given what it needs. Parts start in
- * the order of the code and stop in reverse. Rejects with one clear line when a part cannot start; the parts that had
- * started by then are stopped.
+ * Assembles a node: the files beside this one make every part once, with its dependencies. Parts start in the order of
+ * the code and stop in reverse. Rejects with one clear line if a part cannot start; the parts that had started by then
+ * are stopped.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const disposer = new Disposer();
@@ -66,7 +66,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
 
   const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
   const messaging = openMessaging({ ...part, maxBatch, triggers }, data, access);
-  // Agents' tools are derived from the table of routes, in which the routes of the tools are listed themselves.
+  // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
   const routes = apiRoutes(data, access, messaging, { catalogue, tickets });
@@ -107,7 +107,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   };
 }
 
-/** What would otherwise fail late, after a database was started or migrated. */
+/** Checks requirements that would otherwise fail late, after a database was started or migrated. */
 async function requireResources({
   tls,
   demo,

@@ -16,7 +16,7 @@ import type { Urls } from './urls.ts';
 
 export type Data = Awaited<ReturnType<typeof openData>>;
 
-/** Where a node keeps things and what connects it to the others: Postgres, the engine, the store of files. */
+/** Opens the storage of a node and its connection to other nodes: Postgres, the engine, the store of files. */
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
   const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
   const database = disposer.add('database', await openDatabase({ url: databaseUrl, log, metrics }), (it) =>
@@ -49,7 +49,7 @@ async function startPostgres(config: Config, log: Logger, disposer: Disposer): P
   return disposer.add('postgres', postgres, (it) => it.stop()).url;
 }
 
-/** With a description for the log line of the start. */
+/** Returns the engine with a description for the log line of the start. */
 async function openEngine(
   { redisUrl }: Config,
   log: Logger,

@@ -36,19 +36,20 @@ import type { PartOptions } from './part.ts';
 export type Messaging = ReturnType<typeof openMessaging>;
 
 export interface MessagingOptions extends PartOptions {
-  /** Most messages a flush of the write path. */
+  /** Maximum number of messages in a flush of the write path. */
   readonly maxBatch: number | undefined;
   /** Messages and changes start agents. */
   readonly triggers: Triggers;
 }
 
-/** How messages enter timelines, and what follows from them: events, notifications, jobs. */
+/** Opens the paths by which messages enter timelines, and their effects: events, notifications, jobs. */
 export function openMessaging(
   { log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
   { database, lock, engine, store }: Data,
   { directory }: Access,
 ) {
-  // Before everything that writes into it, so that it closes after that. Started when all of its handlers are there.
+  // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
+  // exist.
   const outbox = disposer.add('outbox', new OutboxWorker({ database, metrics, log }), (it) => it.close());
 
   const effects = new SentEffects({

@@ -3,7 +3,7 @@ import type { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 
-/** What every part of a node is made with. Parts register with the disposer in the order in which they start. */
+/** The dependencies of every part of a node. Parts register with the disposer in the order in which they start. */
 export interface PartOptions {
   readonly config: Config;
   readonly log: Logger;

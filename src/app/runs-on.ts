@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { placeOf } from '../db/connection-options.ts';
 import type { Data } from './data.ts';
 
-/** What this node runs on, for the log line of its start: hosts, versions and paths, never a secret. */
+/** The environment of this node for the log line of its start: hosts, versions and paths, never a secret. */
 export interface RunsOn {
   readonly database: string;
   readonly engine: string;

@@ -26,7 +26,7 @@ export type Serving = Awaited<ReturnType<typeof openServing>>;
 export interface ServingOptions extends PartOptions {
   readonly urls: Urls;
   readonly runsOn: RunsOn;
-  /** The demo account, where the console has a page for it. Undefined until the server listens. */
+  /** The demo account, if the console has a page for it. Undefined until the server listens. */
   readonly demo: (() => DemoFile | undefined) | undefined;
 }
 
@@ -65,7 +65,7 @@ export async function openServing(
             const file = demo();
             return file && demoCommands(file, config.dataDir);
           },
-          // Nothing is served before the demo account is there.
+          // Nothing is served before the demo account exists.
           session: () => demoSession(demo()!, tokens),
         },
       }),
@@ -75,7 +75,7 @@ export async function openServing(
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
     authenticator,
-    // Where nothing is limited not even the caller's address is read.
+    // Without a rate limit not even the caller's address is read.
     ...(config.rateLimit !== null && {
       limiter: rateLimits.credentials,
       addressLimiter: rateLimits.addresses,
@@ -96,7 +96,7 @@ export async function openServing(
     http,
     server,
     origins,
-    /** The node is not ready any more; requests under way have `drainMs` to finish. */
+    /** The node is not ready any more; requests in progress have `drainMs` to complete. */
     drain: (drainMs: number) => {
       draining = true;
       return server.drain(drainMs);
@@ -104,10 +104,10 @@ export async function openServing(
   };
 }
 
-/** Keys live for a day: an hour more is no matter. */
+/** Keys live for a day: one more hour does not matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
 
-/** `/metrics` on a port of its own, where operators want it out of reach of callers. */
+/** Serves `/metrics` on a separate port, for operators that keep it out of reach of callers. */
 export async function startAdminServer(
   { config, log, metrics, disposer }: PartOptions,
   engine: Engine,

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
 import { isLoopbackAddress, isLoopbackOrigin } from '../http/loopback.ts';
 
-/** Where a node is reached. */
+/** The URLs of a node. */
 export class Urls {
-  /** Set once the server listens, where the configuration leaves the choice to the system (0). */
+  /** Set once the server listens, if the configuration lets the system choose the port (0). */
   port: number;
   readonly #config: Config;
 
@@ -12,25 +12,28 @@ export class Urls {
     this.port = config.port;
   }
 
-  /** This node itself. */
+  /** The URL of this node itself. */
   get base(): string {
     const { tls, host } = this.#config;
     return `${tls === null ? 'http' : 'https'}://${hostInUrl(host)}:${this.port}`;
   }
 
-  /** Where callers reach it: behind a balancer only the operator knows. */
+  /** The URL for callers: behind a balancer only the operator knows it. */
   get public(): string {
     return this.#config.publicUrl ?? this.base;
   }
 
-  /** Where errors point for more: this server's own pages unless an operator has better ones. */
+  /** The URL of the documentation in errors: this server's own pages unless the operator sets others. */
   get docs(): string {
     if (this.#config.docsUrl !== null) return this.#config.docsUrl;
-    // A port that the system chooses is not known when the first error may be made.
+    // A port that the system chooses may still be unknown at the first error.
     return this.port === 0 && this.#config.publicUrl === null ? '/docs' : `${this.public}/docs`;
   }
 
-  /** Whether this node is reached from its own machine alone: a public URL means that a proxy brings others. */
+  /**
+   * Whether this node can be reached only from its own machine: a public URL means that a proxy forwards other
+   * callers.
+   */
   get isLocal(): boolean {
     const { host, publicUrl } = this.#config;
     return isLoopbackAddress(host) && (publicUrl === null || isLoopbackOrigin(new URL(publicUrl).origin));

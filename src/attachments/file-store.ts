@@ -100,7 +100,7 @@ export class FileStore implements ObjectStore {
       } finally {
         await file.close();
       }
-      // Of two concurrent uploads of a key the first is kept: unlike rename, link never replaces a file.
+      // The first of two concurrent uploads of a key is kept: unlike rename, link never replaces a file.
       await link(incoming, path);
       await syncDirectory(this.#directory);
     } catch (error) {

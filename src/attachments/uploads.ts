@@ -41,7 +41,9 @@ export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<
   await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });
 }
 
-/** Whether nothing refers to the file, and nothing can refer to it any more: its links answer 410 from then on. */
+/**
+ * Returns whether nothing refers to the file, and nothing can refer to it again: its links answer 410 from then on.
+ */
 export async function isDeleted(db: Db, key: string): Promise<boolean> {
   return (await db.query(READ_DELETED, key)).length > 0;
 }
@@ -66,7 +68,7 @@ export async function purgeUploads(database: Database, store: ObjectStore): Prom
   await removeUnattached(database, store);
 }
 
-/** The same without the remains of uploads that broke off. */
+/** Like `purgeUploads`, without the remains of uploads that broke off. */
 export async function removeUnattached(database: Database, store: ObjectStore): Promise<void> {
   for (;;) {
     await database.query(MARK_ATTACHED);

@@ -102,7 +102,7 @@ async function participantUpdates(db: Db, changes: readonly ParticipantChange[])
 
 /**
  * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to that
- * actor. Of a conversation that the actor cannot read any more, only its id is included.
+ * actor. If the actor cannot read the conversation any more, only its id is included.
  */
 export const membershipEvents = eventSource({
   events: ['conversation.added', 'conversation.removed'],

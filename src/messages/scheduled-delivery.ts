@@ -183,7 +183,7 @@ function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1_000;
 }
 
-// After a day nobody expects the message any more.
+// After a day the message is not expected any more.
 const READ_DUE = statement<[messageId: string, conversationId: string], DueRow>({
   name: 'read-due-message',
   text: `

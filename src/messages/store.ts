@@ -11,7 +11,7 @@ export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]):
   return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
 }
 
-/** The highest number of each conversation, 0 where it has no message. */
+/** Returns the highest number of each conversation, 0 if it has no message. */
 export async function readHeads(
   db: Querier,
   conversationIds: readonly string[],

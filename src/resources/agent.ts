@@ -13,10 +13,10 @@ import type { AvailableTool, BuiltInTool } from '../protocol/resources/available
 import type { Role } from '../protocol/resources/role.ts';
 import { readRoles } from './role.ts';
 
-/** An agent as it stands in Postgres. */
+/** An agent as a row of Postgres. */
 export type AgentRow = Selectable<Schema['agent_definitions']>;
 
-/** As much of the ToolCatalogue (agents/tools/catalogue.ts) as the resource needs. */
+/** The part of the ToolCatalogue (agents/tools/catalogue.ts) that the resource needs. */
 export interface BuiltInTools {
   builtIn(tool: BuiltInTool): AvailableTool;
 }
@@ -44,12 +44,12 @@ export const AGENT_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof AgentRow)[];
 
-/** An agent of any account; undefined where it was deleted. */
+/** Returns an agent of any account; undefined if it was deleted. */
 export function readAgent(db: Db, id: string): Promise<AgentRow | undefined> {
   return db.kysely.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** An agent of this account. Throws `resource_not_found` (param id). */
+/** Returns an agent of this account. Throws `resource_not_found` (param id). */
 export async function findAgent(db: Db, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();
   if (row === undefined) throw agentNotFound();
@@ -57,8 +57,8 @@ export async function findAgent(db: Db, accountId: string, id: string): Promise<
 }
 
 /**
- * An agent of this account, which nothing changes until the end of `tx`; hundreds may hold it at once, and none waits
- * for another. Throws `resource_not_found` (param id).
+ * Returns an agent of this account with a shared lock: it cannot change until the end of `tx`, and hundreds of
+ * transactions can hold the lock without waiting for each other. Throws `resource_not_found` (param id).
  */
 export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
@@ -66,7 +66,7 @@ export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<
   return row;
 }
 
-/** An agent of this account, held until the end of `tx`. Throws `resource_not_found` (param id). */
+/** Returns an agent of this account, locked until the end of `tx`. Throws `resource_not_found` (param id). */
 export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw agentNotFound();

@@ -26,7 +26,7 @@ export interface StoredFile {
   readonly contentType: string | null;
 }
 
-/** As much of an ObjectStore (attachments/storage.ts) as readers of messages need. */
+/** The part of an ObjectStore (attachments/storage.ts) that readers of messages need. */
 export interface Downloads {
   /**
    * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of time are equal, so that

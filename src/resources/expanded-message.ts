@@ -15,10 +15,10 @@ import {
 } from './message.ts';
 import { readRuns } from './run.ts';
 
-/** The reader of messages, as far as it changes what is shown. A Principal is one. */
+/** The reader of messages, as far as it affects the representation. A Principal is one. */
 export interface Viewer {
   readonly customer: boolean;
-  /** Known already, so it is not read again. */
+  /** The reader's own actor: it is known, so it is never looked up. */
   readonly actor: Actor;
 }
 
@@ -61,7 +61,7 @@ export async function expandMessages(
   return shown;
 }
 
-/** The same for one row. */
+/** Like `expandMessages`, for one row. */
 export async function expandMessage(
   db: Db,
   files: Downloads,
@@ -119,7 +119,7 @@ async function readConversationsOf(
   return expandConversations(db, viewer, await readConversationsById(db, ids), []);
 }
 
-/** The messages replied to, as the viewer may see them. */
+/** Returns the messages replied to, as the viewer may see them. */
 async function readOriginals(
   db: Db,
   viewer: Viewer,
@@ -128,7 +128,7 @@ async function readOriginals(
   const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
   if (ids.length === 0) return NONE;
   const originals = await readMessagesById(db, ids);
-  // A customer reads no other conversations than cases.
+  // The only conversations that a customer can read are cases.
   const visible = originals.filter((row) => !viewer.customer || visibleToCustomers(row, 'customer'));
   return new Map(visible.map((row) => [row.id, presentMessage(row, viewer)]));
 }

@@ -37,7 +37,7 @@ export async function readMembers(
   return members;
 }
 
-/** `members` is null unless the caller asked for them (docs/contract.md#groups). */
+/** `members` is null if it was not requested (docs/contract.md#groups). */
 export function presentGroup(row: GroupRow, members: Actor[] | null): MessagingGroup {
   const { id, actor_id, name, created_at, updated_at } = row;
   return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at };

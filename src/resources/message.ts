@@ -95,7 +95,7 @@ export async function readMessage(db: Db, id: string): Promise<MessageRow | unde
   return row?.status === 'void' ? undefined : row;
 }
 
-/** Messages of any account and in any state, voids included, in no order. */
+/** Returns messages of any account in any state, voids included, in no particular order. */
 export function readMessagesById(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
   return db.query(READ_BY_ID, ids);
 }

@@ -4,7 +4,7 @@ import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
 import type { AgentRun, AgentRunAction, AgentRunStep, RunInclude } from '../protocol/resources/agent-run.ts';
 
-/** A run as it stands in Postgres. */
+/** A run as a row of Postgres. */
 export type RunRow = Selectable<Schema['agent_runs']>;
 
 export type StepRow = Selectable<Schema['agent_run_steps']>;

@@ -1,6 +1,6 @@
 import type { Model, ModelError } from './model.ts';
 
-/** Pause for a rate-limited model that does not say how long to wait, in milliseconds. */
+/** Pause for a rate-limited model whose error contains none, in milliseconds. */
 const UNTOLD_MS = 5_000;
 
 /**

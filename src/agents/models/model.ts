@@ -78,7 +78,7 @@ export type ModelPart =
 export class ModelError extends Error {
   /** Short, without secrets: `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed`, `cut_off`. */
   readonly reason: string;
-  /** Pause that the provider asked for, in milliseconds; null if it did not say. */
+  /** Pause that the provider asked for, in milliseconds; null if it asked for none. */
   readonly retryAfterMs: number | null;
 
   /** `message` is shown to users: it contains no keys, no addresses and nothing that the provider wrote. */

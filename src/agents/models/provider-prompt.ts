@@ -64,9 +64,7 @@ function toMessage(turn: Turn): Message[] {
   }
 }
 
-/**
- * Providers reject a history in which arguments are not an object. The call's result says what was wrong with them.
- */
+/** Providers reject a history in which arguments are not an object. The call's result contains the error. */
 function parsedArguments(text: string): object {
   try {
     const value: unknown = JSON.parse(text);

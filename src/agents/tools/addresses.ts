@@ -10,7 +10,7 @@ export function isPublicAddress(address: string): boolean {
   if (parsed === undefined) return false;
   if (parsed.kind() === 'ipv4') return parsed.range() === 'unicast' && parsed.toString() !== AZURE_HOST;
   const v6 = parsed as ipaddr.IPv6;
-  // The prefix of a translator says nothing: the embedded IPv4 address counts.
+  // The prefix of a translator is irrelevant: the embedded IPv4 address counts.
   if (v6.match(TRANSLATED)) return isPublicAddress(embedded(v6));
   // Addresses outside 2000::/3 are special or unassigned, IPv4-compatible addresses among them.
   return v6.match(GLOBAL_UNICAST) && v6.range() === 'unicast';
