@@ -75,7 +75,7 @@ const PATH = `/v1/messaging/notifications?limit=${PAGE}`;
 const PREVIEW =
   'The build for the release candidate is green again; I will tag it after lunch unless you object.';
 
-/** Somebody with a feed, and what a request for it says. */
+/** A user with a feed, and the request for it. */
 interface FeedReader {
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -150,7 +150,7 @@ function pgbenchReader(n: number): string {
   return `act_pgbench00000000000000${FIRST_PGBENCH_READER + n}`;
 }
 
-// Feeds grow side by side: a page's rows lie apart, as they do where many people are told of things.
+// Feeds grow side by side: the rows of a page are scattered, as they are when many users get notifications.
 const SEED = {
   name: 'bench-seed-notifications',
   text: `
@@ -224,7 +224,9 @@ function pgbenchSide({ url }: BenchDatabase): Side {
   };
 }
 
-/** What the server asks for a first page without filters. pgbench has no null to give: absent filters are written out. */
+/**
+ * The product's statement for a first page without filters. pgbench cannot pass null, so absent filters are omitted.
+ */
 const PGBENCH_SCRIPT = `
 \\set reader random(${FIRST_PGBENCH_READER}, ${FIRST_PGBENCH_READER + READERS - 1})
 ${FEED_STATEMENTS.newest_first.bare.whole.text

@@ -21,7 +21,7 @@ async function run(session: Session): Promise<Findings> {
   const rows: Row[] = [];
   const comparisons: Record<string, Comparison> = {};
   const near = schedule(full, { pairs: 2, blockMs: 1_000 });
-  // Of controls that are far behind a short run needs no second look.
+  // A short run suffices for controls that are far slower.
   const far = schedule(full, { pairs: 1, blockMs: 1_000 });
   const compare = async (work: string, ours: Side, control: Side, atLeast?: number, timing = near) => {
     session.say(work);

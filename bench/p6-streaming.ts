@@ -11,9 +11,9 @@ import { comparisonRow, type Findings, type Session, schedule, type Work } from 
 import type { Block as Asked } from './servers/replies.ts';
 
 /**
- * Agents' replies while they are written, each read by ten: as the product tells of them, and with every token told
- * by itself. What readers put together is held against what Postgres has, and the time from a token to its frame
- * against the window in which text gathers.
+ * Agents' replies while they are written, each with ten readers: as the product publishes them, and with every token
+ * published by itself. The texts that readers put together are compared with Postgres, and the time from a token to
+ * its frame with the window in which text gathers.
  */
 export const P6: Work = { name: 'p6', title: 'streamed replies', run };
 
@@ -111,7 +111,7 @@ function sideOf(
   };
 }
 
-/** Of the blocks' 99th percentiles the median, as of every figure. */
+/** The median of the blocks' 99th percentiles, as for every figure. */
 function latencyOf({ ours }: Comparison): number {
   return spreadOf(ours.blocks.map(({ notes }) => notes?.token_to_frame_p99_ms ?? Number.POSITIVE_INFINITY))
     .median;
@@ -212,7 +212,10 @@ class TextReader {
   }
 }
 
-/** What the readers have once the server is done; rejects when it ends before, or they do not get it in time. */
+/**
+ * Returns what the readers have once the server is done; rejects if the server ends before, or if they do not receive
+ * it in time.
+ */
 async function within<T>(work: Promise<T>, server: ServerProcess): Promise<T> {
   await server.message();
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -9,7 +9,10 @@ import { type Block, type Comparison, compareBlocks } from './lib/pairs.ts';
 import { comparisonRow, type Findings, type Row, type Session, type Work } from './lib/work.ts';
 import type { SettledMemory } from './servers/settled-memory.ts';
 
-/** What an idle, authenticated socket with one subscription adds to a warm process, against servers that authenticate nobody. */
+/**
+ * Memory that an idle, authenticated socket with one subscription adds to a warm process, compared with servers
+ * without authentication.
+ */
 export const P7: Work = { name: 'p7', title: 'memory of idle sockets', fullOnly: true, run };
 
 async function run(session: Session): Promise<Findings> {

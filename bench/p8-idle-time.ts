@@ -27,7 +27,7 @@ async function run(session: Session): Promise<Findings> {
   for (const [index, { lost }] of opened.entries()) {
     if (lost > 0) throw new Error(`${servers[index]!.name} closed ${lost} sockets`);
   }
-  // Behind the sockets, on servers that have run for as long: one that has just started is busy with itself.
+  // After the sockets, on servers that have run for the same time: a server that has just started is busy with itself.
   for (const subscribers of opened) await subscribers.close();
   const empty = await spent(servers, windowMs / 2);
   const blocks: [Block[], Block[]] = [[], []];
@@ -59,7 +59,7 @@ async function run(session: Session): Promise<Findings> {
   };
 }
 
-/** Of both servers in this process: together below the usual limit of 20,000 open files. */
+/** The sockets of both servers in this process, which together stay below the usual limit of 20,000 open files. */
 const FULL = { sockets: 8_000, windowMs: 50_000, windows: 3 };
 const SHORT = { sockets: 2_000, windowMs: 10_000 };
 const MAX_US = 1;

@@ -76,7 +76,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     if (interrupted) return;
     interrupted = true;
-    // What runs fails for want of its server, and the run ends with that.
+    // The running work fails without its server, and the run ends with that error.
     running?.close().catch((error: unknown) => process.stderr.write(`${error}\n`));
   });
 }

@@ -12,9 +12,10 @@ import { RawSubscribers } from './lib/raw-subscribers.ts';
 import { comparisonRow, type Findings, type Session, schedule, type Work } from './lib/work.ts';
 
 /**
- * How long the readers of a conversation wait while fifty others of it do not read at all, and while those
- * read. Both get the same: those fifty are also on a second conversation of large messages. Before a block it
- * fills what the kernel holds for who does not read; within, slowly, our queue, until it is closed.
+ * How long the readers of a conversation wait while fifty others of it do not read at all, and while those read. The
+ * load is the same in both cases: those fifty are also on a second conversation of large messages. Before a block it
+ * fills the kernel's buffers for sockets that do not read; within the block, slowly, our queue, until the socket is
+ * closed.
  */
 export const SLOW_READERS: Work = {
   name: 'slow-readers',
@@ -31,7 +32,7 @@ async function run({ disposer, full, say }: Session): Promise<Findings> {
       PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(4 * READERS),
       // Cut soon behind its 4001: the server counts a socket as closed when it is gone.
       PARLEY_SOCKET_CUT_MS: String(CUT_MS),
-      // Who does not read answers no heartbeat: not what ends its socket here.
+      // A socket that does not read answers no heartbeat, which must not close it here.
       PARLEY_SOCKET_PONG_MS: '120000',
     },
   });
@@ -114,7 +115,7 @@ class Timings {
     this.#histogram.recordValue(Math.round((performance.now() - sentAt) * 1_000));
   }
 
-  /** What was recorded since it was asked last. */
+  /** Returns the values recorded since the last call. */
   take(): Histogram {
     const histogram = this.#histogram;
     this.#histogram = newHistogram();
@@ -263,7 +264,7 @@ function dialectOf({ headers, demo }: Product, conversations: readonly string[])
   });
 }
 
-/** With nobody in it: nobody is notified. */
+/** The conversation has no participants, so that no notifications are made. */
 async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, { accountId: demo.account_id, type: 'group', participants: [] }),

@@ -31,7 +31,7 @@ const ROWS: readonly (readonly string[])[] = [
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
 };
-/** The tools everybody has. They import nothing but each other. */
+/** Modules that may be imported everywhere. They import nothing but each other. */
 const EVERYWHERE = ['log', 'metrics', 'lifecycle', 'build'];
 /** Those that read the environment's result; the rest is handed its own part of it. */
 const CONFIGURED = ['main', 'app', 'admin', 'tail'];
@@ -44,7 +44,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   pg: /^src\/db\//,
 };
 
-/** What stands nowhere; `pattern` looks at the code, or with `comments` at everything. */
+/** Patterns that must not occur; `pattern` applies to the code, or with `comments` to the whole text. */
 const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; pattern: RegExp }[] = [
   { what: 'a type switched off', where: /./, pattern: /(:|\bas|<|[|&])\s*any\b|\bany\s*(\[\]|>)/ },
   {
@@ -90,7 +90,7 @@ t.test('tests that are not run file by file are run together', async (t) => {
   t.strictSame(tap.exclude, [`test/{${runners.sort().join(',')}}/**`], 'package.json, tap');
 });
 
-/** Every line that says what is wrong with which file. */
+/** Returns a line for each problem, with its file. */
 function violations(files: Files): string[] {
   const found: string[] = [];
   for (const [path, text] of files) {

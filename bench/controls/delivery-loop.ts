@@ -1,4 +1,4 @@
-/** How a control is told what to do: the messages of the runner, and of itself. */
+/** The orders to a control: the messages of the runner, and its own. */
 export interface Start {
   /** The frame to fan out: the very bytes that Parley makes of a message. */
   readonly frame: string;

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { connectionOptions } from '../../src/db/connection-options.ts';
 import { listening } from './delivery-loop.ts';
 
-/** What the runner says first. */
+/** The runner's first message. */
 export interface NotificationsStart {
   readonly databaseUrl: string;
   readonly accountId: string;

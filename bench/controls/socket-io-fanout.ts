@@ -1,4 +1,4 @@
-/** Fan-out by Socket.IO over its WebSocket transport: one emit to everybody, encoded once. */
+/** Fan-out by Socket.IO over its WebSocket transport: one emit to all sockets, encoded once. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

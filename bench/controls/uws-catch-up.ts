@@ -1,4 +1,4 @@
-/** Catching up without anything to look up: twenty frames from memory to whoever asks, by uWebSockets.js alone. */
+/** Catching up without any look-up: twenty frames from memory for each request, with uWebSockets.js alone. */
 
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { listening, startMessage } from './delivery-loop.ts';

@@ -4,9 +4,12 @@ export interface ClosedLoopOptions {
   readonly port: number;
   readonly connections: number;
   readonly durationMs: number;
-  /** Of all connections, or of each. */
+  /** Shared by all connections, or by connection. */
   readonly headers: Headers | ((connection: number) => Headers);
-  /** Of each connection, which keeps to it: building requests anew costs the generator more than sending them. */
+  /**
+   * The path of a connection, which stays the same: building requests again costs the generator more than sending
+   * them.
+   */
   readonly path: (connection: number) => string;
   /** JSON with UNIQUE in it once, which each request replaces by a number that never comes again. Without: GET. */
   readonly body?: string;
@@ -81,7 +84,7 @@ export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoop
 const SETTLE_MS = 500;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** What autocannon's client has beside what its types say. */
+/** Fields of autocannon's client that its types lack. */
 interface NumberedClient extends autocannon.Client {
   getRequestBuffer(): Buffer;
 }

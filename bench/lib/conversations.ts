@@ -2,7 +2,10 @@ import { createConversation } from '../../src/conversations/insert-conversation.
 import type { BenchDatabase } from './postgres.ts';
 import type { Product } from './product.ts';
 
-/** `count` of them with nobody in them: nobody is notified. For the demo account's API key, which reads them all. */
+/**
+ * Inserts `count` conversations without participants, so that no notifications are made. For the demo account's API
+ * key, which reads them all.
+ */
 export function seedConversations(
   { demo }: Product,
   { database }: BenchDatabase,

@@ -1,8 +1,8 @@
 import { textFrame } from './websocket-frames.ts';
 
 /**
- * How one kind of server is spoken to over a socket: how it is opened, and what in its frames is a delivery,
- * told from the first bytes alone.
+ * How a socket to one kind of server is opened, and which of its frames are deliveries, recognized by their first
+ * bytes alone.
  */
 export interface Dialect {
   readonly path: string;
@@ -34,7 +34,7 @@ export interface ParleyCaller {
 }
 
 export interface ParleyDialectOptions extends ParleyCaller {
-  /** What each socket subscribes to; called once a socket. Empty: its own feed alone. */
+  /** Returns what a socket subscribes to; called once a socket. Empty: only its own feed. */
   readonly conversations: () => readonly string[];
 }
 
@@ -80,7 +80,7 @@ function toParley({ authorization, version, accountId }: ParleyCaller): Omit<Dia
   };
 }
 
-/** A server that fans out to whoever is connected, without a word before. */
+/** A server that publishes to every connection, without a handshake. */
 export const BARE_DIALECT: Dialect = {
   path: '/',
   headers: {},
@@ -112,7 +112,7 @@ const MESSAGE = '4'.charCodeAt(0);
 const EVENT = '2'.charCodeAt(0);
 const PING = '2'.charCodeAt(0);
 
-/** `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…`, told apart by one byte. */
+/** `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…` differ in one byte. */
 function classifyTyped(bytes: Uint8Array, start: number, length: number): FrameClass {
   if (length <= TYPE_AT) return FRAME_CLASSES.other;
   const letter = bytes[start + TYPE_AT];

@@ -170,7 +170,7 @@ function sideByCredit(
   };
 }
 
-/** With nobody in it: nobody is notified, the fan-out is all that a send causes besides its row. */
+/** The conversation has no participants, so that a send causes no notifications, only its row and the fan-out. */
 async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, { accountId: demo.account_id, type: 'group', participants: [] }),
@@ -178,7 +178,7 @@ async function seedConversation({ demo }: Product, { database }: BenchDatabase):
   return conversation.id;
 }
 
-/** What Parley puts on a socket for one of these messages: the controls fan out the same bytes. */
+/** Returns the frame that Parley sends for one of these messages: the controls publish the same bytes. */
 async function sampleFrame({ demo, port, headers }: Product, conversation: string): Promise<string> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime`, { headers });
   try {

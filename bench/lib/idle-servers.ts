@@ -14,7 +14,7 @@ export interface IdleServer {
   readonly open: (count: number) => Promise<RawSubscribers>;
 }
 
-/** Of the sockets of one conversation each. */
+/** Number of sockets that share a conversation. */
 export const SOCKETS_A_CONVERSATION = 10;
 
 /** Answers the runner's question for settled memory (servers/settled-memory.ts). */
@@ -40,7 +40,7 @@ export async function openIdleParley({ disposer }: Session, most: number): Promi
   return { name: 'parley', process, open: (count) => RawSubscribers.open({ port, count, dialect }) };
 }
 
-/** The controls of the fan-out, whose sockets are all subscribed to what they fan out; nobody is authenticated. */
+/** The controls of the fan-out, whose sockets are all subscribed to what they publish, without authentication. */
 export async function openIdleControl(
   { disposer }: Session,
   name: 'uws' | 'ws' | 'socket-io',

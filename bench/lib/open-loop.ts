@@ -22,8 +22,8 @@ export interface OpenLoopReport {
 }
 
 /**
- * Requests at fixed times, whatever became of those before. Latency counts from the intended time, so that a
- * server that stops is charged with everybody who would have come meanwhile (no coordinated omission).
+ * Sends requests at fixed times, whatever the state of earlier ones. Latency counts from the intended time, so that a
+ * server that stops is charged for every request that would have arrived meanwhile (no coordinated omission).
  */
 export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopReport> {
   const { ratePerSecond, durationMs, send, patienceMs = 10_000 } = options;

@@ -1,4 +1,4 @@
-/** What one block of a work measured. */
+/** The results of one block of a work. */
 export interface Block {
   /** Work done a second: more is better, unless the work measures a time. */
   readonly figure: number;

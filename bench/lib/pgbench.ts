@@ -40,7 +40,7 @@ export function runPgbench(options: PgbenchOptions): Promise<PgbenchReport> {
 export interface PgbenchRateReport extends PgbenchReport {
   /** Microseconds from the moment that the schedule names to the end of the transaction. */
   readonly latencyUs: Percentiles;
-  /** Of these, until the transaction began: all clients were busy. */
+  /** The part of the latency before the transaction began: all clients were busy. */
   readonly lagUs: Percentiles;
 }
 
@@ -85,7 +85,7 @@ async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<
   }
 }
 
-/** Answers with what it printed. */
+/** Returns the output. */
 async function execute(options: PgbenchOptions, directory: string, more: readonly string[]): Promise<string> {
   const pgbench = findPgbench();
   if (pgbench === undefined) throw new Error(HOW_TO_GET);
@@ -110,7 +110,7 @@ async function execute(options: PgbenchOptions, directory: string, more: readonl
     `--username=${username}`,
     pathname.slice(1),
   ];
-  // The password goes in by the environment: a command line is there for everybody to read.
+  // The password is passed in the environment: a command line can be read by every user.
   const { stdout } = await run(pgbench, args, { env: { ...process.env, PGPASSWORD: password } });
   return stdout;
 }

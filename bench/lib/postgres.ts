@@ -9,7 +9,7 @@ import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.t
 import type { Disposer } from '../../src/lifecycle.ts';
 import { createLog } from '../../src/log.ts';
 
-/** A database of a Postgres that nobody else uses, and the bench's own connection to it. */
+/** A database of a separate Postgres, and the bench's own connection to it. */
 export interface BenchDatabase {
   readonly url: string;
   readonly database: Database;
@@ -26,7 +26,7 @@ export async function startPostgres<const Name extends string>(
   const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
     rmSync(path, { recursive: true, force: true }),
   );
-  // For root, whose Postgres runs as somebody else and has to get in.
+  // For root, whose Postgres runs as another user that needs access.
   chmodSync(dataDir, 0o755);
   const postgres = disposer.add(
     'postgres',

@@ -61,7 +61,7 @@ export async function startProduct(disposer: Disposer, options: ProductOptions):
   };
 }
 
-/** What the write path has done so far, off `/metrics`. */
+/** The write path's counters so far, from `/metrics`. */
 export interface Flushes {
   readonly count: number;
   readonly rows: number;

@@ -13,9 +13,9 @@ export interface RawSubscribersOptions {
 }
 
 /**
- * Many WebSocket clients that only count: plain TCP connections whose frames are told by their headers, one
- * buffer for all reads, nothing allocated a frame. A counter that parsed what it counts would be slower than
- * the server that it measures.
+ * Many WebSocket clients that only count: plain TCP connections whose frames are recognized by their headers, one
+ * buffer for all reads, no allocation per frame. A counter that parsed the frames would be slower than the server that
+ * it measures.
  */
 export class RawSubscribers {
   /** Deliveries to all of them together. */
@@ -93,7 +93,7 @@ export class RawSubscribers {
     for (const subscriber of this.#subscribers) subscriber.close();
   }
 
-  /** Of the subscribers, behind each read. */
+  /** Called by the subscribers after each read. */
   counted(deliveries: number): void {
     this.deliveries += deliveries;
     this.reads += 1;
@@ -115,7 +115,7 @@ class Subscriber {
   readonly #dialect: Dialect;
   readonly #all: RawSubscribers;
   readonly #socket: Socket;
-  /** What came before the socket was live; undefined from then on. */
+  /** Bytes from before the socket was live; undefined from then on. */
   #opening: Opening | undefined;
   /** Bytes of the present frame's payload that are still to come. */
   #skip = 0;

@@ -10,7 +10,7 @@ export interface SaturationOptions {
   readonly trigger: () => void;
   /** Default 1. */
   readonly burst?: number;
-  /** Bursts under way: sent, and not yet taken by everybody. */
+  /** Bursts in flight: sent, and not yet received by all. */
   readonly window: number;
   readonly durationMs: number;
 }

@@ -13,7 +13,10 @@ import { RawSubscribers } from './raw-subscribers.ts';
 import { exponential } from './tokens.ts';
 import type { Session } from './work.ts';
 
-/** Direct ones have the key that sends and one recipient; silent ones have nobody, so that nobody is notified. */
+/**
+ * Direct conversations have the sending key and one recipient; silent ones have no participants, so that no
+ * notifications are made.
+ */
 export type Kind = 'direct' | 'silent';
 
 /** Messages that each conversation has before the first block. */
@@ -24,9 +27,9 @@ export interface StandOptions extends Pick<ProductOptions, 'entry' | 'nodeFlags'
   readonly name?: string;
 }
 
-/** What sends came to that did not wait for one another. */
+/** The results of sends at a fixed rate. */
 export interface RateReport extends OpenLoopReport {
-  /** Of the server, until all that the sends cause was done. */
+  /** Processor time of the server, until all effects of the sends were complete. */
   readonly cpuUsPerSend: number;
 }
 
@@ -101,12 +104,12 @@ export class SendStand {
     }
   }
 
-  /** Where message or connection `index` goes. */
+  /** Returns the path for the message or connection `index`. */
   #path(kind: Kind, index: number): string {
     return `/v1/messaging/conversations/${this.#conversations[kind][index % CONVERSATIONS]}/messages`;
   }
 
-  /** What `work` sent was also delivered, or this rejects: a figure counts only then. */
+  /** Rejects unless everything that `work` sent was also delivered: a figure counts only then. */
   async #delivering<T extends { readonly answered: number }>(kind: Kind, work: () => Promise<T>): Promise<T> {
     const before = this.#deliveries;
     const done = await work();
@@ -166,7 +169,7 @@ export class SendStand {
   }
 }
 
-/** Of sends at a rate; P2's fewer. */
+/** Connections for sends at a rate; P2 uses fewer. */
 export const CONNECTIONS = 64;
 
 /** `message.created` to a reader; of a direct conversation also `notification.created` to the recipient. */
@@ -175,7 +178,7 @@ const FRAMES_OF = { direct: 2, silent: 1 } as const;
 /** Sockets that read along: each has its share of the conversations, so that every message is one frame to one of them. */
 const READERS = 10;
 
-/** Those that read along, and the one of whom the direct ones notify. */
+/** The readers, and the one that direct messages notify. */
 async function openSubscribers(
   { disposer }: Session,
   { demo, port, headers }: Product,

@@ -15,7 +15,7 @@ export interface ServerProcessOptions {
   readonly nodeFlags?: readonly string[];
 }
 
-/** What every server of a comparison runs with: what `npm start` gives the product. */
+/** Flags for every server of a comparison: those with which `npm start` runs the product. */
 const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 /** A server under measurement, in a process of its own. */
@@ -54,7 +54,7 @@ export class ServerProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** What it has written to its standard error lately. */
+  /** Its latest output on standard error. */
   get said(): string {
     return this.#said;
   }
@@ -122,7 +122,7 @@ const START_MS = 60_000;
 /** Linux's USER_HZ. */
 const TICKS_PER_SECOND = 100;
 
-/** What the caller has set for Parley is not meant for servers that are measured. */
+/** The caller's settings for Parley must not reach the servers that are measured. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const own = /^(PARLEY_|OPENAI_|ANTHROPIC_|npm_|NODE_OPTIONS$|PORT$|HOST$|DATABASE_URL$|REDIS_URL$|TAP)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));

@@ -1,4 +1,4 @@
-/** A token that says when it was made, by the clock that all processes of a machine share. */
+/** Returns a token that contains its creation time, by the clock that all processes of a machine share. */
 export function stamp(): string {
   return `${nowTicks()
     .toString(36)

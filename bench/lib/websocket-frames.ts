@@ -1,4 +1,4 @@
-/** Of a frame as it stands on the wire (RFC 6455, 5.2). */
+/** Opcodes of frames on the wire (RFC 6455, 5.2). */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** A client's text frame: final and masked, as servers demand it. */

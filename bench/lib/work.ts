@@ -11,13 +11,13 @@ export interface Work {
   readonly run: (session: Session) => Promise<Findings>;
 }
 
-/** What a work gets from the runner. */
+/** The dependencies that a work gets from the runner. */
 export interface Session {
   /** Long blocks and many pairs, for figures that count; else whatever shows a change within a minute. */
   readonly full: boolean;
   /** Everything that a work starts is released through it, also when the run is interrupted. */
   readonly disposer: Disposer;
-  /** One line of progress for who waits. */
+  /** Prints one line of progress. */
   readonly say: (line: string) => void;
 }
 
@@ -40,7 +40,9 @@ export interface Row {
   readonly goal: { readonly text: string; readonly met: boolean } | null;
 }
 
-/** How long and how often: two pairs of short blocks say whether something broke, ten of long ones how fast it is. */
+/**
+ * Number and length of blocks: two pairs of short ones show whether something broke, ten of long ones how fast it is.
+ */
 export function schedule(
   full: boolean,
   short: { pairs: number; blockMs: number },
@@ -59,7 +61,7 @@ export interface ComparisonRow {
   readonly atLeast?: number | undefined;
   /** The greatest: of times and memory. */
   readonly atMost?: number | undefined;
-  /** What else the goal asks for, and whether it is so. */
+  /** A further condition of the goal, and whether it is met. */
   readonly besides?: { readonly text: string; readonly met: boolean } | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** Loaded in front of a server (`--import`): says, when the runner asks, by how much its event loop was late since it was asked last. */
+/**
+ * Loaded into a server (`--import`): on the runner's request, reports the delay of its event loop since the last
+ * request.
+ */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 

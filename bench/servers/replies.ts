@@ -1,6 +1,6 @@
 /**
- * What writes agents' replies, without agents: texts grow token by token as a model would send them, through the
- * product's Replies, write path, engine, ordering and topics. Sockets are joined as the gateway joins them.
+ * Writes agents' replies without agents: texts grow token by token as a model would send them, through the product's
+ * Replies, write path, engine, ordering and topics. Sockets are joined as the gateway joins them.
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
@@ -35,7 +35,7 @@ import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import type { RunRow } from '../../src/resources/run.ts';
 import { exponential, stamp } from '../lib/tokens.ts';
 
-/** What the runner asks for: one reply in each conversation. */
+/** The runner's request: one reply in each conversation. */
 export interface Block {
   readonly paced: boolean;
   readonly tokens: number;
@@ -174,7 +174,7 @@ async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
   clearInterval(keeping);
 }
 
-/** With its first token, and told: what is measured is what follows. */
+/** Starts a reply with its first token published: the measurement covers what follows. */
 async function begin(replies: Replies, run: RunRow): Promise<AgentReply> {
   const facts = await directory.facts(run.conversation_id ?? '');
   const reply = replies.open(run, { actor_id: agent.id, name: 'Agent' }, facts ?? null);

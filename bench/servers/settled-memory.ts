@@ -1,11 +1,14 @@
-/** Loaded in front of a server (`--import`, with --expose-gc): says, when the runner asks, what it holds once nothing is garbage. */
+/**
+ * Loaded into a server (`--import`, with --expose-gc): on the runner's request, reports its memory after garbage
+ * collection.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface SettledMemory {
   /** Resident bytes: what the system has given the process. */
   readonly rss: number;
-  /** Of V8's heap. */
+  /** Bytes of V8's heap. */
   readonly heapUsed: number;
 }
 

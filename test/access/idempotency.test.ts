@@ -261,7 +261,7 @@ async function settings({ kysely }: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** How many statements in this database wait for somebody's lock. */
+/** Returns how many statements in this database wait for a lock. */
 async function waiting({ pool }: Database): Promise<number> {
   const { rows } = await pool.query(`
     SELECT 1 FROM pg_stat_activity

@@ -7,7 +7,7 @@ import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-/** Of 300: one percent. */
+/** All but one percent of 300. */
 const LEAST = 297;
 const MOST = 303;
 
@@ -99,7 +99,7 @@ t.test('the headers of one node include the count of the other', async (t) => {
   t.equal(await remaining(nodes[0]), 999);
   t.equal(await burst(nodes, { requests: 599, turn: (n) => (n % 3 === 0 ? 1 : 0) }), 599);
   for (const node of nodes) {
-    // What is held in advance is given back first.
+    // Requests reserved in advance are returned first.
     await until(async () => (await remaining(node)) > 300, { what: 'what is left' });
     t.ok((await remaining(node)) < 400);
   }

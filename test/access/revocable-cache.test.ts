@@ -9,7 +9,7 @@ interface Membership {
   readonly role: string;
 }
 
-/** What is true, the reads of it that are under way, and a cache in front. */
+/** The true values, the reads in progress, and a cache in front of them. */
 async function openCache(t: Teardown, max = 100) {
   const rights = await openRights(new MemoryEngine(), t);
   const clock = new ManualClock(0);
@@ -22,7 +22,7 @@ async function openCache(t: Teardown, max = 100) {
     subjectsOf: (_, key) => key.split(':'),
     load: (key) =>
       new Promise((resolve, reject) => {
-        // What a read answers with is what was true when it began, however long it is under way.
+        // A read returns the value at its beginning, however long it takes.
         const seen = truth.get(key);
         reads.push({ key, finish: () => resolve(seen), fail: reject });
       }),

@@ -69,7 +69,7 @@ t.test('revocation', async (t) => {
     await hold.reached(2);
     await rows.revoke(id);
     await one.rights.announce(id);
-    // Frames of one channel arrive in order: when the second is here, the first was.
+    // Frames of one channel arrive in order: when the second has arrived, the first has too.
     const told = new Promise<void>((resolve) => {
       two.rights.onChange((subject) => subject === 'key_last' && resolve());
     });
@@ -147,8 +147,8 @@ async function refusedBy(bearer: (key: string) => Principal | Promise<Principal>
 }
 
 /**
- * From here on whoever reads a principal waits in the middle of the statement, its snapshot taken:
- * the roles are behind a view that wants a lock which this test holds.
+ * From here on every read of a principal waits in the middle of its statement, after its snapshot was taken: the roles
+ * are behind a view that needs a lock which this test holds.
  */
 async function holdReads(t: Teardown, database: Database) {
   const holder = await database.pool.connect();
@@ -162,7 +162,7 @@ async function holdReads(t: Teardown, database: Database) {
   const end = async () => {
     if (!held) return;
     held = false;
-    // The view stays, and holds nobody up any more.
+    // The view stays, and blocks no further reads.
     await holder.query('COMMIT');
     holder.release();
   };

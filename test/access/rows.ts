@@ -120,7 +120,7 @@ export class AccountRows {
   }
 }
 
-/** Milliseconds that pass only when a test says so. */
+/** A clock whose time passes only when a test advances it. */
 export class ManualClock {
   nowMs: number;
 

@@ -45,7 +45,10 @@ export interface Guarded {
   readonly agents: boolean;
 }
 
-/** By who asks, what this endpoint answers to those who may not; `agent` is passed by where agents may. */
+/**
+ * Returns the refusals of this endpoint by kind of caller without the right; `agent` is omitted if agents are
+ * permitted.
+ */
 export async function gatesOf(
   app: TestApp,
   { method, path, body, permission, agents }: Guarded,
@@ -69,7 +72,7 @@ export async function gatesOf(
   };
 }
 
-/** What `gatesOf` answers everywhere. */
+/** The expected result of `gatesOf` for every endpoint. */
 export function closed({ agents }: Pick<Guarded, 'agents'>): Record<string, string> {
   const forbidden = '403 insufficient_permissions null';
   return {

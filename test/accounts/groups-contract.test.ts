@@ -201,7 +201,7 @@ async function only(path: string): Promise<unknown> {
   return data[0];
 }
 
-/** Of an actor of the demo account, unless it says another one. */
+/** The id of an actor of the demo account, unless another account is given. */
 async function idOf(wanted: {
   account_id?: string;
   customer?: boolean;

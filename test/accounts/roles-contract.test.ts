@@ -90,7 +90,7 @@ t.test('a user: the resource, every field and no other', async (t) => {
   const gone = await onlyOf<User>('/v1/users?q=mary@example.com');
   t.strictSame(gone, { ...plain, status: 'deactivated', updated_at: gone.updated_at });
   t.ok(gone.updated_at > plain.updated_at);
-  // Done outside the node, as an operator does it: the node hears of it with its next sweep.
+  // Done outside the node, as an operator does it: the node notices with its next sweep.
   const ended = await until(
     async () => {
       const answer = await app.call('GET', '/v1/messaging/notifications', { token });

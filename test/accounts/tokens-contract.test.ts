@@ -177,7 +177,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   t.ok(stored.every(({ encrypted }) => encrypted));
   t.notOk(stored.some(({ response }) => response?.includes('access_token')));
 
-  // The refusal that ends a family is kept for nobody: it stands by itself.
+  // The refusal that ends a family is not stored for replays: it is derived from the row.
   t.equal(refusalOf(await refusal(made.body.refresh_token)), INVALID);
   t.equal(
     (await app.call('POST', REFRESH, use)).text,

@@ -133,7 +133,7 @@ t.test('PATCH: each field takes the old one’s place, and nothing else changes'
   }
   t.strictSame(accepted(await patch(id, {})), { ...before, role: null, config: null });
 
-  // What a GET showed can be sent back.
+  // The answer of a GET can be sent back.
   const { trigger_config } = before.config!;
   t.strictSame(accepted(await patch(id, { config: { trigger_config } }, ALL)).config, before.config);
 });

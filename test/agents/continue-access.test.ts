@@ -1,4 +1,7 @@
-/** Where a call acts counts for who approves it: the conversation that its arguments name, or that of their message. */
+/**
+ * The approver of a call needs access to the conversation that the call acts in: the one that its arguments name, or
+ * that of their message.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';
@@ -92,14 +95,14 @@ t.test('arguments that name nothing', async (t) => {
   }
 });
 
-/** `approved`, or what was refused. Grace asks unless told otherwise. */
+/** Returns `approved` or the refusal. Grace is the caller by default. */
 async function approved(run: string, actionIds: readonly string[], token = runs.grace): Promise<string> {
   const body = { decisions: actionIds.map((action_id) => ({ action_id, approve: true })) };
   const answer = await runs.refused(run, 'continue', { body, token });
   return answer.status === 200 ? 'approved' : refusalOf(answer);
 }
 
-/** A message of ada's; answers its id. */
+/** Sends a message as ada; returns its id. */
 async function said(conversationId: string): Promise<string> {
   const body = { body: 'Ahoy.', client_message_id: newId('message') };
   const path = `/v1/messaging/conversations/${conversationId}/messages`;

@@ -1,4 +1,4 @@
-/** What a run says and makes around its pauses: one reply to a customer, files that are shown, one output. */
+/** The text and the files of a run around its pauses: one reply to a customer, files that are shown, one output. */
 
 import t from 'tap';
 import type { Completion } from '../../src/agents/models/chain.ts';
@@ -20,7 +20,7 @@ import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';
 import { log } from '../support/timeline.ts';
 
-/** A turn of the model: what it says, behind what it took back, and the tools that it calls. */
+/** A turn of the model: its text, the text that it takes back first, and the tools that it calls. */
 interface Said {
   readonly takenBack?: string;
   readonly text?: string;
@@ -210,7 +210,7 @@ t.test('the output is of the whole run', async (t) => {
   t.match(await outputOf(alone), { text: 'May I?\n\nDone.', message_id: undefined, artifacts: [/^art_/] });
 });
 
-/** A run that waits for people behind its first turn. */
+/** A run that waits for people after its first turn. */
 async function pausedOn(conversationId: string | null, said: Said = PAUSES): Promise<RunRow> {
   const run = await node.claim(conversationId, conversationId && (await questionIn(conversationId)));
   t.equal(await execute(run, [said]), 'paused');
@@ -306,7 +306,7 @@ function completion(text: string, calls: NonNullable<Said['calls']>): Completion
   };
 }
 
-/** What the run has written, oldest first. */
+/** Returns the texts of the run, oldest first. */
 async function messagesOf({ id }: RunRow) {
   const rows = await database.kysely
     .selectFrom('messages')

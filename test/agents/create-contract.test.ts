@@ -458,7 +458,7 @@ t.test(
     const taken = await countOf(demo.other_account.account_id);
     for (let n = taken; n < 4; n++) ids.push((await createdAgent(app, {}, neighbour)).id);
 
-    // Somebody is taking the last place: a second one waits for what becomes of it.
+    // One transaction is taking the last place: a second one waits for its outcome.
     const second = await database.transaction(async (tx) => {
       const accountId = demo.other_account.account_id;
       await lockAgentsOf(tx, accountId);

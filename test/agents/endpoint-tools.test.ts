@@ -236,7 +236,7 @@ function told(slug: string, args: object, principal: Principal): Promise<string>
   return refusalTold((async () => callTool(tool(slug), args, { principal }))());
 }
 
-/** Of all properties, at any depth. */
+/** Returns the names of all properties, at any depth. */
 function namesIn(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { properties } = schema as { readonly properties?: object };

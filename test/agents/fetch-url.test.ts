@@ -1,4 +1,4 @@
-/** `fetch_url` against those who want it to reach what is not public, and against pages that are made to hurt. */
+/** `fetch_url` against attempts to reach addresses that are not public, and against hostile pages. */
 
 import { createServer, get, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ interface Page {
   readonly truncated: boolean;
 }
 
-/** Where the one server is that may be asked; canaries listen on the same port elsewhere. */
+/** The address of the one server that may be requested; canaries listen on the same port at other addresses. */
 const FRIEND = '127.0.0.2';
 const { port } = await listen(FRIEND, 0, answerPages);
 const local = Object.values(networkInterfaces())
@@ -37,7 +37,7 @@ for (const address of canaries) {
   });
 }
 
-/** What names resolve to; functions are asked each time. */
+/** The addresses of names; functions are called each time. */
 const names = new Map<string, readonly string[] | (() => readonly string[])>([
   ['docs.test', [FRIEND]],
   ...['localhost', 'a.localhost', 'ip6-localhost'].map((name) => [name, ['127.0.0.1', '::1']] as const),
@@ -324,7 +324,7 @@ function redirect(status: number, to: string): string {
   return `${base}/to?status=${status}&to=${encodeURIComponent(to)}`;
 }
 
-/** What Node would send as a Location. */
+/** Returns whether Node would send the text as a Location. */
 function isHeader(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }

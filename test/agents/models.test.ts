@@ -32,7 +32,7 @@ const PROMPT: Prompt = {
   temperature: 0.2,
 };
 
-/** What a run would see: the text as it stands, and each failover with what was thrown away. */
+/** Records what a run would receive: the current text, and each failover with the discarded text. */
 function listen() {
   const heard = { text: '', failovers: [] as string[] };
   const listener: TurnListener = {
@@ -401,7 +401,7 @@ t.test('the vendors by their own protocols', async (t) => {
   });
 });
 
-/** Answers each request with these events, and keeps what was asked. */
+/** Answers each request with these events, and records the requests. */
 async function serveEvents(t: Teardown, events: readonly object[]) {
   const bodies: unknown[] = [];
   const server = createServer(async (request, response) => {

@@ -9,8 +9,8 @@ import { accepted } from './bodies.ts';
 import { Runs } from './runs.ts';
 
 /**
- * A model that does whatever a document tells it to: what holds then is its role and people's approval, nothing that
- * the model was told or would have understood.
+ * A model that follows every instruction in a document: the only limits are its role and people's approval, not
+ * anything that the model was instructed or could understand.
  */
 const models = await ModelServer.start(t);
 const page = await serve(() => document);
@@ -73,7 +73,7 @@ t.test(
   },
 );
 
-/** Everything that the latest text says with CALL. */
+/** Returns the calls that the latest text requests with CALL. */
 function obey({ body }: ModelRequest): Script {
   const results = body.messages.filter(({ role }) => role === 'tool');
   if (results.length === 0) {
@@ -113,7 +113,9 @@ async function reader() {
   });
 }
 
-/** How many rows there are of everything that anybody could notice, and the lanes and holds of conversations. */
+/**
+ * Returns the number of rows of everything that an agent could change, and the workflow and holds of conversations.
+ */
 async function everything({ database }: TestApp): Promise<Record<string, unknown>> {
   const [row] = await database.query(
     statement<[], Record<string, unknown>>({

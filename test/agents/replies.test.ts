@@ -1,4 +1,6 @@
-/** What runs write for people: pacing, ends, and drafts for customers (docs/realtime.md#streamed-replies). */
+/**
+ * The texts that runs write for people: pacing, ends, and drafts for customers (docs/realtime.md#streamed-replies).
+ */
 
 import t from 'tap';
 import { claimReply } from '../../src/agents/replies/claim.ts';

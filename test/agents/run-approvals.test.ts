@@ -1,4 +1,4 @@
-/** Calls that wait for a person: who decides about them, how often, for what, and what comes of it. */
+/** Calls that wait for a person: permissions to decide, repetition, arguments, and results. */
 
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';

@@ -313,7 +313,7 @@ async function agentWith(config: object, role: string | null = 'admin'): Promise
   return agent.body.id;
 }
 
-/** Its place in the group changes, without any of the events that tell people of it. */
+/** Changes the agent's place in the group without any of the events that announce it. */
 async function becomes(agentId: string, place: { role?: 'viewer'; membership?: 'removed' }): Promise<void> {
   await database.transaction(async (tx) => {
     const { actor_id } = (await readAgent(tx, agentId))!;
@@ -331,7 +331,7 @@ async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
   await rightsTold();
 }
 
-/** A change counts once it was told: until then what a node knows of rights may be older. */
+/** Resolves when the change was announced: until then a node may use older rights. */
 function rightsTold(): Promise<unknown> {
   const waiting = database.kysely.selectFrom('outbox').select('id').where('topic', '=', RIGHTS_CHANGED.name);
   return until(async () => (await waiting.execute()).length === 0, {
@@ -339,7 +339,7 @@ function rightsTold(): Promise<unknown> {
   });
 }
 
-/** What the endpoint does for a person: every call that waits is decided. */
+/** Decides every waiting call, as the endpoint does for a person. */
 async function decide(run: RunRow, status: 'approved' | 'rejected'): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.kysely.updateTable('agent_run_actions').set({ status }).where('run_id', '=', run.id).execute();

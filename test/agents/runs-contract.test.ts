@@ -1,4 +1,4 @@
-/** Runs of agents (docs/contract.md#runs): started by hand, listed, read, cancelled, and what others hear of them. */
+/** Runs of agents (docs/contract.md#runs): started by hand, listed, read, cancelled, and the events for others. */
 
 import t from 'tap';
 import { WebSocket } from 'ws';
@@ -28,7 +28,7 @@ const agent = await runs.agent();
 const LISTS = 'include[]=actions&include[]=steps';
 const FAR_AWAY = '2100-01-01T00:00:00Z';
 
-// Three seconds that need nobody's attention.
+// Three seconds in which the test can do other work.
 const withoutAnswer = runs
   .insert(agent.id, { status: 'running', owner: 'elsewhere', lease_until: FAR_AWAY })
   .then((id) => runs.act(id, 'cancel'));
@@ -349,7 +349,7 @@ t.test(
     ]);
     t.equal(alerts.length, 1);
 
-    // Another failure of the same minute, and the first one's end told once more.
+    // Another failure of the same minute, and a second announcement of the first one's end.
     const fields = { status: 'failed', error_message: 'Again.', completed_at: failed.completed_at! } as const;
     const second = await runs.insert(agentId, { ...fields, triggered_by: grace.id });
     await toldAgain(id, second);
@@ -466,7 +466,7 @@ function untilAsked(before: number): Promise<unknown> {
   return until(() => models.requests.length > before, { what: 'the model is asked' });
 }
 
-/** The end of these runs is told by a sweep, as if nobody had dealt with it; resolves when somebody has. */
+/** Makes a sweep handle the end of these runs again; resolves when it was handled. */
 async function toldAgain(...ids: readonly string[]): Promise<void> {
   await database.kysely
     .insertInto('outbox')

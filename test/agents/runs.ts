@@ -10,7 +10,9 @@ import { AGENTS, accepted, createdAgent } from './bodies.ts';
 
 export const RUNS = '/v1/ai/runs';
 
-/** Requests about runs of the demo account, and rows of runs that no endpoint makes. Grace asks unless told otherwise. */
+/**
+ * Requests about runs of the demo account, and rows of runs that no endpoint makes. Grace is the caller by default.
+ */
 export class Runs {
   readonly #app: TestApp;
 
@@ -58,7 +60,7 @@ export class Runs {
     );
   }
 
-  /** One that nobody takes up: completed unless `fields` say otherwise. */
+  /** Inserts a run that no node claims; completed unless `fields` state otherwise. */
   async insert(agentId: string, fields: Partial<Insertable<Schema['agent_runs']>> = {}): Promise<string> {
     const { kysely } = this.#app.database;
     const { account_id, actor_id } = await kysely

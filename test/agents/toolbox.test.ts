@@ -1,4 +1,4 @@
-/** What an agent's settings make of the catalogue, and what a call's arguments have to be. */
+/** The tools that result from an agent's settings and the catalogue, and the validation of a call's arguments. */
 
 import t from 'tap';
 import { Type } from 'typebox';

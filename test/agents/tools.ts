@@ -74,7 +74,7 @@ export function toolContext(fields: Partial<ToolContext> = {}): ToolContext {
   };
 }
 
-/** As a run calls it: what it was told as JSON, and what the model reads of it. */
+/** Calls a tool as a run does: arguments as JSON text, and the output that the model reads. */
 export async function callTool<Output>(
   tool: RunTool,
   args: object,

@@ -1,4 +1,4 @@
-/** What starts agents (docs/contract.md#triggers), on a whole server. */
+/** The triggers of agents (docs/contract.md#triggers), on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -341,7 +341,7 @@ function pathOf(conversationId: string): string {
   return `/v1/messaging/conversations/${conversationId}`;
 }
 
-/** Of ada, grace and these agents. */
+/** A conversation of ada, grace and these agents. */
 async function conversation(members: readonly (readonly [Agent, Listening])[]): Promise<string> {
   const body = {
     ...{ type: 'group', title: 'Pier' },
@@ -362,7 +362,7 @@ async function join(conversationId: string, agent: Agent, listening: Listening):
   accepted(await app.call('POST', `${pathOf(conversationId)}/participants`, { body }), 201);
 }
 
-/** By ada unless another token is given; the other fields are the body's. */
+/** Sends a message, as ada unless another token is given; the other fields are those of the body. */
 async function say(
   conversationId: string,
   body: string,
@@ -375,7 +375,7 @@ async function say(
   );
 }
 
-/** One that a node far away has in hand, or nobody. */
+/** A run that a distant node owns, or none. */
 function openRun({ id, actorId }: Agent, fields: object): Promise<RunRow> {
   return database.kysely
     .insertInto('agent_runs')

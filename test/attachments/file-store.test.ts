@@ -93,7 +93,7 @@ t.test('no path leads out of the directory', async (t) => {
     await client.closed;
     t.same(client.statuses, [403], path);
   }
-  // Behind the signature too.
+  // Checked in addition to the signature.
   for (const key of ['../secret', 'incoming', '', `${object.key}/../x`]) {
     await t.rejects(store.sizeOf(key), TypeError);
     await t.rejects(

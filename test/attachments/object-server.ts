@@ -12,8 +12,8 @@ export interface ObjectServerOptions {
 }
 
 /**
- * Of S3's protocol what S3Store uses, over real HTTP: objects by path in one bucket, every request signed
- * (Signature Version 4, in the query or in a header, worked out anew here from what came over the wire).
+ * The part of S3's protocol that S3Store uses, over real HTTP: objects by path in one bucket, every request signed
+ * (Signature Version 4, in the query or in a header, recomputed here from the bytes on the wire).
  */
 export class ObjectServer {
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly type: string }>();
@@ -84,7 +84,7 @@ export class ObjectServer {
     response.end(request.method === 'HEAD' ? '' : object.bytes);
   }
 
-  /** What S3 would say of a request that is not signed as it should be. */
+  /** Returns S3's error for a request with a wrong signature. */
   #signatureProblem(request: IncomingMessage, url: URL): string | undefined {
     const presigned = url.searchParams.get('X-Amz-Signature');
     const header = request.headers.authorization ?? '';
@@ -141,7 +141,7 @@ function encoded(text: string): string {
   );
 }
 
-/** Of `20260102T120230Z`. */
+/** Parses `20260102T120230Z`. */
 function timeOf(date: string): number {
   return Date.parse(date.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 }

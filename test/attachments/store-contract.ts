@@ -1,4 +1,4 @@
-/** What every ObjectStore keeps (src/attachments/storage.ts), asked over HTTP as browsers ask. */
+/** The contract of every ObjectStore (src/attachments/storage.ts), tested over HTTP as browsers use it. */
 
 import type { Test } from 'tap';
 import type { NewObject, ObjectStore, PresignedUpload } from '../../src/attachments/storage.ts';
@@ -209,7 +209,7 @@ function changesOf(text: string, key: string, other: string): { what: string; ur
   return changes;
 }
 
-/** Of the same length and kind. */
+/** Returns a different value of the same length and kind. */
 function changedValue(value: string): string {
   const last = value.at(-1) ?? '';
   return value.slice(0, -1) + (/\d/.test(last) ? (Number(last) + 1) % 10 : last === 'a' ? 'b' : 'a');

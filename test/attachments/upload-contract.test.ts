@@ -305,7 +305,7 @@ async function uploaded(fields: Partial<typeof REPORT> = {}, options: CallOption
   return body.s3_key;
 }
 
-/** Where the test's own server answers what callers reach under its public URL. */
+/** Rewrites a public URL to the address of the test's own server. */
 function local(url: string): string {
   return url.replace(PUBLIC_URL, app.baseUrl);
 }
@@ -334,7 +334,7 @@ interface Told {
   readonly data: ChatMessage;
 }
 
-/** What a socket in the group is told. */
+/** Returns the events that a socket in the group receives. */
 async function subscribed(token: string): Promise<Told[]> {
   const socket = new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, {
     headers: {

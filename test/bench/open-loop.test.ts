@@ -51,8 +51,8 @@ async function measureStop(server: ChildProcess, connections: HttpConnections) {
   server.kill('SIGCONT');
   const heldMs = performance.now() - stoppedMs;
   const report = await running;
-  // Who was to be answered at the beginning of the stop waited all of it, who came at its end not at all. One in
-  // a hundred of all requests waited longer than the stop less a hundredth of the whole time.
+  // A request due at the beginning of the stop waited for all of it, one due at its end not at all. One in a hundred
+  // of all requests waited longer than the stop less a hundredth of the whole time.
   const analyticUs = (heldMs - DURATION_MS / 100) * 1_000;
   return { report, heldMs, analyticUs, off: report.latencyUs.p99 / analyticUs - 1 };
 }

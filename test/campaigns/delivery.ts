@@ -29,11 +29,11 @@ export interface DeliveryFigures {
   readonly delivered: number;
   /** Changes in quiet conversations that were acknowledged. */
   readonly changes: Readonly<Record<string, number>>;
-  /** What the last state of was compared with Postgres, over all readers. */
+  /** Number of final states that were compared with Postgres, over all readers, by kind. */
   readonly compared: Readonly<Record<string, number>>;
   /** Events that were left out on the way to a node. */
   readonly losses: Readonly<Record<string, number>>;
-  /** Of the nodes as they run at the end. */
+  /** Counted on the nodes that run at the end. */
   readonly repairs: Repairs;
   readonly voids: number;
   readonly seconds: number;
@@ -77,7 +77,7 @@ export async function delivery(t: Teardown, options: DeliveryOptions): Promise<D
     if (name === 'killed') readers.push(...(await watchQuiet(cluster, quiet, [0])));
   }
   await Promise.all(loads.map((load) => load.stop()));
-  // What is written last is lost, and nothing behind it shows that.
+  // The last writes are lost, and no later frame shows that.
   await losses.during(cluster.links, 1, 0);
   await losses.during(cluster.links, 1, 0, () => quiet.stop());
 

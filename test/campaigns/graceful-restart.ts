@@ -16,7 +16,9 @@ export interface GracefulRestartOptions {
   readonly messagesPerSecond: number;
   /** PARLEY_DRAIN_MS of the nodes. */
   readonly drainMs: number;
-  /** Whether more than twice the even spread is a problem. With few clients, or on a busy machine, it says nothing. */
+  /**
+   * Whether more than twice the even share is a problem. With few clients, or on a busy machine, it proves nothing.
+   */
   readonly evenly: boolean;
 }
 
@@ -137,7 +139,7 @@ export async function gracefulRestart(
   };
 }
 
-/** Of each client, at most. */
+/** Maximum number for each client. */
 const SUBSCRIPTIONS = 2;
 const WINDOW_MS = 100;
 /** The spread of `goaway` (docs/realtime.md#guarantees, 5). */
@@ -154,7 +156,9 @@ async function stop({ running }: TestNode): Promise<{ code: number | null }> {
   return running.ended;
 }
 
-/** Of somebody else than those who read: nothing of their feeds has just changed, which would be caught up with too. */
+/**
+ * Created by another user than the readers: otherwise the recent changes of their feeds would be part of the catch-up.
+ */
 async function createConversations(node: TestNode, count: number): Promise<string[]> {
   const participants = [{ type: 'user', actor_id: node.demo.users.grace.id }];
   const created = await Promise.all(

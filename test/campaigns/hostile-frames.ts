@@ -21,11 +21,11 @@ export interface HostileFramesFigures {
   /** Sockets that their own frames ended. */
   readonly ended: number;
   readonly framesPerSecond: number;
-  /** What the neighbours were sent meanwhile, each. */
+  /** Number of messages that each neighbour received meanwhile. */
   readonly messages: number;
   /** The longest that a neighbour waited for the answer to a send, in milliseconds. */
   readonly worstSendMs: number;
-  /** Of the server's memory, in megabytes; null where /proc does not say. */
+  /** Growth of the server's memory, in megabytes; null if /proc is not available. */
   readonly grownMb: number | null;
   readonly seconds: number;
   /** Empty: everything held. */
@@ -151,7 +151,7 @@ class Attacker {
 
 const TEXT = 1;
 const ANSWER = /^\{"type":"(reply|pong)"/;
-/** Its greeting, its heartbeats, its own notifications of what the neighbours say. */
+/** Its greeting, its heartbeats, and its own notifications of the neighbours' messages. */
 const OWN = /^\{"type":("(hello|ready|ping)"|"event","event":"notification\.)/;
 
 /** How long the honest wait. */

@@ -10,7 +10,7 @@ export interface ScheduledOptions {
   readonly seed: number;
   /** One after the other, each while messages become due. */
   readonly faults: readonly FaultName[];
-  /** Of each round. */
+  /** Number in each round. */
   readonly messages: number;
   /** Default: one of its own. */
   readonly cluster?: Cluster;
@@ -183,7 +183,7 @@ class Round {
     return rows.flatMap(({ id, status, early }) => {
       if (early) return [`${id} was sent before its time`];
       if (status === 'sent') return this.#canceled.has(id) ? [`${id} was canceled and sent`] : [];
-      // A node that died may have canceled it before it could say so.
+      // A node that died may have canceled it before it could answer.
       return status === 'canceled' ? [] : [`${id} is ${status}`];
     });
   }
@@ -212,7 +212,7 @@ class Round {
     );
   }
 
-  /** In no hurry: whoever waits for it must not take the processor from the nodes. */
+  /** Polls slowly, so that the test does not take the processor from the nodes. */
   async #countIn(statuses: readonly string[]): Promise<number> {
     await pause(25);
     return count(this.#options.postgres, 'SELECT FROM messages WHERE id = ANY($1) AND status = ANY($2)', [
@@ -232,7 +232,7 @@ function tokenOf(node: TestNode): string {
   return node.demo.users.ada.access_token;
 }
 
-/** Work that nobody did, and work that was done twice. */
+/** Returns work that was not done, and work that was done twice. */
 async function leftovers(postgres: pg.Pool): Promise<string[]> {
   await until(async () => (await count(postgres, 'SELECT FROM outbox')) === 0, {
     what: 'an empty outbox',

@@ -13,7 +13,7 @@ export interface SlowReadersOptions {
   readonly readers: number;
   /** How many of them stop reading. */
   readonly stalled: number;
-  /** Of 41 KB each, to those that stop; more of them where kernels keep that many. */
+  /** Messages of 41 KB to each reader that stops; more of them if kernels buffer that many. */
   readonly floodMessages: number;
 }
 
@@ -29,7 +29,7 @@ export interface SlowReadersFigures {
   readonly doubled: number;
   /** How connections ended, as their clients saw it. */
   readonly closed: Readonly<Record<string, number>>;
-  /** The server's memory at its most: while all read, and what it was more while some did not; null where /proc does not say. */
+  /** The server's maximum memory while all read, and its growth while some did not; null if /proc is not available. */
   readonly readingMb: number | null;
   readonly grownMb: number | null;
   readonly allowedMb: number;
@@ -125,7 +125,8 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
 
 const ENVIRONMENT = {
   PARLEY_SOCKET_SOCKETS_PER_ACTOR: '100000',
-  // Who does not read answers no heartbeat either: not what ends its socket here, nor is the cut behind 4001.
+  // A reader that stops answers no heartbeat either, which must not close its socket here; nor must the cut after
+  // 4001.
   PARLEY_SOCKET_HEARTBEAT_MS: '600000',
   PARLEY_SOCKET_CUT_MS: '300000',
 };
@@ -133,14 +134,14 @@ const SLOW_CONSUMER = 4001;
 /** Few: the clients count, and must not become slow readers by it. */
 const MESSAGES_PER_SECOND = 5;
 const BODY = 'x'.repeat(40_000);
-/** Of the flood, while it is read: well below what a socket may have queued. */
+/** Messages of the flood in flight while it is read: well below the limit of a socket's queue. */
 const UNDER_WAY = 8;
 /** The limit, and the frame that goes over it. */
 const SOCKET_MB = (1_048_576 + 65_536) / 1e6;
-/** What a process of this size breathes. */
+/** Normal variation of a process of this size. */
 const NOISE_MB = 80;
 
-/** With nobody but its reader in it: nobody is notified. */
+/** The conversation has no participant but its reader, so that no notifications are made. */
 async function createConversation(node: TestNode): Promise<string> {
   const { body } = await node.call('POST', '/v1/messaging/conversations', {
     type: 'group',
@@ -150,7 +151,7 @@ async function createConversation(node: TestNode): Promise<string> {
   return String(body.id);
 }
 
-/** What the two kernels may keep of a connection between the server and who does not read. */
+/** Returns what the two kernels may buffer of a connection between the server and a reader that has stopped. */
 function kernelBytes(): number {
   try {
     const most = (name: string) => Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8').split(/\s+/)[2]);

@@ -35,13 +35,13 @@ export interface SocketsFigures {
   readonly delivered: number;
   /** Changes that were acknowledged, by kind. */
   readonly changes: Readonly<Record<string, number>>;
-  /** What the last state of was compared with Postgres, over all sockets. */
+  /** Number of final states that were compared with Postgres, over all sockets, by kind. */
   readonly compared: Readonly<Record<string, number>>;
   /** Events that were left out on the way to a node. */
   readonly losses: Readonly<Record<string, number>>;
   /** Times that a socket came back. */
   readonly reconnected: number;
-  /** Messages that came once more on a later socket; clients tell them by their numbers. */
+  /** Messages that arrived again on a later socket; clients recognize them by their numbers. */
   readonly again: number;
   /** Frames between nodes that were overtaken by later ones. */
   readonly overtaken: number;
@@ -78,7 +78,7 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
     sinceSeconds,
   }));
   const { compared, problems: differing } = await checkShown(ground.databaseUrl, readers);
-  // What a node left in the outbox may have been sent until now.
+  // Messages that a node left in the outbox may have been sent until now.
   const stored = await ground.stored();
   const problems: string[] = [];
   await ground
@@ -119,10 +119,10 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
   };
 }
 
-/** Of each socket; drawn by chance. */
+/** Random subscriptions of each socket. */
 const SUBSCRIPTIONS = 5;
 const QUIET_CONVERSATIONS = 3;
-/** Of so many messages one is edited and another one deleted, each as soon as it is acknowledged. */
+/** Of this many messages one is edited and another one deleted, each as soon as it is acknowledged. */
 const CHANGED_OF = 20;
 /** Once in so many messages a conversation is renamed: seldom, so that no later title hides that one was missed. */
 const RENAMED_OF = 200;

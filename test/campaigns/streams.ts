@@ -14,7 +14,10 @@ export interface StreamsOptions {
   readonly conversations: number;
   /** In each conversation, one behind the end of the reply to the other. */
   readonly questions: number;
-  /** Of each conversation: half of them from the start, the others come late, one in each of the first replies. */
+  /**
+   * Readers of each conversation: half of them from the start, the others arrive later, one in each of the first
+   * replies.
+   */
   readonly readers: number;
   /** Default: one of its own. Behind links, with the models `first` and `second`. */
   readonly cluster?: AgentCluster;
@@ -39,7 +42,9 @@ export interface StreamsFigures {
 }
 
 const TOKENS = 60;
-/** Of the last reply: when everything is cut, and where it waits until everybody has what was written meanwhile. */
+/**
+ * Tokens of the last reply at which everything is cut, and at which it waits until all readers have the text so far.
+ */
 const [CUT_AT, HELD_AT] = [15, 54];
 const TOKENS_PER_SECOND = 50;
 
@@ -85,12 +90,12 @@ class Ground {
   readonly #options: StreamsOptions;
   readonly #random: Random;
   readonly #cluster: AgentCluster;
-  /** Of the readers to the nodes. */
+  /** The links of readers to the nodes. */
   readonly #doors: readonly FaultProxy[];
   readonly #database: pg.Pool;
   readonly #conversationIds: string[] = [];
   #isCalm = false;
-  /** Where replies wait for their readers. */
+  /** The token at which replies wait for their readers. */
   #hold: ModelReply['hold'];
 
   static async start(t: Teardown, options: StreamsOptions): Promise<Ground> {
@@ -196,7 +201,7 @@ class Ground {
     return differences(this.#database, this.readers);
   }
 
-  /** Replies that ada was told of another number of times than once. */
+  /** Returns replies of which ada was not notified exactly once. */
   async notificationProblems(): Promise<string[]> {
     const wrong = async () => {
       const { rows } = await this.#database.query<{ id: string; count: string }>(

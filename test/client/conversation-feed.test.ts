@@ -6,7 +6,7 @@ import type { EventFrame, EventName } from '../../src/protocol/socket/events.ts'
 /** `c` created, `u` updated, then the message's number and the second of its version. */
 type Step = `${'c' | 'u'}${number}@${number}`;
 
-/** What came → what was handed over; `m` as a message, `u` as a change of one. */
+/** Received → delivered; `m` is a message, `u` a change of one. */
 const HISTORIES: Readonly<Record<string, readonly [steps: readonly Step[], expected: readonly string[]]>> = {
   'in order': [
     ['c1@1', 'c2@2', 'u1@3'],

@@ -1,4 +1,4 @@
-/** What the application learns of what goes wrong: the `error` event. */
+/** The errors that the application receives: the `error` event. */
 
 import t, { type Test } from 'tap';
 import { reasonOfEnd } from '../../src/client/client-error.ts';

@@ -59,7 +59,7 @@ t.test('a feed that fell too far behind is an event of its own, and nothing else
   client.on('stale', () => stales.push(bodies.length));
   client.subscribe(direct, { onMessage: ({ body }) => bodies.push(body) });
   await until(() => client.state === 'live', { what: 'live', timeoutMs: 60_000 });
-  // Rows alone: no event tells of them while the connection is there.
+  // Only rows: no event announces them while the connection is open.
   await app.database.query(INSERT_NOTIFICATIONS, demo.account_id, demo.users.ada.id);
   network.cut();
   await open(t, app.baseUrl).send(direct, 'meanwhile');
@@ -170,7 +170,7 @@ t.test('presence is declared again on a new connection, and typing waits for one
   network.target = app.baseUrl;
   await late;
   await until(of('typing', { state: 'start' }), { what: 'typing behind the break' });
-  // A newcomer learns who is there now: only from what the new connection has declared.
+  // A new reader receives the current presence, which contains only what the new connection has declared.
   const newcomer = open(t, app.baseUrl);
   const shown: EventOf[] = [];
   newcomer.subscribe(group, { onMessage() {}, onEvent: (event) => shown.push(event) });

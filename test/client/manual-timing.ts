@@ -1,6 +1,6 @@
 import type { Timing } from '../../src/client/index.ts';
 
-/** Time that stands still: what is due happens when the test says so. Chance is always one half. */
+/** A clock that stands still: due work runs when the test advances it. Random numbers are always one half. */
 export class ManualTiming implements Timing {
   readonly #due: Due[] = [];
 

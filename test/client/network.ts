@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import type { Teardown } from '../support/teardown.ts';
 
-/** What lies between a client and the gateways: passes bytes on to one of them, and can be cut. */
+/** The network between a client and the gateways: forwards bytes to one of them, and can be cut. */
 class Network {
   readonly url: string;
   /** The base URL of the gateway that new connections lead to. */

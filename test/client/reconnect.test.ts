@@ -1,4 +1,4 @@
-/** What the SDK does when connections end, move or stall, against a server that does so on demand. */
+/** The SDK's reaction to connections that end, move or stall, with a server that does so on demand. */
 
 import t, { type Test } from 'tap';
 import { afterClose } from '../../src/client/after-close.ts';

@@ -3,10 +3,10 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-/** A gateway of the test's own, for what a real one does only once in a while: each socket answers as it is told. */
+/** A gateway of the test for behaviour that is rare in a real one: each socket answers as scripted. */
 export class ScriptedServer {
   readonly sockets: ScriptedSocket[] = [];
-  /** Cuts whoever comes. */
+  /** Cuts every new connection. */
   refusing = false;
   readonly #server: WebSocketServer;
   /** Called for each frame of a client besides `authenticate` and `pong`. */

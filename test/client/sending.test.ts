@@ -1,4 +1,4 @@
-/** What becomes of a message that the network or the server does not take at once. Time is the test's own. */
+/** Messages that the network or the server does not accept at once, on a manual clock. */
 
 import t, { type Test } from 'tap';
 import { type Client, type ClientError, type ConnectOptions, connect } from '../../src/client/index.ts';
@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 import { ManualTiming } from './manual-timing.ts';
 import { ScriptedServer } from './scripted-server.ts';
 
-/** Of a try, for a connection whose other side has vanished. */
+/** Limit of one attempt, for a connection whose peer has vanished. */
 const TRY_MS = 30_000;
 
 /** The requests that the client has made, for the test to answer. */
@@ -147,7 +147,7 @@ t.test('a connection that is there again sends at once', async (t) => {
   const held: (() => void)[] = [];
   const timing = {
     random: () => 0.5,
-    // Waits between tries end only when the test says so.
+    // Waits between attempts end only when the test ends them.
     after(ms: number, work: () => void) {
       const isWait = ms < 5_000 && ms >= 125;
       if (isWait) held.push(work);

@@ -1,4 +1,4 @@
-/** What the compiler knows of the SDK: tsc checks this file, and each line of `Checks` fails to compile when it is false. */
+/** The SDK's types: tsc checks this file, and each line of `Checks` fails to compile if it is false. */
 
 import t from 'tap';
 import type { Client, ClientEvents, ConversationHandlers, RequestOp } from '../../src/client/index.ts';

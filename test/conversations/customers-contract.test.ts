@@ -1,4 +1,4 @@
-/** Customers by their addresses, owners of groups that API keys begin, and what refusals say, over HTTP. */
+/** Customers by their addresses, owners of groups that API keys begin, and the texts of refusals, over HTTP. */
 
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';

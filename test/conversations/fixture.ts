@@ -5,7 +5,7 @@ import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
 
 export const PATH = '/v1/messaging/conversations';
 
-/** Requests about conversations that have to succeed; ada makes them unless `options` say otherwise. */
+/** Requests about conversations that must succeed; ada is the caller unless `options` state otherwise. */
 export class Conversations {
   readonly #app: TestApp;
 
@@ -17,7 +17,7 @@ export class Conversations {
     return this.#app.demo.users.ada.access_token;
   }
 
-  /** A group of ada's unless `body` says otherwise. */
+  /** Creates a group of ada, unless `body` states otherwise. */
   async create(body: object = {}, options: CallOptions = {}): Promise<Conversation> {
     return this.ok('POST', PATH, { body: { type: 'group', participants: [], ...body }, ...options });
   }
@@ -63,7 +63,7 @@ export class Conversations {
   }
 }
 
-/** Every field of a conversation that nobody has written to yet; `known` says what is not so. */
+/** Returns every field of a conversation without messages; `known` overrides fields. */
 export function shown(known: Pick<Conversation, 'id'> & Partial<Conversation>): Conversation {
   return {
     object: 'conversation',

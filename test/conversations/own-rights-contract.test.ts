@@ -1,4 +1,4 @@
-/** What a caller may do to its own state and its own messages with a lesser permission, and what not to others'. */
+/** A caller's lesser permission for its own state and messages, which does not apply to those of others. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What each member does for itself, and the customer's token (docs/contract.md#own-state) over HTTP, on a whole server. */
+/** Each member's own state, and the customer's token (docs/contract.md#own-state) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

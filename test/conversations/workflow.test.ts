@@ -1,4 +1,4 @@
-/** The lanes of a case (docs/contract.md#workflow), on real Postgres. */
+/** The workflow of a case (docs/contract.md#workflow), on real Postgres. */
 
 import t from 'tap';
 import { createConversation } from '../../src/conversations/insert-conversation.ts';
@@ -114,7 +114,7 @@ t.test('a team conversation has no workflow', async (t) => {
   t.equal((await read(conversation)).workflow_status, null);
 });
 
-/** What was put into the outbox and the audit. */
+/** Returns what was written into the outbox and the audit. */
 async function run(aCase: ConversationRow, move: WorkflowMove): Promise<string[]> {
   await database.kysely.deleteFrom('outbox').execute();
   await database.kysely.deleteFrom('audit_events').execute();

@@ -1,4 +1,4 @@
-/** What the embedded Postgres does on machines that the tests do not run on: their decisions alone. */
+/** The embedded Postgres on machines that the tests do not run on: only its decisions are tested. */
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What every engine must do (src/engine/engine.ts), run against each of them. */
+/** The contract of every engine (src/engine/engine.ts), run on each of them. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
@@ -264,7 +264,7 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
         if (random() < 0.3) await subscription;
       }
       if (random() < 0.1) await new Promise((resolve) => setImmediate(resolve));
-      // Every so often all that is held must hear the other node.
+      // At intervals, all held subscriptions must receive from the other node.
       if (step % 300 !== 299) continue;
       for (const [index, listeners] of held.entries()) {
         if (listeners.length === 0) {
@@ -429,7 +429,7 @@ async function countersContract(t: Test, connect: ConnectNodes): Promise<void> {
   });
 }
 
-/** Of a link that loses nothing; what is lost is in redis-engine.test.ts and arrivals.test.ts. */
+/** The contract for a link that loses nothing; losses are tested in redis-engine.test.ts and arrivals.test.ts. */
 async function lossesContract(t: Test, connect: ConnectNodes): Promise<void> {
   const { a, b } = await connect(t);
   const missed: Missed[] = [];
@@ -445,7 +445,7 @@ async function lossesContract(t: Test, connect: ConnectNodes): Promise<void> {
     }
   })();
   const startedAtMs = performance.now();
-  // Behind four announcements of either.
+  // After four announcements of either node.
   while (a.wholeMs < startedAtMs + 4_000 || b.wholeMs < startedAtMs + 4_000) {
     const subscriptions = await Promise.all(
       channels.map((channel, index) => (index % 2 === 0 ? a : b).subscribe(channel, () => {})),

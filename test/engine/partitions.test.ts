@@ -31,7 +31,7 @@ t.test('ids spread over all partitions, and all names of a partition share a has
   t.equal(new Set(tags.flatMap((tag) => [...tag])).size, PARTITIONS);
 });
 
-/** What Redis Cluster chooses a slot by. */
+/** Returns the part of a name by which Redis Cluster chooses a slot. */
 function hashTag(name: string): string {
   return /\{(.+?)\}/.exec(name)?.[1] ?? name;
 }

@@ -175,7 +175,7 @@ t.test('a restart is noticed, and nothing published after the recovery is lost',
   await until(() => !a.healthy && !b.healthy, { what: 'the nodes notice' });
   await isAway(t, a);
   t.same(recoveries, []);
-  // Who leaves meanwhile does not come back.
+  // A subscription that ends meanwhile does not return.
   for (const subscription of subscriptions.splice(0, 100)) subscription.unsubscribe();
   await server.start();
   await until(() => a.healthy && b.healthy, { what: 'whole again' });
@@ -357,7 +357,7 @@ t.test('frames of an earlier subscription raise no alarm when the channel is joi
     const holdsIt = (count: number) => async () => (await subscribersOf(redis, channel)) === count;
     try {
       const earlier = await subscribe();
-      // What reaches the node behind its second request.
+      // Holds bytes that reach the node after its second request.
       link!.pause(['down']);
       await b.publish(channel, makeFrame(1));
       earlier.unsubscribe();
@@ -442,7 +442,7 @@ async function connectNodes(t: Test, url: string, lines: string[] = []): Promise
   return { a, b };
 }
 
-/** Everything that needs the broker is refused; who listens here is served all the same. */
+/** Everything that needs the broker is refused; local subscribers are served all the same. */
 async function isAway(t: Test, engine: Engine): Promise<void> {
   const channel = newChannel();
   const calls: Record<string, Promise<unknown>> = {

@@ -69,7 +69,7 @@ t.test(
     await until(() => readers.every((reader) => reader.view() === transcript(stored)), {
       what: `everybody to have ${transcript(stored)}; they have ${readers.map((reader) => reader.view())}`,
     });
-    // Who was cut off may have missed pieces, and has the text all the same.
+    // Readers that were cut off may have missed pieces, and have the whole text nevertheless.
     for (const index of [0, 1, 3, 4]) t.strictSame(readers[index]?.matched, [true], `reader ${index}`);
   },
 );

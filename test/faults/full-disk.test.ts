@@ -114,7 +114,7 @@ async function firstRefusal<A extends { status: number }>(
   throw new Error('the disk took everything');
 }
 
-/** A file system of `size` that everybody may pass through, removed with the test. */
+/** A file system of `size` that every user may enter, removed with the test. */
 function smallDisk(t: Test, size: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'parley-small-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));

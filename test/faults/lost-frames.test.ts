@@ -23,9 +23,9 @@ const { ada, grace } = near.demo.users;
 const timeoutMs = 60_000;
 
 interface Row {
-  /** Of the demo account. Default: a group of its own. */
+  /** A conversation of the demo account. Default: a separate group. */
   readonly conversation?: 'case';
-  /** What is there before the loss; returns what `act` needs. */
+  /** Makes the state before the loss; returns the value that `act` needs. */
   readonly prepare?: (conversationId: string) => Promise<string>;
   /** Publishes what is lost, on the other node. */
   readonly act: (conversationId: string, prepared: string) => Promise<unknown>;
@@ -267,7 +267,9 @@ async function sendOne(conversationId: string): Promise<string> {
   return String(body.id);
 }
 
-/** What a client resumes behind: its last message, else the head that its subscription was answered with. */
+/**
+ * Returns the number that a client resumes after: its last message, else the head in the answer to its subscription.
+ */
 function lastSeen(listener: Listener): number {
   const reply = listener.frames.find(({ type }) => type === 'reply') as
     | { result?: { head_sequence: number } }
@@ -279,7 +281,7 @@ function isEvent(name: string): (pushed: Pushed) => boolean {
   return ({ message }) => message.includes(`"event":"${name}"`);
 }
 
-/** Behind the envelope. */
+/** Reads the byte after the envelope. */
 function kindOf({ message }: Pushed): number | undefined {
   return message[20];
 }

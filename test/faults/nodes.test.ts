@@ -12,8 +12,8 @@ t.test(
     const { nodes, conversationId } = cluster;
     const listener = await nodes[1].listen(conversationId);
 
-    // The insert waits behind this lock; the node is stopped before the lock goes, so that Postgres
-    // commits what the node never hears of.
+    // The insert waits for this lock; the node is stopped before the lock is released, so that Postgres commits a row
+    // whose result the node never receives.
     const lock = await connect(t, cluster.databaseUrl);
     await lock.query('BEGIN; LOCK TABLE attachments, messages IN SHARE MODE');
     const sending = nodes[0].send(conversationId, { client_message_id: 'orphan' }).catch(() => undefined);
@@ -26,7 +26,7 @@ t.test(
     t.same(listener.created(), [], 'nobody was told');
     await nodes[0].kill('SIGKILL');
     await sending;
-    // What its writer had to itself for a while is anybody's.
+    // The rows that belonged to their writer for a while may now be taken by any node.
     await lock.query("UPDATE outbox SET due_at = due_at - interval '2 seconds'");
 
     await until(() => listener.created().length === 1, { what: 'the message' });

@@ -263,7 +263,7 @@ function text({ received }: Caller): string {
   return Buffer.concat(received).toString();
 }
 
-/** A server behind a proxy that sends back what it gets, its end too, unless told not to. */
+/** A server behind a proxy that echoes its input, including its end, unless configured not to. */
 async function startEcho(
   t: Teardown,
   options: Partial<FaultProxyOptions> = {},

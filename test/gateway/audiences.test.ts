@@ -23,7 +23,7 @@ import { Client, type ReceivedFrame } from './fixture.ts';
 
 type Audience = 'team' | 'customer';
 
-/** What makes the event, and who has to get it. */
+/** The code that causes the event, and the sockets that must receive it. */
 interface Placed {
   readonly to: readonly Audience[];
   readonly make: () => Promise<unknown>;
@@ -211,7 +211,7 @@ async function settled(): Promise<void> {
   for (const socket of Object.values(sockets)) await socket.frame(({ data }) => data?.id === id);
 }
 
-/** Of an event, those that `settled` did not make. */
+/** Returns the frames of an event that `settled` did not cause. */
 function framesOf(audience: Audience, event: string): readonly ReceivedFrame[] {
   return sockets[audience].frames.filter(
     (frame) => frame.event === event && !(event === 'message.created' && frame.data?.body === LAST),
@@ -235,7 +235,7 @@ async function ask(by: Audience, op: string, fields: object): Promise<void> {
   if (reply.ok !== true) throw new Error(JSON.stringify(reply));
 }
 
-/** By ada unless another token is given; internal unless `fields` say otherwise. */
+/** Sends as ada unless another token is given; internal unless `fields` state otherwise. */
 function send(fields: object = {}, token = ada.access_token) {
   const body = { body: SECRET, client_message_id: randomUUID(), ...fields };
   return conversations.ok<{ id: string; sequence: number }>('POST', `${PATH}/${id}/messages`, {

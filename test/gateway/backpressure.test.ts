@@ -5,7 +5,7 @@ import t from 'tap';
 import { until } from '../support/until.ts';
 import { Ground, RawSocket } from './fixture.ts';
 
-// What the kernel takes before our queue begins to grow, on loopback, and more.
+// More than the kernel buffers on loopback before our queue begins to grow.
 const KERNEL_BYTES = 8_000_000;
 
 const ground = await Ground.start(t);

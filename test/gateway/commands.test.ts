@@ -399,7 +399,7 @@ t.test('a right that ends while it is being read does not slip through', async (
   for (let round = 0; round < 5; round++) {
     const grace = await ground.ready(demo.users.grace.access_token);
     const graceId = demo.users.grace.id;
-    // What is cached goes, so that the subscribe has to read.
+    // Clears the cache, so that the subscribe has to read.
     await rights.announce(direct);
     const answered = grace.request('subscribe', { conversation_id: direct });
     await ground.setMember(direct, graceId, false);

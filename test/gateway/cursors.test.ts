@@ -1,4 +1,7 @@
-/** What a cursor covers, which cursors are accepted, and the heads beside it in heartbeats (docs/realtime.md#catching-up). */
+/**
+ * The coverage of a cursor, the accepted cursors, and the heads beside it in heartbeats
+ * (docs/realtime.md#catching-up).
+ */
 
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
@@ -279,7 +282,7 @@ async function encodedCursor(fields: {
   return `${encoded}.${seal}`;
 }
 
-/** The next heartbeat that says exactly this. */
+/** Waits for a heartbeat with exactly these heads. */
 async function heads(client: Client, expected: Readonly<Record<string, number>>): Promise<void> {
   const start = client.frames.length;
   const text = JSON.stringify(expected);

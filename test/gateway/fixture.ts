@@ -129,7 +129,7 @@ export class Ground {
     return `ws://127.0.0.1:${this.port}/v1/realtime${text === '' ? '' : `?${text}`}`;
   }
 
-  /** Of the demo account; ada's unless another credential is given. */
+  /** Headers for the demo account; ada's unless another credential is given. */
   headers(credential = this.demo.users.ada.access_token): Record<string, string> {
     return {
       Authorization: `Bearer ${credential}`,
@@ -173,7 +173,7 @@ export class Ground {
     );
   }
 
-  /** Makes a person a member of a conversation, or not, and tells every node. */
+  /** Adds or removes a participant of a conversation, and announces it to every node. */
   async setMember(conversationId: string, actorId: string, member: boolean): Promise<void> {
     await this.database.kysely
       .updateTable('participants')
@@ -302,10 +302,10 @@ export class RawSocket {
   readonly socket: Socket;
   /** The payloads of the text frames so far. */
   readonly texts: string[] = [];
-  /** What the close frame says. */
+  /** The code of the close frame. */
   closeCode: number | undefined;
   ended = false;
-  /** Of the protocol, not frames of type `pong`. */
+  /** Pongs of the protocol, not frames of type `pong`. */
   pongs = 0;
   #upgraded = false;
   #pending: Buffer = Buffer.alloc(0);

@@ -134,7 +134,7 @@ t.test(
     const client = await beating.ready();
     await client.request('subscribe', { conversation_id: group });
     await client.frame('caught_up');
-    // What would be published behind the commit never comes.
+    // Keeps the frame from being published after the commit.
     await beating.database.query(
       {
         name: 'test-edit',

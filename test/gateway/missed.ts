@@ -3,7 +3,7 @@ import { createConversation } from '../../src/conversations/insert-conversation.
 import type { Schema } from '../../src/db/schema.ts';
 import type { Client, Ground, ReceivedFrame } from './fixture.ts';
 
-/** What a socket missed, made of rows: nothing here is published. */
+/** The changes that a socket missed, made of rows: nothing here is published. */
 export class Missed {
   readonly #ground: Ground;
 
@@ -72,7 +72,7 @@ export async function resume(
     .filter(({ type }) => type !== 'ping' && type !== 'reply');
 }
 
-/** Of a socket that has seen nothing, and is gone. */
+/** Returns the cursor of a socket that has seen nothing, and has closed. */
 export async function cursorOf(client: Client): Promise<unknown> {
   const { cursor } = await client.frame('ready');
   client.close();
@@ -83,7 +83,10 @@ export function eventOf(frames: readonly ReceivedFrame[], name: string): Receive
   return frames.find((frame) => frame.event === name);
 }
 
-/** Of one conversation, without what is news of it only because it is younger than the cursor. */
+/**
+ * Returns the frames of one conversation, without those that exist only because the conversation is younger than the
+ * cursor.
+ */
 export function timelineOf(frames: readonly ReceivedFrame[], id: string): ReceivedFrame[] {
   return frames.filter(
     ({ conversation_id, event = '' }) =>
@@ -91,7 +94,7 @@ export function timelineOf(frames: readonly ReceivedFrame[], id: string): Receiv
   );
 }
 
-/** The numbers of the messages that are told as new. */
+/** Returns the numbers of the messages that arrive as new. */
 export function created(frames: readonly ReceivedFrame[]): (number | undefined)[] {
   return frames.filter(({ event }) => event === 'message.created').map(({ sequence }) => sequence);
 }

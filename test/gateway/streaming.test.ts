@@ -1,4 +1,7 @@
-/** Texts while they are written, over two nodes (docs/realtime.md#streamed-replies): whoever comes when, and misses what. */
+/**
+ * Texts while they are written, over two nodes (docs/realtime.md#streamed-replies): readers that join at different
+ * times, and miss different pieces.
+ */
 
 import t from 'tap';
 import type { AgentReply } from '../../src/agents/replies/reply.ts';
@@ -257,7 +260,7 @@ t.test('a customer sees nothing of it', async (t) => {
   team.close();
 });
 
-/** A run's reply, of which something was said. */
+/** Starts a run's reply with some text. */
 async function begin(
   conversationId: string,
   text: string,
@@ -270,7 +273,7 @@ async function begin(
   return { run, reply };
 }
 
-/** Says more, and waits until this reader has it. */
+/** Appends text, and waits until this reader has it. */
 async function say(reply: AgentReply, reader: Client, text: string): Promise<void> {
   reply.append(text);
   await until(() => bodyOf(reader, reply) === reply.body, { what: text });
@@ -311,7 +314,7 @@ function isText(kind?: 'delta' | 'reset' | 'snapshot') {
   return ({ event }: ReceivedFrame) => event !== undefined && names.includes(event);
 }
 
-/** Takes nothing until it is told to. Of what is published it gets nothing: only what is sent to itself counts here. */
+/** Accepts nothing until it is released. Published frames never reach it: only frames sent to it alone count here. */
 class SlowReader implements Reader {
   readonly audience = 'team';
   readonly version = NEWEST_VERSION;

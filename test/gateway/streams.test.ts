@@ -76,7 +76,7 @@ t.test('replay runs into live without a gap or a double, under load', async (t) 
   const readers: { readonly recorder: Recorder; readonly after: number }[] = [];
   for (let n = 0; n < 20; n++) {
     let joined = false;
-    // Bounded: where sending is quicker than reading, who joins would never arrive.
+    // Bounded: if sending were faster than reading, a new reader would never catch up.
     const load = (async () => {
       for (let round = 0; round < 50 && !joined; round++) {
         head = Math.max(...(await Promise.all(Array.from({ length: 5 }, () => send()))));
@@ -395,7 +395,7 @@ class CustomerRecorder extends Recorder {
   override readonly audience = 'customer';
 }
 
-/** One whose client takes nothing until it is told to. */
+/** A reader whose client accepts nothing until it is released. */
 class SlowReader extends Recorder {
   /** Bytes that were buffered at once. */
   most = 0;

@@ -1,4 +1,4 @@
-/** `/` and `/demo`: what they show, and to whom alone they give what opens the demo account. */
+/** `/` and `/demo`: their content, and the callers that get the credentials of the demo account. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';

@@ -67,7 +67,7 @@ export async function serve(
   return { port, url: `http://127.0.0.1:${port}`, server, metrics, handled, open };
 }
 
-/** What an honest caller sends. */
+/** The headers of a correct caller. */
 export const HEADERS = {
   Authorization: 'Bearer known',
   'Service-Version': '1.1.harbor',
@@ -79,7 +79,7 @@ export const HEADER_LINES = Object.entries(HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
-/** Of the account acc_1; what a test is about is written over it. */
+/** A principal of the account acc_1; a test overrides the fields that it is about. */
 export function principal(changes: Partial<Principal> = {}): Principal {
   return {
     accountId: 'acc_1',
@@ -105,7 +105,7 @@ export function principal(changes: Partial<Principal> = {}): Principal {
 /** The bytes of the answer of /v1/big. */
 export const BIG = JSON.stringify({ text: 'x'.repeat(8 * 1024 * 1024) });
 
-/** Of the hundred rows of /v1/rows: 60 kB of JSON, of 20,000 bytes. */
+/** The text of each of the hundred rows of /v1/rows: 60 kB of JSON for 20,000 bytes. */
 export const ROW_TEXT = '\u0001'.repeat(10_000);
 const ROWS = defineList('rows', ['integer']);
 

@@ -1,4 +1,4 @@
-/** What a request's head may hold: how long it may be, which bytes, which forms of a target. */
+/** The head of a request: its maximum length, its bytes, the forms of its target. */
 
 import { request } from 'node:http';
 import t from 'tap';

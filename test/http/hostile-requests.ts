@@ -5,7 +5,7 @@ export interface HostileRequest {
   readonly name: string;
   /** Up to the end of its head. */
   readonly head: string;
-  /** What comes behind that. */
+  /** The bytes after it. */
   readonly rest: string;
   /**
    * `handler`: uWebSockets.js would serve it, so it is ours to refuse. `library`: its parser refuses it, some
@@ -22,7 +22,7 @@ export const LAST_REQUESTS: readonly string[] = [
   `DELETE /v1/things/last HTTP/1.1\r\nHost: a\r\n: x\r\nContent-Length: 100\r\n${HEADER_LINES}\r\n`,
 ];
 
-/** What would run if the request before it ended where it should not. A line feed ends whatever came before. */
+/** The request that would run if the previous one ended in the wrong place. A line feed ends any line before it. */
 export function smuggledIn(id: string): string {
   return `GET /v1/things/smuggled-${id} HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}\r\n`;
 }

@@ -1,4 +1,4 @@
-/** What a network can do to a server: requests that are read in two ways, aborts, and all kinds of slowness. */
+/** Hostile networks: requests that can be read in two ways, aborts, and all kinds of slowness. */
 
 import t, { type Test } from 'tap';
 import { startNginx } from '../support/nginx.ts';
@@ -45,13 +45,13 @@ t.test('hostile requests through a real proxy', async (t) => {
   const clients: RawClient[] = [];
   for (const request of requests) {
     clients.push(new RawClient(port).send(request.head + request.rest));
-    // In between somebody else, whom the proxy gives the same connection.
+    // In between comes another client, to which the proxy gives the same connection.
     const id = `victim-${request.id}`;
     const answer = await fetch(`${proxied.url}/v1/things/${id}`, { headers: HEADERS });
     t.same(await answer.json(), { id }, `${request.name}: the next caller gets its own answer`);
   }
 
-  // What the proxy makes an honest request of may run: then its sender has the answer, and nobody else.
+  // A request that the proxy turns into a correct one may run: then its sender, and no other client, has the answer.
   const ran = (id: string) =>
     fixture.handled.filter((line) => line.endsWith(`-${id}`) && !line.includes('victim')).length;
   const granted = (client: RawClient) => client.statuses.filter((status) => status < 300).length;

@@ -1,4 +1,7 @@
-/** Of every list, over its filters: what was there at the start comes once and in order, forth and back, while rows are added. */
+/**
+ * Every list, over its filters: rows that exist at the start come once and in order, forward and back, while rows are
+ * added.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';
@@ -32,7 +35,7 @@ await app.call('POST', `/v1/messaging/conversations/${held}/actions/set-legal-ho
 });
 
 interface Subject {
-  /** Of the endpoint. */
+  /** The endpoint's name. */
   readonly name: string;
   readonly path: string;
   /** Each narrows the list to rows of which `add` makes some. */
@@ -41,7 +44,7 @@ interface Subject {
   readonly token?: string;
   /** Default: the demo account's. */
   readonly version?: string;
-  /** Of many others it is only told that they page alike: messages and tools have tests of their own. */
+  /** For many others it is only checked that they page in the same way: messages and tools have tests of their own. */
   readonly rows: number;
 }
 
@@ -234,7 +237,7 @@ for (const subject of SUBJECTS) {
   });
 }
 
-/** Occurrences and revisions have no id: they are told apart by their time and number. */
+/** Occurrences and revisions have no id: they are identified by their time and number. */
 interface Item {
   readonly id?: string;
   readonly due_at?: string;

@@ -33,14 +33,14 @@ const KINDS: Readonly<Record<string, IdKind>> = {
 };
 
 interface Reference {
-  /** Of the endpoint. */
+  /** The endpoint's name. */
   readonly name: string;
   readonly place: string;
   readonly kind: IdKind;
   /** Good but for the id. */
   readonly body: (id: string) => object;
   readonly refusal: string;
-  /** Where it is to be another one than OURS. */
+  /** Set if it must not be OURS. */
   readonly conversationId?: string;
 }
 
@@ -243,7 +243,7 @@ t.test("another account's resource in a path is answered like one that is absent
       const theirs = foreign[kind];
       t.ok(theirs, `${route.name}: the other account has a ${kind}`);
       const absent = newId(kind);
-      // What stands before it in the path is ours and real.
+      // The ids before it in the path belong to our account and exist.
       const pathWith = (id: string) => {
         let at = -1;
         return route.path.replaceAll(/:(\w+)/g, (_, own: string) => {
@@ -451,7 +451,7 @@ function key({ expired = false, revoked = false }): Promise<string> {
   });
 }
 
-/** Of a role that grants everything else. */
+/** A key of a role that grants all other permissions. */
 function keyWithout(wanted: readonly string[]): Promise<string> {
   const name = `No ${wanted.join(' nor ')}`;
   const known = keysWithout.get(name);

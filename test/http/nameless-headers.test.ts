@@ -14,7 +14,7 @@ const CHUNK = `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`;
 
 interface Variant {
   readonly head: string;
-  /** What a reader of the hidden header takes for the body. */
+  /** The body as a reader of the hidden header sees it. */
   readonly body: string;
 }
 

@@ -1,4 +1,4 @@
-/** The document of the API and its pages: made from the route table, so that nobody writes the contract twice. */
+/** The API document and its pages, which are derived from the route table, so that the contract is written once. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

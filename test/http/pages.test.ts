@@ -1,4 +1,4 @@
-/** What every page of the documentation owes its readers, whatever they read with. */
+/** Requirements of every page of the documentation, for all kinds of readers and devices. */
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';

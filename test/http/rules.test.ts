@@ -1,4 +1,4 @@
-/** Every rule that a schema of the route table says is broken once, by a request made from the schema. */
+/** Breaks every rule in the schemas of the route table once, by a request made from the schema. */
 
 import t from 'tap';
 import type { Route } from '../../src/http/route.ts';

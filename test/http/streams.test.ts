@@ -11,7 +11,7 @@ import { serve } from './fixture.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** A stream, and whether the client is being told to wait. */
+/** A stream, and whether the client is asked to wait. */
 function openStream() {
   const flow = { paused: false };
   const stream = new BodyStream({
@@ -100,7 +100,7 @@ t.test('a source is read at the pace at which it is taken', async (t) => {
   client.send('GET /big HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   await client.closed;
   t.ok(received > total && received < total + 1_000, `${received}`);
-  // What lies between is the kernel's: both ends' buffers.
+  // The difference is in the kernel: the buffers of both ends.
   t.ok(mostAhead < 16 * MIB, `${mostAhead}`);
 });
 

@@ -1,4 +1,4 @@
-/** W3C Trace Context: what the header says, and what becomes of it. */
+/** W3C Trace Context: the header, and the spans derived from it. */
 
 import { pino } from 'pino';
 import t from 'tap';
@@ -11,7 +11,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 const VALID = `00-${TRACE}-${SPAN}-01`;
 
-/** Of the standard's own test suite, most of them. */
+/** Most cases of the standard's own test suite. */
 const INVALID: Readonly<Record<string, string>> = {
   'nothing at all': '',
   'an upper-case trace id': VALID.toUpperCase(),

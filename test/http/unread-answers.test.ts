@@ -1,4 +1,4 @@
-/** Answers that nobody reads: how much of them lies in memory, by the server's own account. */
+/** Answers that are not read: how much of them stays in memory, by the server's own account. */
 
 import t from 'tap';
 import { RawClient } from '../support/raw-client.ts';

@@ -1,4 +1,4 @@
-/** What follows from `Since` (src/protocol/since.ts), on resources of the test's own and on those of the service. */
+/** The effects of `Since` (src/protocol/since.ts), on resources of the test and on those of the service. */
 
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';

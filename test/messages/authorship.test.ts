@@ -1,5 +1,5 @@
 /**
- * What a message tells of who wrote it and when, since 1.2.harbor-preview.1 and before, to each reader: over REST and
+ * A message's fields about its author and times, since 1.2.harbor-preview.1 and before, for each reader: over REST and
  * sockets alike.
  */
 
@@ -193,7 +193,7 @@ async function everySocket(conversationId: string, customerToken: string, after?
   return { team: await pair(ada.access_token), customer: await pair(customerToken) };
 }
 
-/** What sockets were sent of a message is what REST answers to the same reader in the same version. */
+/** Checks that the events of a message equal what REST returns to the same reader in the same version. */
 async function agree(
   t: Test,
   sockets: Readonly<Record<'team' | 'customer', Pair>>,

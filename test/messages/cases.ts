@@ -11,7 +11,7 @@ export interface Case {
   readonly customerToken: string;
 }
 
-/** Conversations of the demo account, and what is said in them. */
+/** Conversations of the demo account, and their messages. */
 export class Cases {
   readonly #app: TestApp;
 
@@ -19,7 +19,7 @@ export class Cases {
     this.#app = app;
   }
 
-  /** Ada owns it, grace is in it, and whoever else is given. */
+  /** Ada owns it, grace is a participant, and so are the given ones. */
   async open(...others: NewParticipant[]): Promise<Case> {
     const { demo, database } = this.#app;
     const accountId = demo.account_id;
@@ -43,7 +43,7 @@ export class Cases {
     return conversation.id;
   }
 
-  /** Send Message: by grace, with a body and a new client_message_id, unless said otherwise. */
+  /** Send Message: as grace, with a body and a new client_message_id by default. */
   send(
     conversationId: string,
     fields: object = {},
@@ -87,7 +87,7 @@ export class Cases {
     return message(await this.#app.call('GET', `/v1/messaging/messages/${id}?${query}`, { token }), 200);
   }
 
-  /** An action of the message, by grace unless said otherwise. */
+  /** An action of the message, as grace by default. */
   act(
     name: 'reject' | 'approve' | 'cancel',
     id: string,
@@ -99,7 +99,7 @@ export class Cases {
     });
   }
 
-  /** The lane, and the one behind it. */
+  /** The workflow status, and the one behind it. */
   async lanes(conversationId: string): Promise<[string | null, string | null]> {
     const { workflow_status, lane_behind } = await this.#app.database.kysely
       .selectFrom('conversations')
@@ -109,7 +109,7 @@ export class Cases {
     return [workflow_status, lane_behind];
   }
 
-  /** What was written into the audit about a message, oldest first. */
+  /** Returns the audit of a message, oldest first. */
   async audited(conversationId: string) {
     const rows = await this.#app.database.kysely
       .selectFrom('audit_events')

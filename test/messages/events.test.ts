@@ -1,4 +1,7 @@
-/** What sockets are told of drafts, schedules, edits and deletions, and what customers are not (docs/realtime.md#events). */
+/**
+ * Events of drafts, schedules, edits and deletions on sockets, and those that customers do not get
+ * (docs/realtime.md#events).
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

@@ -381,7 +381,7 @@ async function follow(url: string | null, options: CallOptions = {}): Promise<Pa
   return body;
 }
 
-/** By ada unless `options` say otherwise. */
+/** Sends as ada unless `options` state otherwise. */
 async function send(conversation: string, fields: object = {}, options: CallOptions = {}) {
   const { status, text, body } = await app.call<ChatMessage>('POST', pathOf(conversation), {
     token: ada.access_token,
@@ -392,7 +392,7 @@ async function send(conversation: string, fields: object = {}, options: CallOpti
   return body;
 }
 
-/** What no request makes yet, at the end of the timeline. */
+/** Inserts a row that no request makes yet, at the end of the timeline. */
 async function insertRow(
   conversation: string,
   row: { kind: 'system_event' | 'void'; status?: 'void'; visibility: 'internal' | 'system' } & {

@@ -192,7 +192,7 @@ t.test('without its lock, or with the counters away, a node takes nothing', asyn
   t.same(await numbers(ground), []);
 });
 
-/** What a promise rejected with; undefined when it did not. */
+/** Returns the rejection of a promise; undefined if it resolved. */
 function refusal(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,

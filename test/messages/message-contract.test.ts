@@ -738,7 +738,7 @@ function revisions(messageId: string) {
     .execute();
 }
 
-/** A sent message as if written earlier, whoever may write there now. */
+/** Inserts a sent message as if it were written earlier, independent of the current right to write. */
 async function insertSent(
   conversation: string,
   author: string | null,

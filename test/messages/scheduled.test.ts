@@ -182,7 +182,7 @@ t.test('once however many try, in the order of the conversation', async (t) => {
   );
 });
 
-/** What can happen between the writing and the sending, and what it is refused with. */
+/** Changes between the writing and the sending, and the resulting refusals. */
 const REFUSALS: Readonly<
   Record<string, { arrange: (ground: ScheduleGround) => Promise<unknown>; reason: string }>
 > = {
@@ -501,7 +501,7 @@ function jobs({ database, conversationId }: Ground) {
   );
 }
 
-/** The messages of every `scheduled.updated` that is in the outbox. */
+/** The messages of every `scheduled.updated` in the outbox. */
 async function told({ database, conversationId }: Ground): Promise<string[]> {
   const rows = await database.query(
     statement<[conversationId: string], { id: string }>({

@@ -68,7 +68,7 @@ t.test('the resource: every field of the contract and no other', async (t) => {
   t.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000, 'the time of this moment');
   t.ok(Number.isSafeInteger(sequence) && sequence! > 0);
 
-  // Everything that may be asked for at once, and everything that may be said at once.
+  // All expansions at once, and all fields at once.
   const full = await sent(
     group,
     {
@@ -511,7 +511,7 @@ t.test('Idempotency-Key', async (t) => {
   t.equal(keptAgain.headers.get('idempotent-replayed'), 'true');
 });
 
-// Everything below tries to get something through that must not: numbers would tell, voids among them.
+// Every request below must be refused: a number, even of a void, would reveal one that was accepted.
 t.test('bad input', async (t) => {
   const before = await sent(supportCase, {}, as(ada));
   const rows = await count({ conversation_id: supportCase });
@@ -875,7 +875,7 @@ interface SendAnswer extends CallAnswer<Refusal> {
   readonly sentId: unknown;
 }
 
-/** A body and a new client_message_id unless `fields` say otherwise; undefined leaves one out. */
+/** A body and a new client_message_id by default; undefined leaves one out. */
 async function send(
   conversation: string,
   fields: Fields = {},
@@ -1007,7 +1007,7 @@ async function insertEntity(accountId: string, name: string, handle: string | nu
   return id;
 }
 
-/** What another account has. */
+/** Resources of another account. */
 async function neighbour(): Promise<{ actorId: string; entityId: string }> {
   const accountId = demo.other_account.account_id;
   const { actor_id: actorId } = await database.kysely
@@ -1018,7 +1018,7 @@ async function neighbour(): Promise<{ actorId: string; entityId: string }> {
   return { actorId, entityId: await insertEntity(accountId, 'Theirs', null) };
 }
 
-/** Who the demo account's API key acts as. */
+/** The actor of the demo account's API key. */
 async function actorOfKey() {
   const { id, name, handle } = await database.kysely
     .selectFrom('actors')

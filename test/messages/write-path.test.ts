@@ -246,7 +246,7 @@ t.test('a read past a hole waits for its owner, and voids it if the owner never 
   t.same(await timeline.settledHead(ground.conversationId), { head: 5, settled: 5 });
 });
 
-/** What a promise rejected with; undefined when it did not. */
+/** Returns the rejection of a promise; undefined if it resolved. */
 function refusal(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** `chat.added`: whoever is added to a conversation hears of it, once. */
+/** `chat.added`: every user that is added to a conversation is notified, once. */
 
 import t from 'tap';
 import { WebSocket } from 'ws';
@@ -136,7 +136,7 @@ t.test('actors that are not notified', async (t) => {
   }
 });
 
-/** As the route that adds somebody does it. */
+/** Adds a participant as the route does. */
 function add(
   participant: NewParticipant,
   by: string | null,

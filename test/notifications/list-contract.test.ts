@@ -155,7 +155,7 @@ t.test('senders: people, personas, and the system for whatever else', async (t) 
     ['of the desk', 'group', { audience: 'customer' }, ada.access_token],
     ['of a key', 'system', {}, key],
     ['of the agent', 'system', {}, agentToken],
-    // Its persona is what is shown, whoever is behind it.
+    // Its persona is shown, whichever actor is behind it.
     ['of a key as the desk', 'group', { audience: 'customer' }, key],
   ];
   const sent: string[] = [];
@@ -270,7 +270,7 @@ t.test('every notification of the start once and in order, forth and back, while
     const initial = (await feed(reader.token, 'limit=100')).data.map(({ id }) => id);
     t.equal(initial.length, total);
     const limit = 1 + random.below(8);
-    // What a narrower list leaves out disturbs it as little as what it shows.
+    // Rows that a filtered list leaves out disturb it as little as those that it shows.
     const query = random.pick([`limit=${limit}`, `limit=${limit}&status=unseen`, `limit=${limit}&q=row`]);
     const what = `seed ${seed}: ${total} rows, ${query}`;
 

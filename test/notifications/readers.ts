@@ -22,7 +22,7 @@ export interface Row {
 
 let readers = 0;
 
-/** Somebody of the demo account whose feed is still empty. `role`: by its name or id. */
+/** A user of the demo account whose feed is still empty. `role`: by its name or id. */
 export async function newReader({ database, demo, tokenOf }: TestApp, role = 'viewer'): Promise<Reader> {
   readers += 1;
   const accountId = demo.account_id;
@@ -34,7 +34,7 @@ export async function newReader({ database, demo, tokenOf }: TestApp, role = 'vi
   return { id: user.id, token: await tokenOf(user.id) };
 }
 
-/** Answers the id. Later than the one before unless `created_at` says otherwise. */
+/** Returns the id. Later than the previous one unless `created_at` is given. */
 export async function insertRow({ database, demo }: TestApp, { id }: Reader, row: Row = {}): Promise<string> {
   const inserted = await database.kysely
     .insertInto('notifications')

@@ -350,7 +350,7 @@ async function open(t: Teardown) {
   return { database, admin };
 }
 
-/** What it rejects with. */
+/** Returns its rejection. */
 function refusal(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => 'it was done',

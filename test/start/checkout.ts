@@ -9,13 +9,13 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** Who a test that runs as root stands in for an ordinary user with. */
+/** The user as which a test that runs as root acts for an ordinary user. */
 export const NOBODY: Owner = { uid: 65_534, gid: 65_534 };
 export const isRoot = process.getuid?.() === 0;
 
 /**
- * What `npm start` needs of this checkout, in a directory of its own: for its owner alone (0700), or with
- * `owner` that user's. Linked rather than copied where the file system allows it: node_modules is large.
+ * Copies the files of this checkout that `npm start` needs to a separate directory: accessible only to its owner
+ * (0700), or with `owner` owned by that user. Files are linked if the file system allows it: node_modules is large.
  */
 export function copyCheckout(t: Teardown, owner?: Owner): string {
   const directory = freshDirectory(t);

@@ -1,4 +1,4 @@
-/** What keeps a start from succeeding is one line and exit code 1; what it had started is stopped. */
+/** A failure of the start is one line and exit code 1; everything that was started is stopped. */
 
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
@@ -226,7 +226,7 @@ t.test('without it everybody; a fatal error: logged, an orderly stop, exit code 
   t.match(stderr, /"stopped"/, 'everything was released');
 });
 
-/** What a start in this process is refused with, which `main` says in the line that the others above look at. */
+/** Returns the rejection of a start in this process, which `main` prints in the line that the tests above check. */
 async function refusalOf(t: Test, env: Environment): Promise<string> {
   const said: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(line) });
@@ -241,7 +241,10 @@ async function refusalOf(t: Test, env: Environment): Promise<string> {
   return refusal;
 }
 
-/** Reasonable means: nobody looks at the clock. The time is the process's own, whatever else the machine does. */
+/**
+ * The limit is on the process's own processor time, whatever else the machine does, so it does not depend on the
+ * clock.
+ */
 function isOneLine(t: Test, { code, stdout, stderr }: Finished, words: RegExp): void {
   t.equal(code, 1);
   t.equal(stdout, '');
@@ -270,7 +273,7 @@ async function certificate(directory: string, name: string): Promise<[cert: stri
   return [cert, key];
 }
 
-/** Lets everybody in and answers each statement with its version, as far as Postgres's protocol is needed for that. */
+/** Accepts every login and answers each statement with its version, as far as Postgres's protocol requires. */
 function oldPostgres(socket: Socket): void {
   const message = (type: string, ...parts: readonly Buffer[]) => {
     const body = Buffer.concat(parts);
@@ -312,7 +315,7 @@ function oldRedis(socket: Socket): void {
   });
 }
 
-/** Accepts connections and says nothing, unless `serve` does. */
+/** Accepts connections and sends nothing, unless `serve` does. */
 async function listen(
   t: Teardown,
   serve: (socket: Socket) => void = () => undefined,

@@ -63,7 +63,7 @@ export class Running {
     });
   }
 
-  /** Resolves with the first match on standard output; rejects when the process ends without. */
+  /** Resolves with the first match on standard output; rejects if the process ends without one. */
   says(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#match(pattern, () => this.stdout);
   }
@@ -173,8 +173,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * By env(1), which becomes the command: tap puts its hooks into the environment of every child, whatever it
- * was given. Nobody's PARLEY_* either.
+ * Uses env(1), which becomes the command: tap puts its hooks into the environment of every child, whatever environment
+ * was given. PARLEY_* variables are removed too.
  */
 function inCleanEnvironment(command: readonly string[], env: NodeJS.ProcessEnv): [string, string[]] {
   const all = { PATH: process.env.PATH, HOME: process.env.HOME, ...env };
