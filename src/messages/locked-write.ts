@@ -45,12 +45,12 @@ export type Follow<E extends Entry, Followed> = (
   decided: E,
 ) => Promise<Followed>;
 
-/** `followed` is what `follow` returned; of a row that waited there is no resend. */
+/** `followed` is what `follow` returned. Only a new message can be a resend. */
 export type Entered<E extends Entry, Followed> =
   | { readonly row: MessageRow; readonly resent: false; readonly followed: Followed }
   | (E extends NewEntry ? Resent : never);
 
-/** The original, of the same client_message_id. */
+/** `row` is the original with the same client_message_id. */
 interface Resent {
   readonly row: MessageRow;
   readonly resent: true;
@@ -79,10 +79,9 @@ export class LockedWrites {
   }
 
   /**
-   * Resolves once the message is committed: `resent` is true where its client_message_id was known, and
-   * `row` then the original. `decide` throws what refuses, and may be called again; `follow` is called only
-   * for what was written, with what `decide` returned. Rejects with ApiError `service_unavailable` when Postgres or the
-   * counters are away.
+   * Resolves once the message is committed. If its client_message_id was known, `resent` is true and `row` is the original.
+   * `decide` throws to refuse, and may be called again. `follow` is called only for what was written, with what `decide`
+   * returned. Rejects with ApiError `service_unavailable` if Postgres or the counters are unavailable.
    */
   async enter<E extends Entry, Followed>(
     conversationId: string,
