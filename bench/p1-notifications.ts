@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Tokens } from '../src/access/tokens.ts';
 import { findRole } from '../src/accounts/roles.ts';
 import { createUser } from '../src/accounts/users.ts';
-import { FEED_STATEMENTS } from '../src/notifications/feed.ts';
+import { FEED as FEED_LIST } from '../src/notifications/feed.ts';
 import type { List } from '../src/protocol/lists.ts';
 import type { Notification } from '../src/protocol/resources/notification.ts';
 import type { Listening } from './controls/delivery-loop.ts';
@@ -229,7 +229,7 @@ function pgbenchSide({ url }: BenchDatabase): Side {
  */
 const PGBENCH_SCRIPT = `
 \\set reader random(${FIRST_PGBENCH_READER}, ${FIRST_PGBENCH_READER + READERS - 1})
-${FEED_STATEMENTS.newest_first.bare.whole.text
+${FEED_LIST.bare.statements.next.whole.text
   .replaceAll('$1', "('act_pgbench00000000000000' || :reader::text)")
   .replaceAll(/\$[2-6](?!\d)/g, 'NULL')
   .replaceAll('$7', String(PAGE + 1))

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
+import { escapeLike } from '../db/keyset.ts';
 import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
@@ -58,7 +59,7 @@ export function listAccounts(
   db: Db,
   { search, fetch }: { readonly search: string | null; readonly fetch: number },
 ): Promise<AccountRow[]> {
-  const pattern = search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+  const pattern = search === null ? null : `%${escapeLike(search)}%`;
   return db.query(LIST_ACCOUNTS, pattern, fetch);
 }
 

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/handle.ts';
-import type { Statement } from '../db/statement.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import { newId } from '../protocol/ids.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.ts';
@@ -38,20 +38,9 @@ export interface AuditRow {
   readonly actor: ActorFields | null;
 }
 
-export interface AuditStretch {
-  readonly order: 'newest_first' | 'oldest_first';
-  readonly after: readonly (string | number)[] | null;
-  readonly limit: number;
-}
-
-/** Returns the audit of a conversation, in the requested order. */
-export function readAudit(
-  db: Db,
-  conversationId: string,
-  { order, after, limit }: AuditStretch,
-): Promise<AuditRow[]> {
-  const statement = STATEMENTS[order][after === null ? 'whole' : 'behind'];
-  return db.query(statement, conversationId, limit, ...(after ?? []));
+/** Returns the audit of a conversation, newest first. */
+export function readAudit(db: Db, conversationId: string, page: KeysetPage): Promise<AuditRow[]> {
+  return AUDIT.readPage(db, [conversationId], page);
 }
 
 export function presentAuditEvent({ id, action, actor, details, created_at }: AuditRow): AuditEvent {
@@ -65,27 +54,16 @@ export function presentAuditEvent({ id, action, actor, details, created_at }: Au
   };
 }
 
-type Params = [conversationId: string, limit: number, ...after: (string | number)[]];
-
-const STATEMENTS = {
-  newest_first: statementsOf('newest', '<', 'e.created_at DESC, e.id DESC'),
-  oldest_first: statementsOf('oldest', '>', 'e.created_at, e.id'),
-} as const;
-
-function statementsOf(end: string, comparison: '<' | '>', order: string) {
-  const statement = (name: string, from: string): Statement<Params, AuditRow> => ({
-    name: `read-audit-${end}-${name}`,
-    text: `
-    SELECT e.id, e.action, e.details, e.created_at,
+const AUDIT = keysetList<[conversationId: string], AuditRow>({
+  name: 'read-audit',
+  columns: `e.id, e.action, e.details, e.created_at,
       CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
         'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
-      ) END AS actor
-    FROM audit_events e LEFT JOIN actors a ON a.id = e.actor_id
-    WHERE e.conversation_id = $1 ${from}
-    ORDER BY ${order} LIMIT $2`,
-  });
-  return {
-    whole: statement('whole', ''),
-    behind: statement('behind', `AND (e.created_at, e.id) ${comparison} ($3::timestamptz, $4)`),
-  };
-}
+      ) END AS actor`,
+  from: 'audit_events e LEFT JOIN actors a ON a.id = e.actor_id',
+  where: 'e.conversation_id = $1',
+  key: [
+    ['e.created_at', 'timestamptz'],
+    ['e.id', 'text'],
+  ],
+});

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
-import type { Statement } from '../db/statement.ts';
+import { type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
@@ -16,8 +16,6 @@ export interface ConversationFilters {
   readonly workflowStatus?: string | undefined;
   /** The value that readAssigneeFilter returns. */
   readonly assigneeId?: string | undefined;
-  /** Searched for in the title, ignoring case. */
-  readonly q?: string | null;
 }
 
 const ME = 'me';
@@ -53,98 +51,68 @@ export async function readAssigneeFilter(
   );
 }
 
-/** A page of the list: from its newer or its older end, or after the time and id of a conversation. */
-export interface ConversationStretch {
-  readonly order: 'newest_first' | 'oldest_first';
-  readonly after: readonly (string | number)[] | null;
-  readonly limit: number;
-}
-
-/** Returns the conversations that the caller may read, in the requested order. */
+/** Returns the conversations that the caller may read, newest first. */
 export async function readConversations(
   db: Db,
   principal: Principal,
   filters: ConversationFilters,
-  { order, after, limit }: ConversationStretch,
+  page: KeysetPage,
 ): Promise<ConversationRow[]> {
-  const { workflowStatus, assigneeId } = filters;
+  const { status = null, type = null, audience = null, workflowStatus = null, assigneeId = null } = filters;
   // Customers see null in these fields everywhere, so no conversation matches.
-  if (principal.customer && (workflowStatus !== undefined || assigneeId !== undefined)) return [];
-  const whose = seesWholeAccount(principal) ? 'whole_account' : 'own';
-  return db.query(
-    STATEMENTS[whose][order][after === null ? 'whole' : 'behind'],
-    principal.accountId,
-    principal.actor.id,
-    filters.status ?? null,
-    filters.type ?? null,
-    filters.audience ?? null,
-    workflowStatus ?? null,
-    assigneeId ?? null,
-    filters.q ? `%${escapeLike(filters.q)}%` : null,
-    limit,
-    ...(after ?? []),
-  );
+  if (principal.customer && (workflowStatus !== null || assigneeId !== null)) return [];
+  const list = seesWholeAccount(principal) ? OF_ACCOUNT : OWN;
+  const { accountId, actor } = principal;
+  return list.readPage(db, [accountId, actor.id, status, type, audience, workflowStatus, assigneeId], page);
 }
 
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&');
-}
+// Filters that are not given are null: one statement for all combinations keeps its plan.
+const CONDITIONS = `CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
+        ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END
+      AND ($4::text IS NULL OR c.type = $4)
+      AND ($5::text IS NULL OR c.audience = $5)
+      AND ($6::text IS NULL OR c.workflow_status = $6)
+      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))`;
 
 /**
  * The source of the rows: for people their own participations, for other callers the account's index in order. OFFSET
  * 0 makes Postgres look up the other table row by row: otherwise the planner, while tables are small, scans all of the
  * caller's participations for each conversation, and keeps that plan while they grow.
  */
-const SOURCES = {
-  own: `participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c
-    WHERE c.account_id = $1 AND p.actor_id = $2 AND p.membership IN ('active', 'hidden')`,
-  whole_account: `conversations c LEFT JOIN LATERAL (
+const OWN = conversationList({
+  name: 'list-conversations-own',
+  from: 'participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c',
+  where: `c.account_id = $1 AND p.actor_id = $2 AND p.membership IN ('active', 'hidden') AND ${CONDITIONS}`,
+});
+
+const OF_ACCOUNT = conversationList({
+  name: 'list-conversations-whole_account',
+  from: `conversations c LEFT JOIN LATERAL (
       SELECT membership FROM participants
       WHERE conversation_id = c.id AND actor_id = $2 AND membership IN ('active', 'hidden') OFFSET 0
-    ) p ON true
-    WHERE c.account_id = $1`,
-} as const;
+    ) p ON true`,
+  where: `c.account_id = $1 AND ${CONDITIONS}`,
+});
 
-// Filters that are not given are null: one statement for all combinations keeps its plan.
-const CONDITIONS = `
-      AND CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
-        ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END
-      AND ($4::text IS NULL OR c.type = $4)
-      AND ($5::text IS NULL OR c.audience = $5)
-      AND ($6::text IS NULL OR c.workflow_status = $6)
-      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))
-      AND ($8::text IS NULL OR c.title ILIKE $8)`;
-
-type Params = [
-  accountId: string,
-  actorId: string,
-  status: string | null,
-  type: string | null,
-  audience: string | null,
-  workflowStatus: string | null,
-  assigneeId: string | null,
-  pattern: string | null,
-  limit: number,
-  ...after: (string | number)[],
-];
-
-const STATEMENTS = { own: statementsOf('own'), whole_account: statementsOf('whole_account') } as const;
-
-function statementsOf(whose: keyof typeof SOURCES) {
-  const inOrder = (end: string, comparison: '<' | '>', order: string) => {
-    const statement = (name: string, from: string): Statement<Params, ConversationRow> => ({
-      name: `list-conversations-${whose}-${end}-${name}`,
-      text: `
-    SELECT ${conversationColumns('c')} FROM ${SOURCES[whose]} ${CONDITIONS} ${from}
-    ORDER BY ${order} LIMIT $9`,
-    });
-    return {
-      whole: statement('whole', ''),
-      behind: statement('behind', `AND (c.created_at, c.id) ${comparison} ($10::timestamptz, $11)`),
-    };
-  };
-  return {
-    newest_first: inOrder('newest', '<', 'c.created_at DESC, c.id DESC'),
-    oldest_first: inOrder('oldest', '>', 'c.created_at, c.id'),
-  };
+function conversationList(options: Pick<KeysetOptions, 'name' | 'from' | 'where'>) {
+  return keysetList<
+    [
+      accountId: string,
+      actorId: string,
+      status: string | null,
+      type: string | null,
+      audience: string | null,
+      workflowStatus: string | null,
+      assigneeId: string | null,
+    ],
+    ConversationRow
+  >({
+    ...options,
+    columns: conversationColumns('c'),
+    key: [
+      ['c.created_at', 'timestamptz'],
+      ['c.id', 'text'],
+    ],
+    search: ['c.title'],
+  });
 }

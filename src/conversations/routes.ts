@@ -2,14 +2,7 @@ import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
-import {
-  defineList,
-  PageQuery,
-  type PageRequest,
-  readPage,
-  SearchQuery,
-  toList,
-} from '../http/pagination.ts';
+import { defineList, PageQuery, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { Answer, defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { AuditEvent } from '../protocol/resources/audit-event.ts';
@@ -93,12 +86,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
         const assigneeId =
           query.assignee_id && (await readAssigneeFilter(database, principal, query.assignee_id));
         const page = readPage(CONVERSATIONS, query, { actor: principal.actor.id, ...filters });
-        const rows = await readConversations(
-          database,
-          principal,
-          { ...filters, assigneeId, q: page.search },
-          stretchOf(page),
-        );
+        const rows = await readConversations(database, principal, { ...filters, assigneeId }, page);
         const shown = await expandConversations(database, principal, rows, query['include[]'] ?? [], ACTORS);
         return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
       },
@@ -149,7 +137,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       async handle({ principal, params, query, url }) {
         const page = readPage(AUDIT, query, { conversation: params.id });
         const { id } = await readableConversation(directory, principal, params.id!);
-        const rows = await readAudit(database, id, stretchOf(page));
+        const rows = await readAudit(database, id, page);
         return toList(rows, page, url, keyOf, presentAuditEvent);
       },
     }),
@@ -193,14 +181,6 @@ const ACTORS = { participantActors: true };
 
 const CONVERSATIONS = defineList('conversations', ['time', 'text']);
 const AUDIT = defineList('audit events', ['time', 'text']);
-
-function stretchOf(page: PageRequest) {
-  return {
-    order: page.direction === 'next' ? ('newest_first' as const) : ('oldest_first' as const),
-    after: page.after,
-    limit: page.fetch,
-  };
-}
 
 /** Returns a cursor's content: the sort key of the lists here. */
 export function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {

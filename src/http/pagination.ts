@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type TSchema, Type } from 'typebox';
+import type { KeysetPage } from '../db/keyset.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { isDateTime } from '../protocol/formats.ts';
 import { type List, PAGE_LIMIT, type PageInfo } from '../protocol/lists.ts';
@@ -27,18 +28,10 @@ export type KeyPart = 'time' | 'text' | 'integer';
 /** The values that a list is ordered by; the last of them is unique. */
 export type Key = readonly (string | number)[];
 
-/** The request to a store: fetch `fetch` rows of the list in this direction, after `after`. */
-export interface PageRequest {
-  /** Most rows of a page. */
+/** The page that a request asks for; a store gets it as it is. */
+export interface PageRequest extends KeysetPage {
+  /** Most rows of a page; `fetch` is one more, which shows whether the list goes on. */
   readonly limit: number;
-  /** One more than `limit`, which shows whether the list goes on. */
-  readonly fetch: number;
-  /** `next`: in the order of the list; `previous`: in the opposite one, and `toList` reverses the rows. */
-  readonly direction: 'next' | 'previous';
-  /** The first row follows this key, in the direction; null: the list begins at its end on that side. */
-  readonly after: Key | null;
-  /** `q`, or its other name `search`; null if absent. */
-  readonly search: string | null;
   readonly filtersHash: string;
 }
 

@@ -56,17 +56,16 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
         const facts = await readableConversation(directory, principal, params.id!);
         const { id: conversationId } = facts;
         if (!isSent && !isSchedule(status)) requireTeam(principal);
+        const isOwn = isSchedule(status) && !seesSchedules(principal, facts);
+        const authorId = isOwn ? principal.actor.id : null;
         const rows = isSent
           ? await readTimeline(database, timeline, {
               conversationId,
-              ...stretchOf(page, after_sequence, before_sequence),
+              ...rangeOf(page, after_sequence, before_sequence),
               limit: page.fetch,
               forCustomer: principal.customer,
             })
-          : await readOutside(database, {
-              ...{ conversationId, status, ...outsideOf(page) },
-              authorId: isSchedule(status) && !seesSchedules(principal, facts) ? principal.actor.id : null,
-            });
+          : await readOutside(database, { conversationId, status, authorId }, page);
         const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
         return toList(rows, page, url, isSent ? byNumber : byTime, (row) => shown.get(row)!);
       },
@@ -103,7 +102,7 @@ function checkBounds({ status = 'sent', after_sequence, before_sequence }: Bound
  * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a previous page is read
  * in the opposite order.
  */
-function stretchOf(page: PageRequest, after: number | undefined, before: number | undefined) {
+function rangeOf(page: PageRequest, after: number | undefined, before: number | undefined) {
   const isUp = (after !== undefined) === (page.direction === 'next');
   const edge = page.after === null ? undefined : Number(page.after[0]);
   return {
@@ -111,11 +110,6 @@ function stretchOf(page: PageRequest, after: number | undefined, before: number 
     after: Math.max(after ?? 0, isUp && edge !== undefined ? edge : 0),
     before: Math.min(before ?? Infinity, !isUp && edge !== undefined ? edge : Number.MAX_SAFE_INTEGER),
   };
-}
-
-function outsideOf({ direction, after, fetch: limit }: PageRequest) {
-  const order = direction === 'next' ? ('newest_first' as const) : ('oldest_first' as const);
-  return { order, after: after as readonly [string, string] | null, limit };
 }
 
 /** Returns whether this is a state of a scheduled message that was not sent. */

@@ -30,11 +30,7 @@ export function revisionRoutes({ database, directory }: RevisionRoutesOptions): 
         const page = readPage(REVISIONS, query, { message: params.id });
         const { row, facts } = await readableMessage({ database, directory }, principal, params.id!);
         requireWriter(facts.members.get(principal.actor.id));
-        const rows = await readRevisions(database, row.id, {
-          order: page.direction === 'next' ? 'newest_first' : 'oldest_first',
-          after: page.after === null ? null : Number(page.after[0]),
-          limit: page.fetch,
-        });
+        const rows = await readRevisions(database, row.id, page);
         return toList(rows, page, url, ({ revision }) => [revision], presentRevision);
       },
     }),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { Db, Tx } from '../db/handle.ts';
-import type { Statement } from '../db/statement.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { MessageRevision } from '../protocol/resources/message-revision.ts';
 import type { MessageRow } from '../resources/message.ts';
@@ -33,42 +33,22 @@ export interface RevisionRow extends Omit<MessageRevision, 'object' | 'replaced_
   readonly replaced_by: ActorFields | null;
 }
 
-/** A page of a message's revisions, after a number. */
-export interface RevisionStretch {
-  readonly order: 'newest_first' | 'oldest_first';
-  readonly after: number | null;
-  readonly limit: number;
-}
-
-export function readRevisions(
-  db: Db,
-  messageId: string,
-  { order, after, limit }: RevisionStretch,
-): Promise<RevisionRow[]> {
-  return db.query(READ_REVISIONS[order], messageId, after, limit);
+/** Returns the revisions of a message, newest first. */
+export function readRevisions(db: Db, messageId: string, page: KeysetPage): Promise<RevisionRow[]> {
+  return REVISIONS.readPage(db, [messageId], page);
 }
 
 export function presentRevision({ replaced_by, ...row }: RevisionRow): MessageRevision {
   return { object: 'message_revision', ...row, replaced_by: replaced_by && presentActor(replaced_by) };
 }
 
-type Params = [messageId: string, after: number | null, limit: number];
-
-const READ_REVISIONS = {
-  newest_first: statement('newest', '<', 'DESC'),
-  oldest_first: statement('oldest', '>', 'ASC'),
-} as const;
-
-function statement(end: string, beyond: '<' | '>', order: 'ASC' | 'DESC'): Statement<Params, RevisionRow> {
-  return {
-    name: `list-message-revisions-${end}`,
-    text: `
-    SELECT r.message_id, r.revision, r.body, r.subject, r.cc, r.replaced_at,
+const REVISIONS = keysetList<[messageId: string], RevisionRow>({
+  name: 'list-message-revisions',
+  columns: `r.message_id, r.revision, r.body, r.subject, r.cc, r.replaced_at,
       CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
         'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
-      ) END AS replaced_by
-    FROM message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by
-    WHERE r.message_id = $1 AND ($2::integer IS NULL OR r.revision ${beyond} $2)
-    ORDER BY r.revision ${order} LIMIT $3`,
-  };
-}
+      ) END AS replaced_by`,
+  from: 'message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by',
+  where: 'r.message_id = $1',
+  key: [['r.revision', 'integer']],
+});

@@ -1,5 +1,6 @@
 import type { Db, Querier, Tx } from '../db/handle.ts';
-import { type Statement, statement } from '../db/statement.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import { statement } from '../db/statement.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
 
@@ -34,25 +35,21 @@ export function lockMessage(
     .executeTakeFirstOrThrow();
 }
 
-/** A page of messages outside the timeline. */
-export interface OutsidePage {
+/** Which messages outside the timeline. */
+export interface OutsideFilters {
   readonly conversationId: string;
   readonly status: MessageStatus;
-  /** Null: all authors. */
+  /** Null: of any author. */
   readonly authorId: string | null;
-  readonly order: 'newest_first' | 'oldest_first';
-  /** `created_at` and id of the row before the page; null for the first page in this direction. */
-  readonly after: readonly [string, string] | null;
-  readonly limit: number;
 }
 
-/** Returns messages that are not sent, by their `created_at`. */
+/** Returns messages that are not sent, the newest first. */
 export function readOutside(
   db: Db,
-  { conversationId, status, authorId, order, after, limit }: OutsidePage,
+  { conversationId, status, authorId }: OutsideFilters,
+  page: KeysetPage,
 ): Promise<MessageRow[]> {
-  const [at, id] = after ?? FARTHEST[order];
-  return db.query(READ_OUTSIDE[order], conversationId, status, at, id, limit, authorId);
+  return OUTSIDE.readPage(db, [conversationId, status, authorId], page);
 }
 
 const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
@@ -75,33 +72,14 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], { conversatio
   },
 );
 
-const FARTHEST = { newest_first: ['infinity', ''], oldest_first: ['-infinity', ''] } as const;
-
-type Params = [
-  conversationId: string,
-  status: string,
-  at: string,
-  id: string,
-  limit: number,
-  authorId: string | null,
-];
-
-const READ_OUTSIDE = {
-  newest_first: outsideStatement('newest', '<', 'DESC'),
-  oldest_first: outsideStatement('oldest', '>', 'ASC'),
-} as const;
-
-function outsideStatement(
-  end: string,
-  beyond: '<' | '>',
-  order: 'ASC' | 'DESC',
-): Statement<Params, MessageRow> {
-  return {
-    name: `list-messages-outside-${end}`,
-    text: `
-    SELECT ${messageColumns('m')} FROM messages m
-    WHERE m.sequence IS NULL AND m.conversation_id = $1 AND m.status = $2
-      AND (m.created_at, m.id) ${beyond} ($3::timestamptz, $4) AND ($6::text IS NULL OR m.author_id = $6)
-    ORDER BY m.created_at ${order}, m.id ${order} LIMIT $5`,
-  };
-}
+const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], MessageRow>({
+  name: 'list-messages-outside',
+  columns: messageColumns('m'),
+  from: 'messages m',
+  where: `m.sequence IS NULL AND m.conversation_id = $1 AND m.status = $2
+      AND ($3::text IS NULL OR m.author_id = $3)`,
+  key: [
+    ['m.created_at', 'timestamptz'],
+    ['m.id', 'text'],
+  ],
+});

@@ -1,6 +1,6 @@
 import { readTime } from '../db/connection-options.ts';
 import type { Database } from '../db/database.ts';
-import type { Statement } from '../db/statement.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import type { FeedRow, Links } from '../resources/notification.ts';
 
 /** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
@@ -9,49 +9,25 @@ export interface FeedFilters {
   readonly category?: string | undefined;
   readonly senderIds?: readonly string[] | undefined;
   readonly senderTypes?: readonly string[] | undefined;
-  /** Searched for in title and body, ignoring case. */
-  readonly q?: string | null;
 }
 
-/** A page of a feed: from its newer or its older end, or after the time and id of a notification. */
-export interface FeedStretch {
-  readonly order: 'newest_first' | 'oldest_first';
-  readonly after: readonly (string | number)[] | null;
-  readonly limit: number;
-  /** Whether the rows include their links: each column of a page costs time. */
-  readonly links: boolean;
-}
-
-/** Returns notifications of one recipient, in the requested order. */
+/**
+ * Returns notifications of one recipient, newest first. `links`: whether the rows include their links, since each column
+ * of a page costs time.
+ */
 export async function readFeed(
   database: Database,
   recipientId: string,
   filters: FeedFilters,
-  { order, after, limit, links }: FeedStretch,
+  page: KeysetPage & { readonly links: boolean },
 ): Promise<FeedRow[]> {
-  const statement = FEED_STATEMENTS[order][links ? 'linked' : 'bare'][after === null ? 'whole' : 'behind'];
+  const { status = null, category = null, senderIds = null, senderTypes = null } = filters;
   // With filters a query may scan a whole feed to fill a page; without filters it reads the index's next rows.
-  const queries = isPlain(filters) ? database.reader : database;
-  const rows = await queries.query(
-    statement,
-    recipientId,
-    filters.status ?? null,
-    filters.category ?? null,
-    filters.senderIds ?? null,
-    filters.senderTypes ?? null,
-    filters.q ? `%${escapeLike(filters.q)}%` : null,
-    limit,
-    ...(after ?? []),
-  );
+  const isPlain = !(status || category || senderIds || senderTypes || page.search);
+  const list = page.links ? FEED.linked : FEED.bare;
+  const values: FeedValues = [recipientId, status, category, senderIds, senderTypes];
+  const rows = await list.readPage(isPlain ? database.reader : database, values, page);
   return rows.map(unpack);
-}
-
-function isPlain({ status, category, senderIds, senderTypes, q }: FeedFilters): boolean {
-  return !(status || category || senderIds || senderTypes || q);
-}
-
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&');
 }
 
 /**
@@ -100,52 +76,37 @@ function unpack({ fields }: { readonly fields: Fields }): FeedRow {
   return { ...row, sender_id: senderId, resource_type: resourceType, resource_id: resourceId };
 }
 
-// Filters that are not given are null: one statement for all combinations keeps its plan, which is the feed's index in
-// order.
-const CONDITIONS = `
-    recipient_id = $1
-    AND status <> 'dismissed'
-    AND ($2::text IS NULL OR status = $2)
-    AND ($3::text IS NULL OR category = $3)
-    AND ($4::text[] IS NULL OR sender_id = ANY($4))
-    AND ($5::text[] IS NULL OR sender_type = ANY($5))
-    AND ($6::text IS NULL OR title ILIKE $6 OR body ILIKE $6)`;
-
-type Params = [
+type FeedValues = [
   recipientId: string,
   status: string | null,
   category: string | null,
   senderIds: readonly string[] | null,
   senderTypes: readonly string[] | null,
-  pattern: string | null,
-  limit: number,
-  ...after: (string | number)[],
 ];
 
-/** The statements for both directions; their parameters are those of readFeed. */
-export const FEED_STATEMENTS = {
-  newest_first: inOrder('newest', '<', 'created_at DESC, id DESC'),
-  oldest_first: inOrder('oldest', '>', 'created_at, id'),
+export const FEED = {
+  bare: feedList('read-feed', BARE),
+  linked: feedList('read-feed-linked', LINKED),
 } as const;
 
-function inOrder(end: string, comparison: '<' | '>', order: string) {
-  const statement = (
-    name: string,
-    columns: string,
-    from: string,
-  ): Statement<Params, { readonly fields: Fields }> => ({
-    name: `read-feed-${end}-${name}`,
-    text: `
-    SELECT json_build_array(${columns}) AS fields FROM notifications
-    WHERE ${CONDITIONS} ${from}
-    ORDER BY ${order} LIMIT $7`,
+// Filters that are not given are null: one statement for all combinations keeps its plan, which is the feed's index in
+// order.
+function feedList(name: string, columns: string) {
+  return keysetList<FeedValues, { readonly fields: Fields }>({
+    name,
+    columns: `json_build_array(${columns}) AS fields`,
+    from: 'notifications',
+    where: `
+    recipient_id = $1
+    AND status <> 'dismissed'
+    AND ($2::text IS NULL OR status = $2)
+    AND ($3::text IS NULL OR category = $3)
+    AND ($4::text[] IS NULL OR sender_id = ANY($4))
+    AND ($5::text[] IS NULL OR sender_type = ANY($5))`,
+    key: [
+      ['created_at', 'timestamptz'],
+      ['id', 'text'],
+    ],
+    search: ['title', 'body'],
   });
-  const behind = `AND (created_at, id) ${comparison} ($8::timestamptz, $9)`;
-  return {
-    bare: { whole: statement('whole', BARE, ''), behind: statement('behind', BARE, behind) },
-    linked: {
-      whole: statement('linked-whole', LINKED, ''),
-      behind: statement('linked-behind', LINKED, behind),
-    },
-  };
 }

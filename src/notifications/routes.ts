@@ -87,17 +87,11 @@ function listRoute(database: Database): Route {
       const senderIds =
         filters.senderIds && (await toActorIds(database, principal.accountId, filters.senderIds));
       const include = query['include[]'] ?? [];
-      const stretch = {
-        order: page.direction === 'next' ? 'newest_first' : 'oldest_first',
-        after: page.after,
-        limit: page.fetch,
-        links: include.length > 0,
-      } as const;
       const rows = await readFeed(
         database,
         principal.actor.id,
-        { ...filters, senderIds, q: page.search },
-        stretch,
+        { ...filters, senderIds },
+        { ...page, links: include.length > 0 },
       );
       const present = await expandNotifications(database, principal.accountId, rows, include);
       return toList(rows, page, url, (row) => [row.created_at, row.id], present);

@@ -1,20 +1,19 @@
 import type { Selectable } from 'kysely';
 import type { Db } from '../../db/handle.ts';
+import { type KeysetPage, keysetList } from '../../db/keyset.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Statement } from '../../db/statement.ts';
-import type { Stretch } from '../../db/stretch.ts';
 import type { AgentOccurrence } from '../../protocol/resources/agent-occurrence.ts';
 
 export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
 
-/** Returns occurrences of one agent: newest first in the direction `next`, else oldest first. */
+/** Returns occurrences of one agent, newest first. */
 export function readOccurrences(
   db: Db,
   agentId: string,
-  outcome: string | undefined,
-  { direction, after, fetch }: Stretch,
+  outcome: string | null,
+  page: KeysetPage,
 ): Promise<OccurrenceRow[]> {
-  return db.query(STATEMENTS[direction], agentId, outcome ?? null, after?.[0] ?? ENDS[direction], fetch);
+  return OCCURRENCES.readPage(db, [agentId, outcome], page);
 }
 
 export function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
@@ -22,25 +21,10 @@ export function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
   return { object: 'agent_occurrence', agent_id, due_at, outcome, reason, run_id, created_at };
 }
 
-const ENDS = { next: 'infinity', previous: '-infinity' } as const;
-
-type Params = [agentId: string, outcome: string | null, after: string | number, fetch: number];
-
-const STATEMENTS = {
-  next: statement('newest', '<', 'DESC'),
-  previous: statement('oldest', '>', 'ASC'),
-} as const;
-
-function statement(
-  end: string,
-  comparison: '<' | '>',
-  order: 'ASC' | 'DESC',
-): Statement<Params, OccurrenceRow> {
-  return {
-    name: `read-agent-occurrences-${end}`,
-    text: `
-    SELECT * FROM agent_occurrences
-    WHERE agent_id = $1 AND ($2::text IS NULL OR outcome = $2) AND due_at ${comparison} $3::timestamptz
-    ORDER BY due_at ${order} LIMIT $4`,
-  };
-}
+const OCCURRENCES = keysetList<[agentId: string, outcome: string | null], OccurrenceRow>({
+  name: 'read-agent-occurrences',
+  columns: '*',
+  from: 'agent_occurrences',
+  where: 'agent_id = $1 AND ($2::text IS NULL OR outcome = $2)',
+  key: [['due_at', 'timestamptz']],
+});

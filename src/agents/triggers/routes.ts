@@ -25,7 +25,7 @@ export function occurrenceRoutes({ database }: { readonly database: Database }):
         const { outcome } = query;
         const agent = await findAgent(database, principal.accountId, params.id!);
         const page = readPage(OCCURRENCES, query, { agent: agent.id, outcome });
-        const rows = await readOccurrences(database, agent.id, outcome, page);
+        const rows = await readOccurrences(database, agent.id, outcome ?? null, page);
         return toList(rows, page, url, ({ due_at }) => [due_at], presentOccurrence);
       },
     }),
