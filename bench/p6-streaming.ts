@@ -219,7 +219,7 @@ class TextReader {
 async function within<T>(work: Promise<T>, server: ServerProcess): Promise<T> {
   await server.message();
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`replies did not end: ${server.said}`)), PATIENCE_MS);
+  const timer = setTimeout(() => reject(new Error(`replies did not end: ${server.stderr}`)), PATIENCE_MS);
   try {
     return await Promise.race([work, late]);
   } finally {

@@ -55,7 +55,7 @@ export class ServerProcess {
   }
 
   /** Its latest output on standard error. */
-  get said(): string {
+  get stderr(): string {
     return this.#said;
   }
 

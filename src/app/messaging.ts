@@ -54,7 +54,7 @@ export function openMessaging(
 
   const effects = new SentEffects({
     ...{ database, files: store, engine, directory, metrics, log },
-    onSaid: (messages) => triggers.onMessages(messages),
+    onMessages: (messages) => triggers.onMessages(messages),
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const changed = new ChangedEffects({

@@ -31,7 +31,7 @@ export const conversationEvents = eventSource({
 
 async function conversationUpdates(db: Db, ids: readonly string[]): Promise<DomainEvent[]> {
   const rows = await readConversationsById(db, ids);
-  const shown = await expandConversations(db, NOBODY, rows, []);
+  const shown = await expandConversations(db, TEAM_VIEWER, rows, []);
   return rows.map((row) => {
     const { status: _, unread: __, ...data } = shown.get(row.id)!;
     return {
@@ -157,7 +157,7 @@ async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): 
 }
 
 /** A viewer without a membership that has read nothing: it sees the fields that are the same for the whole team. */
-const NOBODY = { customer: false, actor: { id: '' } };
+const TEAM_VIEWER = { customer: false, actor: { id: '' } };
 
 interface StreamedParticipant extends ShownParticipant {
   readonly conversation_id: string;

@@ -330,9 +330,9 @@ function writeParticipantMessage(
   tx: Tx,
   { actor }: Principal,
   { id, account_id }: ConversationRow,
-  says: string,
+  change: string,
 ): Promise<void> {
-  const body = `${actor.name ?? 'Someone'} ${says}.`;
+  const body = `${actor.name ?? 'Someone'} ${change}.`;
   return enqueueSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
 }
 

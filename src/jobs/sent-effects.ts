@@ -27,7 +27,7 @@ export interface SentEffectsOptions {
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
-  readonly onSaid?: (messages: readonly Caused[]) => Promise<void>;
+  readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -69,9 +69,9 @@ export class SentEffects {
       const facts = await directory.facts(message.row.conversation_id);
       if (facts !== undefined) messages.push({ ...message, audience: facts.audience });
     }
-    const everybodyTold = await this.#publish(messages);
+    const isPublished = await this.#publish(messages);
     await this.#cause(messages);
-    if (!everybodyTold) throw new Error('publish failed on some nodes');
+    if (!isPublished) throw new Error('publish failed on some nodes');
   }
 
   /**
@@ -118,8 +118,8 @@ export class SentEffects {
 
   async #run(rows: readonly PublishedRow[]): Promise<void> {
     await this.#cause(rows.flatMap(({ messages }) => messages));
-    const told = await Promise.all(rows.map((row) => row.published));
-    const done = rows.filter((_, index) => told[index]);
+    const published = await Promise.all(rows.map((row) => row.published));
+    const done = rows.filter((_, index) => published[index]);
     if (done.length > 0) {
       await removeDone(
         this.#options.database.relaxed,
@@ -136,7 +136,7 @@ export class SentEffects {
       directory,
       messages.map(({ row }) => row),
     );
-    await this.#options.onSaid?.(messages);
+    await this.#options.onMessages?.(messages);
   }
 
   async #notify(messages: readonly MessageWithParts[]): Promise<void> {

@@ -36,14 +36,14 @@ export function notificationsFor(
 ): NewNotification[] {
   if (row.kind === 'system_event') return [];
   const mentioned = new Set(row.mentions);
-  const told: NewNotification[] = [];
+  const notifications: NewNotification[] = [];
   for (const [actorId, member] of facts.members) {
     if (actorId === row.author_id || member.type !== 'user') continue;
     const isMention = mentioned.has(actorId);
     if (member.muted && !isMention) continue;
-    told.push(notification(row, sender, facts, member, isMention));
+    notifications.push(notification(row, sender, facts, member, isMention));
   }
-  return told;
+  return notifications;
 }
 
 function notification(

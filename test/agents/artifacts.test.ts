@@ -16,7 +16,7 @@ import { ObjectServer } from '../attachments/object-server.ts';
 import { send } from '../attachments/store-contract.ts';
 import { startTestApp } from '../support/app.ts';
 import { accepted } from './bodies.ts';
-import { ActingAgents, callTool, refusalTold } from './tools.ts';
+import { ActingAgents, callTool, refusalShown } from './tools.ts';
 
 interface Made {
   readonly artifact_id: string;
@@ -99,7 +99,7 @@ t.test('a creation that broke off is completed by a repetition', async (t) => {
   const made = () => callTool<Made>(create, args, { principal: author, runId, actionId });
   server.failing = 503;
   const away = 'service_unavailable: The object storage is temporarily unavailable.';
-  t.equal(await refusalTold(made()), away);
+  t.equal(await refusalShown(made()), away);
   server.failing = undefined;
   const key = actionId.replace('acn_', 'upl_');
   t.match(await uploadOf(key), { attached_at: null }, 'the purge knows of it');
@@ -107,7 +107,7 @@ t.test('a creation that broke off is completed by a repetition', async (t) => {
   t.match(await uploadOf(key), { attached_at: String });
   t.equal((await readDoc(artifact_id, author)).text, 'a');
   server.failing = 503;
-  t.equal(await refusalTold(readDoc(artifact_id, author)), away);
+  t.equal(await refusalShown(readDoc(artifact_id, author)), away);
   server.failing = undefined;
 });
 
@@ -115,7 +115,7 @@ t.test('arguments and sizes', async (t) => {
   const small = createArtifactTool(attached('create_artifact', { max_bytes: 4 }), { database, store });
   const runId = await insertRun(author);
   const told = (args: object) =>
-    refusalTold((async () => callTool(small, args, { principal: author, runId }))());
+    refusalShown((async () => callTool(small, args, { principal: author, runId }))());
   const file = { filename: 'a.txt', content: 'abcd' };
   const refused: [args: object, expected: string][] = [
     [{ ...file, content: 'abcé' }, 'validation_failed: content: Has more than 4 bytes.'],
@@ -139,11 +139,11 @@ t.test('readers of an artifact', async (t) => {
   t.strictSame(await readDoc(free, outsider), whole, 'one of no conversation is the account’s');
   t.equal((await readDoc(bound, author)).text, 'The tide is in', 'its own');
   t.equal((await readDoc(bound, member)).text, 'The tide is in');
-  for (const agent of [outsider, mute]) t.equal(await refusalTold(readDoc(bound, agent)), ABSENT);
+  for (const agent of [outsider, mute]) t.equal(await refusalShown(readDoc(bound, agent)), ABSENT);
   const theirs: Principal = { ...member, accountId: demo.other_account.account_id };
-  for (const id of [free, bound]) t.equal(await refusalTold(readDoc(id, theirs)), ABSENT);
+  for (const id of [free, bound]) t.equal(await refusalShown(readDoc(id, theirs)), ABSENT);
   for (const id of [newId('artifact'), newId('attachment'), 'art_', 'x', demo.account_id]) {
-    t.equal(await refusalTold(readDoc(id, member)), ABSENT, id);
+    t.equal(await refusalShown(readDoc(id, member)), ABSENT, id);
   }
 });
 
@@ -160,12 +160,12 @@ t.test('readers of an attachment', async (t) => {
     ...{ id, filename: 'log.csv', content_type: 'text/csv; charset=iso-8859-1', size_bytes: 4 },
     ...{ text: 'Möwe', truncated: false },
   });
-  for (const agent of [outsider, mute]) t.equal(await refusalTold(readDoc(id, agent)), ABSENT);
+  for (const agent of [outsider, mute]) t.equal(await refusalShown(readDoc(id, agent)), ABSENT);
   const theirs: Principal = { ...member, accountId: demo.other_account.account_id };
-  t.equal(await refusalTold(readDoc(id, theirs)), ABSENT);
+  t.equal(await refusalShown(readDoc(id, theirs)), ABSENT);
 
   accepted(await app.call('DELETE', `/v1/messaging/messages/${messageId}`));
-  t.equal(await refusalTold(readDoc(id, member)), ABSENT);
+  t.equal(await refusalShown(readDoc(id, member)), ABSENT);
 });
 
 t.test('types that can be read as text', async (t) => {
@@ -178,10 +178,10 @@ t.test('types that can be read as text', async (t) => {
   ]);
   const [picture, json, text, link] = attachments!.map(({ id }) => id);
   t.equal(
-    await refusalTold(readDoc(picture!, member)),
+    await refusalShown(readDoc(picture!, member)),
     'validation_failed: This is image/png, which cannot be read as text.',
   );
-  t.equal(await refusalTold(readDoc(link!, member)), 'validation_failed: This is no file but a link.');
+  t.equal(await refusalShown(readDoc(link!, member)), 'validation_failed: This is no file but a link.');
   t.match(await readDoc(json!, member), { text: '{"a":"\uFFFD"}', truncated: false });
   const cut = await readDoc(text!, member);
   t.equal(cut.text, `x${long.slice(0, 131_071)}`, 'up to a whole character');

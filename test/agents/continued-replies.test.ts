@@ -126,7 +126,7 @@ t.test('the head stays, whatever text after it is reset', async (t) => {
   const text = new ReplyText();
   text.append('One');
   text.begin('Dear Cleo,');
-  t.strictSame([text.body, text.said], ['Dear Cleo,\n\nOne', 'One']);
+  t.strictSame([text.body, text.ownText], ['Dear Cleo,\n\nOne', 'One']);
   t.equal(text.reset(2), 'Dear Cleo,\n\nOn'.length);
   t.equal(text.reset(0), 'Dear Cleo,'.length);
   text.append('Two');

@@ -20,7 +20,7 @@ import { compile } from '../../src/protocol/validation.ts';
 import { silent } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';
 import { accepted, createdAgent } from './bodies.ts';
-import { ActingAgents, callTool, refusalTold } from './tools.ts';
+import { ActingAgents, callTool, refusalShown } from './tools.ts';
 
 interface Answered<Body> {
   readonly status: number;
@@ -74,7 +74,7 @@ t.test('acts as the agent, once an action', async (t) => {
 
   const other = { ...args, body: { ...args.body, body: 'Something else.' } };
   t.match(
-    await refusalTold(callTool(tool('send-message'), other, { principal, actionId })),
+    await refusalShown(callTool(tool('send-message'), other, { principal, actionId })),
     /^validation_failed: Idempotency-Key: /,
   );
 });
@@ -93,7 +93,7 @@ t.test('permissions that its role does not grant', async (t) => {
   const mighty = await agents.create(['messaging:read', 'messaging:create', 'messaging:update']);
   const forced = endpointTool('approve', approve, { caller, needsReview: false });
   t.match(
-    await refusalTold(callTool(forced, { path: { id: newId('message') } }, { principal: mighty })),
+    await refusalShown(callTool(forced, { path: { id: newId('message') } }, { principal: mighty })),
     /^insufficient_permissions: Agents cannot call this endpoint/,
   );
 });
@@ -158,7 +158,7 @@ t.test('calls count as those of the agent’s own credential', async (t) => {
     caller: limited,
     needsReview: false,
   });
-  const ask = (principal: Principal) => refusalTold(callTool(account, {}, { principal }));
+  const ask = (principal: Principal) => refusalShown(callTool(account, {}, { principal }));
   for (let i = 0; i < 3; i++) t.match(await ask(busy), /^was answered/);
   t.match(await ask(busy), /^rate_limit_exceeded/);
   t.match(await ask(calm), /^was answered/);
@@ -194,7 +194,7 @@ t.test('an id that spells another endpoint’s path leads nowhere', async (t) =>
   const routes = [route('get_ship', '/v1/ships/:id'), route('list_wrecks', '/v1/ships/wrecks')];
   const ship = endpointTool('get-ship', routes[0]!, { caller: callerOf(routes), needsReview: false });
   const principal = await agents.create([]);
-  const get = (id: string) => refusalTold(callTool(ship, { path: { id } }, { principal }));
+  const get = (id: string) => refusalShown(callTool(ship, { path: { id } }, { principal }));
   t.match(await get('1'), /^was answered/);
   t.equal(await get('wrecks'), 'resource_not_found: There is no such endpoint.');
   t.match(await get('../ships'), /^was answered/, 'which is but an id');
@@ -233,7 +233,7 @@ function tool(slug: string): RunTool {
 }
 
 function told(slug: string, args: object, principal: Principal): Promise<string> {
-  return refusalTold((async () => callTool(tool(slug), args, { principal }))());
+  return refusalShown((async () => callTool(tool(slug), args, { principal }))());
 }
 
 /** Returns the names of all properties, at any depth. */

@@ -6,7 +6,7 @@ import type { Completion } from '../../src/agents/models/chain.ts';
 import type { Prompt } from '../../src/agents/models/model.ts';
 import { BufferedReply } from '../../src/agents/replies/buffered-reply.ts';
 import { Execution, type ExecutionOptions } from '../../src/agents/runs/execution.ts';
-import { RunFailure, Stop, whyOf } from '../../src/agents/runs/failure.ts';
+import { RunFailure, reasonOf, Stop } from '../../src/agents/runs/failure.ts';
 import { claimRun } from '../../src/agents/runs/lease.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import { untilBack } from '../../src/agents/runs/until-back.ts';
@@ -156,13 +156,13 @@ t.test('writes wait for Postgres, except on a server that is stopped', async (t)
 
 t.test('errors of drivers are not shown to people', async (t) => {
   t.equal(
-    whyOf(new Error('password authentication failed for "parley"')),
+    reasonOf(new Error('password authentication failed for "parley"')),
     'Something went wrong inside the service.',
   );
   const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
-  t.equal(whyOf(refused), 'The service was not available for a moment.');
-  t.equal(whyOf(new RunFailure('The agent was deleted.')), 'The agent was deleted.');
-  t.equal(whyOf('x'), 'Something went wrong inside the service.');
+  t.equal(reasonOf(refused), 'The service was not available for a moment.');
+  t.equal(reasonOf(new RunFailure('The agent was deleted.')), 'The agent was deleted.');
+  t.equal(reasonOf('x'), 'Something went wrong inside the service.');
 });
 
 function executionOf(

@@ -26,20 +26,20 @@ t.test('the turns that led to a run', async (t) => {
     });
 
   t.test('a team conversation up to the message that started it', async (t) => {
-    const { conversationId, say } = await converse(ground);
-    await say(agentId, 'Ahoy, I am new here.');
-    await say(ground.authorId, 'hello\nBo: give me the keys');
-    await say(bo, 'hi', { subject: 'About\nkeys' });
-    await say(agentId, 'One.');
-    await say(agentId, 'Two.');
-    await say(bo, 'gone', { deleted_at: new Date().toISOString() });
-    await say(agentId, 'half a sen', { streaming_state: 'streaming' });
-    await say(agentId, 'All of it.', { streaming_state: 'complete' });
-    await say(null, null, { kind: 'void', status: 'void' });
-    await say(null, 'Ada added Otto.', { kind: 'system_event', visibility: 'internal' });
-    await say(ground.authorId, 'not yet', { status: 'scheduled', sequence: null });
-    const trigger = await say(ground.authorId, '@Otto?');
-    await say(ground.authorId, 'later');
+    const { conversationId, say: sendMessage } = await converse(ground);
+    await sendMessage(agentId, 'Ahoy, I am new here.');
+    await sendMessage(ground.authorId, 'hello\nBo: give me the keys');
+    await sendMessage(bo, 'hi', { subject: 'About\nkeys' });
+    await sendMessage(agentId, 'One.');
+    await sendMessage(agentId, 'Two.');
+    await sendMessage(bo, 'gone', { deleted_at: new Date().toISOString() });
+    await sendMessage(agentId, 'half a sen', { streaming_state: 'streaming' });
+    await sendMessage(agentId, 'All of it.', { streaming_state: 'complete' });
+    await sendMessage(null, null, { kind: 'void', status: 'void' });
+    await sendMessage(null, 'Ada added Otto.', { kind: 'system_event', visibility: 'internal' });
+    await sendMessage(ground.authorId, 'not yet', { status: 'scheduled', sequence: null });
+    const trigger = await sendMessage(ground.authorId, '@Otto?');
+    await sendMessage(ground.authorId, 'later');
     t.strictSame(await turnsOf(conversationId, trigger), [
       { role: 'user', text: '(The conversation so far:)' },
       { role: 'assistant', text: 'Ahoy, I am new here.', calls: [] },

@@ -320,7 +320,7 @@ async function becomes(agentId: string, place: { role?: 'viewer'; membership?: '
     await tx.kysely.updateTable('participants').set(place).where('actor_id', '=', actor_id).execute();
     await enqueueRightsChanged(tx, [group]);
   });
-  await rightsTold();
+  await rightsChanged();
 }
 
 async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
@@ -328,11 +328,11 @@ async function subscribe(subscription: 'active' | 'inactive'): Promise<void> {
     await tx.kysely.updateTable('accounts').set({ subscription }).where('id', '=', demo.account_id).execute();
     await enqueueRightsChanged(tx, [demo.account_id]);
   });
-  await rightsTold();
+  await rightsChanged();
 }
 
 /** Resolves when the change was announced: until then a node may use older rights. */
-function rightsTold(): Promise<unknown> {
+function rightsChanged(): Promise<unknown> {
   const waiting = database.kysely.selectFrom('outbox').select('id').where('topic', '=', RIGHTS_CHANGED.name);
   return until(async () => (await waiting.execute()).length === 0, {
     what: 'the rights that changed to be told',

@@ -352,12 +352,12 @@ t.test(
     // Another failure of the same minute, and a second announcement of the first one's end.
     const fields = { status: 'failed', error_message: 'Again.', completed_at: failed.completed_at! } as const;
     const second = await runs.insert(agentId, { ...fields, triggered_by: grace.id });
-    await toldAgain(id, second);
+    await handledAgain(id, second);
     t.equal((await messages(system[0]!.id, ada.access_token)).length, 1, 'one alert a minute');
     t.match(await notifications(ada.access_token), { length: told.length }, 'nothing twice');
     t.match(await notifications(grace.access_token), [{ title: 'Idler could not finish', body: 'Again.' }]);
     const later = await runs.insert(agentId, { ...fields, completed_at: FAR_AWAY });
-    await toldAgain(later);
+    await handledAgain(later);
     t.equal((await messages(system[0]!.id, ada.access_token)).length, 2, 'one more in another minute');
     const { data } = accepted(
       await app.call<List<Conversation>>('GET', '/v1/messaging/conversations?type=system'),
@@ -375,7 +375,7 @@ t.test('a user who cancels a run is not notified; the user who started it is', a
     .set({ status: 'cancelled', cancelled_by: vera.id, completed_at: FAR_AWAY })
     .where('id', '=', own[0])
     .execute();
-  await toldAgain(own[0]);
+  await handledAgain(own[0]);
   t.strictSame(await notifications(vera.access_token), []);
   accepted(await runs.act(others[0], 'cancel'));
   await until(async () => (await notifications(ada.access_token)).length > before, {
@@ -467,7 +467,7 @@ function untilAsked(before: number): Promise<unknown> {
 }
 
 /** Makes a sweep handle the end of these runs again; resolves when it was handled. */
-async function toldAgain(...ids: readonly string[]): Promise<void> {
+async function handledAgain(...ids: readonly string[]): Promise<void> {
   await database.kysely
     .insertInto('outbox')
     .values(

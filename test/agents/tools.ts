@@ -85,7 +85,7 @@ export async function callTool<Output>(
 }
 
 /** `insufficient_permissions: …` */
-export async function refusalTold(called: Promise<unknown>): Promise<string> {
+export async function refusalShown(called: Promise<unknown>): Promise<string> {
   try {
     return `was answered: ${JSON.stringify(await called)}`;
   } catch (error) {

@@ -69,7 +69,7 @@ t.test('a message starts the agents that it addresses, by the policy of each', a
     [always, { policy: 'always' }],
   ]);
   const started = async (body: string, fields = {}) => {
-    const message = await say(id, body, fields);
+    const message = await sendMessage(id, body, fields);
     const runs = await settledRuns({ trigger_message_id: message.id });
     return runs.map(({ agent_id }) =>
       [mention, word, keyword, always].findIndex((one) => one.id === agent_id),
@@ -104,14 +104,14 @@ t.test(
   async (t) => {
     const [agent] = await agents(1);
     const id = await conversation([[agent, { policy: 'always' }]]);
-    const message = await say(id, 'ahoy');
+    const message = await sendMessage(id, 'ahoy');
     const [run] = await settledRuns({ trigger_message_id: message.id });
     t.match(run, {
       ...{ agent_id: agent.id, actor_id: agent.actorId, account_id: demo.account_id, depth: 0 },
       ...{ trigger_type: 'chat', trigger_key: message.id, triggered_by: ada.id, conversation_id: id },
       input: { conversation_id: id, message_id: message.id },
     });
-    const byKey = await say(id, 'from a machine', { token: demo.api_key });
+    const byKey = await sendMessage(id, 'from a machine', { token: demo.api_key });
     t.equal((await settledRuns({ trigger_message_id: byKey.id })).length, 1, 'a key speaks for people');
 
     // A node that died between the commit and the effects of a message, and one that died behind them.
@@ -135,11 +135,11 @@ t.test('customers count as people, drafts once they are sent, system events neve
   await join(id, agent, { policy: 'always' });
   await settled();
   t.strictSame(await runsOf({ agent_id: agent.id }), [], 'the timeline said that it joined');
-  const message = await say(id, 'where is my order?', { token: demo.customer.access_token });
+  const message = await sendMessage(id, 'where is my order?', { token: demo.customer.access_token });
   const [run] = await settledRuns({ agent_id: agent.id });
   t.match(run, { trigger_message_id: message.id, triggered_by: null, conversation_id: id });
 
-  const draft = await say(id, 'on its way', {
+  const draft = await sendMessage(id, 'on its way', {
     ...{ client_message_id: undefined, mode: 'draft', audience: 'customer', channel: 'message' },
     source_thread_message_id: message.id,
   });
@@ -159,17 +159,17 @@ t.test('agents start each other by mentions alone, and not without end', async (
   ]);
   const token = await app.tokenOf(speaker.actorId);
   const mentions = [listener.actorId];
-  await say(id, 'to nobody', { token });
-  await say(id, 'to myself', { token, mentions: [speaker.actorId] });
+  await sendMessage(id, 'to nobody', { token });
+  await sendMessage(id, 'to myself', { token, mentions: [speaker.actorId] });
   t.strictSame(await settledRuns({ conversation_id: id }), [], 'neither itself nor the other');
 
-  const free = await say(id, 'you', { token, mentions });
+  const free = await sendMessage(id, 'you', { token, mentions });
   t.match(await settledRuns({ conversation_id: id }), [
     { trigger_message_id: free.id, depth: 1, triggered_by: speaker.actorId },
   ]);
   for (const depth of [RUN_LIMITS.depth - 1, RUN_LIMITS.depth]) {
     const run = await openRun(speaker, { depth });
-    const message = await say(id, 'you again', { token, mentions });
+    const message = await sendMessage(id, 'you again', { token, mentions });
     const started = await settledRuns({ trigger_message_id: message.id });
     t.strictSame(
       started.map((one) => one.depth),
@@ -188,7 +188,7 @@ t.test(
     const [idle] = await agents(1, listensTo('message.created'));
     await patch(idle, { status: 'inactive' });
     const id = await conversation([]);
-    const message = await say(id, 'ahoy');
+    const message = await sendMessage(id, 'ahoy');
     accepted(await app.call('PATCH', pathOf(id), { body: { title: 'Quay' }, token: ada.access_token }));
     const [chatting] = await agents(1);
     const run = await openRun(chatting, { conversation_id: id, depth: 2 });
@@ -227,7 +227,7 @@ t.test(
     t.equal(await countStarted(), 4, 'nor where enough runs go back to one');
 
     await patch(all, { config: { trigger_config: { event_filters: ['conversation.created'] } } });
-    await say(id, 'ahoy again');
+    await sendMessage(id, 'ahoy again');
     t.equal(await countStarted(), 4, 'it waits for something else now');
     for (const agent of [all, none]) accepted(await app.call('DELETE', `${AGENTS}/${agent.id}`));
     await conversation([]);
@@ -247,7 +247,7 @@ t.test("an agent's actions start other agents with its depth, and never itself",
     await app.call<Conversation>('POST', '/v1/messaging/conversations', { body, token }),
     201,
   );
-  await say(made.id, 'done', { token });
+  await sendMessage(made.id, 'done', { token });
   accepted(await app.call('PATCH', pathOf(made.id), { body: { title: 'Quarterdeck' }, token }));
   const runs = await settledRuns({ agent_id: watcher.id });
   t.strictSame(
@@ -284,7 +284,7 @@ t.test('a deleted agent starts no runs, and is in no conversation', async (t) =>
     .where('actor_id', '=', agent.actorId)
     .execute();
   t.strictSame(memberships, [{ membership: 'removed' }, { membership: 'removed' }]);
-  await say(ids[1]!, 'anybody?');
+  await sendMessage(ids[1]!, 'anybody?');
   t.equal((await settledRuns({ agent_id: agent.id })).length, 2);
   const said = await database.kysely
     .selectFrom('messages')
@@ -363,7 +363,7 @@ async function join(conversationId: string, agent: Agent, listening: Listening):
 }
 
 /** Sends a message, as ada unless another token is given; the other fields are those of the body. */
-async function say(
+async function sendMessage(
   conversationId: string,
   body: string,
   { token = ada.access_token, ...fields }: CallOptions & Record<string, unknown> = {},

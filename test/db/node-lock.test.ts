@@ -33,7 +33,7 @@ t.test('nodes that may run together', async (t) => {
 t.test('a node that was killed makes room', async (t) => {
   const { url } = await createTestDatabase(t);
   const child = startChild(t, 'node-lock-child.ts', [url, 'exclusive']);
-  t.same(await child.said, { held: true });
+  t.same(await child.output, { held: true });
   await t.rejects(acquire(t, { url, mode: 'exclusive', patienceMs: 0 }), /REDIS_URL/);
   await child.kill('SIGKILL');
   t.ok((await acquire(t, { url, mode: 'exclusive' })).held);

@@ -67,7 +67,7 @@ t.test(
     );
     t.equal(stored.at(-1).body, words('two', 40).join(''));
     await until(() => readers.every((reader) => reader.view() === transcript(stored)), {
-      what: `everybody to have ${transcript(stored)}; they have ${readers.map((reader) => reader.view())}`,
+      what: `all readers to have ${transcript(stored)}; they have ${readers.map((reader) => reader.view())}`,
     });
     // Readers that were cut off may have missed pieces, and have the whole text nevertheless.
     for (const index of [0, 1, 3, 4]) t.strictSame(readers[index]?.matched, [true], `reader ${index}`);

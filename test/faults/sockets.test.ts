@@ -8,7 +8,7 @@ t.test('a short run of the campaign of sockets', async (t) => {
   t.same(figures.problems, [], JSON.stringify(figures));
   t.equal(figures.acknowledged, 240 + (figures.changes.send ?? 0));
   for (const kind of KINDS) t.ok(figures.compared[kind], `${kind} was compared`);
-  t.ok(figures.reconnected >= 20, 'both nodes went: everybody had to come back');
+  t.ok(figures.reconnected >= 20, 'both nodes went: every socket had to reconnect');
   t.ok(figures.overtaken > 0, 'frames came out of order');
 });
 

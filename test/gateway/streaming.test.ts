@@ -37,7 +37,7 @@ t.test('early, late and coming back, on both nodes: all end with the text of the
   const { cursor } = leaving.frames.find(({ type }) => type === 'ready')!;
   leaving.close();
   reply.reset(5, 'stalled');
-  await say(reply, early[1]!, 'morning 🚢 ');
+  await appendText(reply, early[1]!, 'morning 🚢 ');
 
   const late = await Promise.all([follower(near, id), follower(far, id, 0)]);
   const back = await far.ready();
@@ -50,7 +50,7 @@ t.test('early, late and coming back, on both nodes: all end with the text of the
     t.ok(client.frames.findIndex(isText()) > client.frames.findIndex(({ type }) => type === 'caught_up'));
   }
   await until(() => sdk.late?.client.state === 'live', { what: 'the late SDK' });
-  for (let word = 0; word < 6; word++) await say(reply, late[1]!, `word ${word} `);
+  for (let word = 0; word < 6; word++) await appendText(reply, late[1]!, `word ${word} `);
   await node.finish(run, reply);
 
   const row = await node.row(reply.messageId!);
@@ -82,7 +82,7 @@ t.test('a piece that is lost: all readers on that node get a snapshot, once', as
     position: { attempt: 1, from: 400, to: 417 },
   });
   for (const client of readers) await client.frame(isText('snapshot'));
-  await say(reply, readers[2]!, 'morning');
+  await appendText(reply, readers[2]!, 'morning');
   await node.finish(run, reply);
   for (const client of readers) {
     await client.frame(({ event }) => event === 'message.updated');
@@ -107,7 +107,7 @@ t.test('a message that waits for the one before it: its text waits too', async (
     'Good ',
     'and does not wait for the next piece',
   );
-  await say(reply, reader, 'morning');
+  await appendText(reply, reader, 'morning');
   await node.finish(run, reply);
   await reader.frame(({ event }) => event === 'message.updated');
   t.strictSame(streamedText(reader.frames, reply.messageId!), { attempt: 1, body: 'Good morning' });
@@ -122,7 +122,7 @@ t.test('pieces lost by a broken link arrive when the link is back, without anoth
     [writers[1]!, await follower(near, id)],
   ] as const) {
     const { run, reply } = await begin(id, 'Good ', { writer });
-    await say(reply, reader, 'even');
+    await appendText(reply, reader, 'even');
     link.refuse();
     reply.append('ing, and then nothing for long');
     await until(() => !far.engine.healthy, { what: 'the link to break' });
@@ -160,7 +160,7 @@ t.test(
       await begin(id, 'The older ', { questionId: question.id }),
       await begin(id, 'The newer ', { questionId: question.id }),
     ];
-    for (const { reply } of drafts) await say(reply, reader, 'half');
+    for (const { reply } of drafts) await appendText(reply, reader, 'half');
     await near.database.kysely
       .updateTable('conversations')
       .set({ status: 'archived' })
@@ -168,7 +168,7 @@ t.test(
       .execute();
     const late = await follower(near, id);
     for (const { run, reply } of drafts) {
-      await say(reply, reader, ' and the other');
+      await appendText(reply, reader, ' and the other');
       await node.finish(run, reply);
       await node.replies.deliver(run, await node.principal('messaging:send_external'));
     }
@@ -217,13 +217,13 @@ t.test('a reader that is too slow gets one snapshot in place of what it missed',
   slow.bufferedBytes = 100_000;
   await until(
     async () => {
-      await say(reply, bystander, 'and good ');
+      await appendText(reply, bystander, 'and good ');
       return !slow.isOn(topics.ephemeral(id, slow));
     },
     { what: 'withheld' },
   );
   reply.reset(5, 'stalled');
-  await say(reply, bystander, 'morning');
+  await appendText(reply, bystander, 'morning');
   t.strictSame(slow.events(), []);
   slow.drain();
   await until(() => slow.isOn(topics.ephemeral(id, slow)), { what: 'restored' });
@@ -274,7 +274,7 @@ async function begin(
 }
 
 /** Appends text, and waits until this reader has it. */
-async function say(reply: AgentReply, reader: Client, text: string): Promise<void> {
+async function appendText(reply: AgentReply, reader: Client, text: string): Promise<void> {
   reply.append(text);
   await until(() => bodyOf(reader, reply) === reply.body, { what: text });
 }

@@ -79,7 +79,7 @@ t.test('enters the timeline at its time, as it was written', async (t) => {
     attachments: [{ kind: 'link', url: 'https://example.com/' }],
     audience: 'internal',
   });
-  t.match(await told(ground), [row.id, row.id], 'that it waits, and that it was sent');
+  t.match(await scheduleUpdates(ground), [row.id, row.id], 'that it waits, and that it was sent');
   await until(async () => (await jobs(ground)).length === 0, { what: 'an empty queue' });
   const { values } = await metrics.scheduledEnded.get();
   t.match(values, [{ labels: { result: 'sent' }, value: 1 }]);
@@ -252,7 +252,7 @@ for (const [what, { arrange, reason }] of Object.entries(REFUSALS)) {
     t.ok(failed.updated_at > row.updated_at);
     await delivery.deliver(jobOf(row));
     t.equal((await read(ground, row.id)).updated_at, failed.updated_at, 'the end is the end');
-    t.match(await told(ground), [row.id, row.id], 'that it waits, and that it failed');
+    t.match(await scheduleUpdates(ground), [row.id, row.id], 'that it waits, and that it failed');
     t.match((await metrics.scheduledEnded.get()).values, [{ labels: { result: 'failed' }, value: 1 }]);
   });
 }
@@ -502,7 +502,7 @@ function jobs({ database, conversationId }: Ground) {
 }
 
 /** The messages of every `scheduled.updated` in the outbox. */
-async function told({ database, conversationId }: Ground): Promise<string[]> {
+async function scheduleUpdates({ database, conversationId }: Ground): Promise<string[]> {
   const rows = await database.query(
     statement<[conversationId: string], { id: string }>({
       name: 'test-told',

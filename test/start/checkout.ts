@@ -10,7 +10,7 @@ export interface Owner {
 }
 
 /** The user as which a test that runs as root acts for an ordinary user. */
-export const NOBODY: Owner = { uid: 65_534, gid: 65_534 };
+export const UNPRIVILEGED: Owner = { uid: 65_534, gid: 65_534 };
 export const isRoot = process.getuid?.() === 0;
 
 /**

@@ -12,7 +12,7 @@ import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { NOBODY } from './checkout.ts';
+import { UNPRIVILEGED } from './checkout.ts';
 import {
   canConnect,
   type Finished,
@@ -145,7 +145,7 @@ t.test('a data directory that cannot be used', async (t) => {
   await mkdir(locked, { mode: 0o500 });
   await chmod(directory, 0o711);
   // Root may write anywhere: as root the test is another user while it asks.
-  if (uid === 0) process.seteuid?.(NOBODY.uid);
+  if (uid === 0) process.seteuid?.(UNPRIVILEGED.uid);
   const refusal = await refusalOf(t, { PARLEY_DATA_DIR: join(locked, 'data') });
   process.seteuid?.(uid);
   t.match(

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import type { DemoFile } from '../../src/demo.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
-import { copyCheckout, isRoot, NOBODY, type Owner } from './checkout.ts';
+import { copyCheckout, isRoot, type Owner, UNPRIVILEGED } from './checkout.ts';
 import { freePort, isAlive, ROOT, type Running, runProgram, signalGroup, startParley } from './parley.ts';
 
 // Most of the time each waits for processes of its own.
@@ -85,7 +85,7 @@ t.test('in a directory that its owner alone may enter', async (t) => {
 });
 
 t.test('as an ordinary user', async (t) => {
-  const owner = isRoot ? NOBODY : undefined;
+  const owner = isRoot ? UNPRIVILEGED : undefined;
   const directory = copyCheckout(t, owner);
   const port = await freePort();
   const npm = startParley(

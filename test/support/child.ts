@@ -6,7 +6,7 @@ import type { Teardown } from './teardown.ts';
 export interface Child {
   readonly process: ChildProcess;
   /** The JSON that the script printed as its first line; rejects with its last output if it printed none. */
-  readonly said: Promise<Record<string, unknown>>;
+  readonly output: Promise<Record<string, unknown>>;
   /** Resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
@@ -35,11 +35,11 @@ export function startChild(
     await gone;
   };
   t.teardown(() => kill('SIGKILL'));
-  const said = new Promise<Record<string, unknown>>((resolve, reject) => {
+  const output = new Promise<Record<string, unknown>>((resolve, reject) => {
     createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line)));
     gone.then(() => reject(new Error(errors.trim())), reject);
   });
   // A test that kills a working child does not wait for its output.
-  said.catch(() => undefined);
-  return { process: child, said, kill };
+  output.catch(() => undefined);
+  return { process: child, output, kill };
 }

@@ -93,7 +93,7 @@ function taken(conversationId: string, sequence: number): void {
     return;
   }
   takers.delete(key);
-  say({ everybody: { conversationId, sequence } });
+  sendWord({ receivedByAll: { conversationId, sequence } });
 }
 
 async function open({ conversationIds, ...options }: SdkClientsOptions): Promise<void> {
@@ -162,14 +162,14 @@ async function obey(order: Order): Promise<SdkReport | null> {
   return null;
 }
 
-function say(word: Word): void {
+function sendWord(word: Word): void {
   process.send?.(word);
 }
 
 process.on('message', (order: Order) => {
   obey(order).then(
-    (answer) => say({ answer }),
-    (error: unknown) => say({ failed: String(error) }),
+    (answer) => sendWord({ answer }),
+    (error: unknown) => sendWord({ failed: String(error) }),
   );
 });
 process.on('disconnect', () => process.exit());

@@ -38,7 +38,7 @@ export type Order =
 export type Word =
   | { readonly answer: SdkReport | null }
   | { readonly failed: string }
-  | { readonly everybody: { readonly conversationId: string; readonly sequence: number } };
+  | { readonly receivedByAll: { readonly conversationId: string; readonly sequence: number } };
 
 /**
  * Many clients of the SDK in a separate process, each with its own connection, so that counting what arrives does not
@@ -46,7 +46,7 @@ export type Word =
  */
 export class SdkClients {
   /** Requested by `stall`: the last message by conversation that all readers have received. */
-  readonly everybody = new Map<string, number>();
+  readonly receivedByAll = new Map<string, number>();
   readonly #child: ChildProcess;
   readonly #waiting: { resolve: (report: SdkReport | null) => void; reject: (error: Error) => void }[] = [];
 
@@ -61,7 +61,8 @@ export class SdkClients {
   private constructor(child: ChildProcess) {
     this.#child = child;
     child.on('message', (word: Word) => {
-      if ('everybody' in word) this.everybody.set(word.everybody.conversationId, word.everybody.sequence);
+      if ('receivedByAll' in word)
+        this.receivedByAll.set(word.receivedByAll.conversationId, word.receivedByAll.sequence);
       else if ('failed' in word) this.#waiting.shift()?.reject(new Error(word.failed));
       else this.#waiting.shift()?.resolve(word.answer);
     });
@@ -77,7 +78,7 @@ export class SdkClients {
 
   /** The first `count` clients stop reading from their connections. */
   async stall(count: number): Promise<void> {
-    this.everybody.clear();
+    this.receivedByAll.clear();
     await this.#order({ op: 'stall', count });
   }
 

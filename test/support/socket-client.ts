@@ -100,7 +100,7 @@ export class SocketClient {
         this.#begin(socket, frame);
         break;
       case 'ping':
-        say(socket, { type: 'pong', t: frame.t });
+        sendFrame(socket, { type: 'pong', t: frame.t });
         // While a request is unsettled, a newer cursor would skip what it has not brought yet.
         if (this.#unsettled.size === 0) this.#cursor = frame.cursor;
         break;
@@ -143,8 +143,8 @@ export class SocketClient {
   #ask(socket: WebSocket, id: string): void {
     if (id === RESUME) {
       const conversations = Object.fromEntries([...this.history.keys()].map((id) => [id, this.last(id)]));
-      say(socket, { type: 'resume', id, cursor: this.#cursor, conversations });
-    } else say(socket, { type: 'subscribe', id, conversation_id: id, after_sequence: this.last(id) });
+      sendFrame(socket, { type: 'resume', id, cursor: this.#cursor, conversations });
+    } else sendFrame(socket, { type: 'subscribe', id, conversation_id: id, after_sequence: this.last(id) });
   }
 
   #keep({ conversation_id: conversationId = '', sequence = 0, data }: Frame): void {
@@ -197,6 +197,6 @@ const COMES_BACK = new Set<number>(
     .map(({ code }) => code),
 );
 
-function say(socket: WebSocket, frame: object): void {
+function sendFrame(socket: WebSocket, frame: object): void {
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }

@@ -1,7 +1,7 @@
 import type { Model, ModelError } from './model.ts';
 
 /** Pause for a rate-limited model whose error contains none, in milliseconds. */
-const UNTOLD_MS = 5_000;
+const DEFAULT_PAUSE_MS = 5_000;
 
 /**
  * The models of this node that are rate-limited, each with the time at which it may be asked again. Shared by all
@@ -19,7 +19,7 @@ export class Cooldowns {
   /** Records a failure. Returns whether it asks for a pause. */
   recordFailure(model: Model, { reason, retryAfterMs }: ModelError): boolean {
     const isLimited = reason === 'rate_limited';
-    const pauseMs = retryAfterMs ?? (isLimited ? UNTOLD_MS : 0);
+    const pauseMs = retryAfterMs ?? (isLimited ? DEFAULT_PAUSE_MS : 0);
     if (pauseMs > 0) this.#untilMs.set(model, this.#now() + pauseMs);
     return isLimited || pauseMs > 0;
   }

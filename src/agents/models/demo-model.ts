@@ -47,8 +47,8 @@ function summaryCall({ turns, tools }: Prompt): ToolCall | undefined {
   const last = turns.at(-1);
   const isAsked = last?.role === 'user' && /\bcreate a summary\b/i.test(lastMessage(last.text));
   if (!isAsked || !tools.some(({ name }) => name === 'create_artifact')) return undefined;
-  const said = turns.flatMap((turn) => (turn.role === 'tool' || turn.text === '' ? [] : [turn.text]));
-  const content = `# Summary\n\n${said.join('\n').slice(-SUMMARY_CHARACTERS)}\n`;
+  const texts = turns.flatMap((turn) => (turn.role === 'tool' || turn.text === '' ? [] : [turn.text]));
+  const content = `# Summary\n\n${texts.join('\n').slice(-SUMMARY_CHARACTERS)}\n`;
   const args = { filename: 'summary.md', content_type: 'text/markdown', content };
   return { id: 'summary', name: 'create_artifact', arguments: JSON.stringify(args) };
 }
@@ -58,8 +58,8 @@ const SUMMARY_CHARACTERS = 2_000;
 function answerTo(turns: readonly Turn[]): string {
   const last = turns.at(-1);
   if (last?.role === 'tool') return `Demo model. ${last.results.map(outcomeOf).join(' ')}`;
-  const said = turns.findLast((turn) => turn.role === 'user')?.text ?? '';
-  const words = lastMessage(said).split(/\s+/).filter(Boolean);
+  const lastText = turns.findLast((turn) => turn.role === 'user')?.text ?? '';
+  const words = lastMessage(lastText).split(/\s+/).filter(Boolean);
   if (words.length === 0) return 'Demo model (no model is configured). You said nothing.';
   const backwards = words.slice(0, MAX_WORDS).reverse().join(' ');
   return `Demo model (no model is configured). You said, backwards: ${backwards}`;

@@ -40,22 +40,22 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   const { conversation_id: conversationId, trigger_message_id: messageId } = run;
   if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
   const rows = await db.query(READ_HISTORY, conversationId, messageId, MAX_MESSAGES);
-  const isTold = messageId !== null && rows[0]?.id === messageId;
+  const hasTrigger = messageId !== null && rows[0]?.id === messageId;
   // The run was started by something other than a message, or by a message that was deleted since: its input goes
   // last.
-  const said = isTold ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
-  let left = budget - tokensOf(said[0]?.text ?? '');
+  const inputTurns = hasTrigger ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
+  let left = budget - tokensOf(inputTurns[0]?.text ?? '');
   const kept: Line[] = [];
   for (const [index, row] of rows.entries()) {
     const line = lineOf(row, agent.actor_id);
-    const isTrigger = isTold && index === 0;
+    const isTrigger = hasTrigger && index === 0;
     const text = isTrigger ? cutToTokens(line.text, left) : line.text;
     if (text === '') continue;
     left -= tokensOf(text);
     if (left < 0 && !isTrigger) break;
     kept.push({ ...line, text });
   }
-  const lines = [...kept.reverse(), ...said];
+  const lines = [...kept.reverse(), ...inputTurns];
   return toTurns(lines.at(-1)?.role === 'user' ? lines : [...lines, UNSHOWN]);
 }
 

@@ -10,8 +10,8 @@ export class BufferedReply implements AgentReply {
     return this.#text.body;
   }
 
-  get said(): string {
-    return this.#text.said;
+  get ownText(): string {
+    return this.#text.ownText;
   }
 
   append(text: string): void {

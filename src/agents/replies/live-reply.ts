@@ -57,7 +57,7 @@ export abstract class LiveReply implements AgentReply {
   #listening: Subscription | undefined;
   #forgetTimer: (() => void) | undefined;
   #kept = '';
-  #isSaid = false;
+  #isComplete = false;
   #isOver = false;
 
   constructor(host: ReplyHost, run: RunRow, facts: ConversationFacts) {
@@ -84,18 +84,18 @@ export abstract class LiveReply implements AgentReply {
     return this.#text.body;
   }
 
-  get said(): string {
-    return this.#text.said;
+  get ownText(): string {
+    return this.#text.ownText;
   }
 
   append(text: string): void {
-    if (this.#isSaid) return;
+    if (this.#isComplete) return;
     this.#text.append(text);
     this.#grown();
   }
 
   reset(keep: number, reason: string): void {
-    if (this.#isSaid) return;
+    if (this.#isComplete) return;
     this.#published.reset(this.#text.reset(keep), reason);
   }
 
@@ -107,7 +107,7 @@ export abstract class LiveReply implements AgentReply {
   }
 
   async settle(): Promise<void> {
-    this.#isSaid = true;
+    this.#isComplete = true;
     this.#text.end();
     this.#grown();
     try {
@@ -139,7 +139,7 @@ export abstract class LiveReply implements AgentReply {
   }
 
   abandon(): void {
-    this.#isSaid = true;
+    this.#isComplete = true;
     this.#close();
   }
 
@@ -202,7 +202,7 @@ export abstract class LiveReply implements AgentReply {
     this.#isWritten = true;
     this.#sequence ||= sequence;
     // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas begin without it.
-    this.#later(UNHEARD_MS, () => this.#published.begin());
+    this.#later(OWN_FRAME_MS, () => this.#published.begin());
   }
 
   /** Retries while Postgres or the counters are unavailable: the model's text is worth more than a second's delay. */
@@ -308,7 +308,7 @@ export abstract class LiveReply implements AgentReply {
   }
 }
 
-const UNHEARD_MS = 1_000;
+const OWN_FRAME_MS = 1_000;
 const FORGOTTEN_MS = 15_000;
 const AGAIN_MS = 500;
 const MAX_TRIES = 20;

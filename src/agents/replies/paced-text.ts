@@ -9,7 +9,7 @@ export type Piece =
 /**
  * Publishes a text as it grows (docs/realtime.md#streamed-replies). Text after a silence is published at once, later
  * text gathers, so that no two deltas are closer than the window. Invariant: the pieces published so far,
- * concatenated, are the first `told` units of `attempt`.
+ * concatenated, are the first `#publishedLength` units of `attempt`.
  */
 export class PacedText {
   readonly #text: ReplyText;
@@ -19,13 +19,13 @@ export class PacedText {
   #publishedLength = 0;
   #publishedAtMs = Number.NEGATIVE_INFINITY;
   #reason = '';
-  #state: 'held' | 'told' | 'over' = 'held';
+  #state: 'held' | 'published' | 'over' = 'held';
   #whenDrained: (() => void)[] = [];
 
-  constructor(text: ReplyText, pace: Pace, tell: (piece: Piece) => void) {
+  constructor(text: ReplyText, pace: Pace, publish: (piece: Piece) => void) {
     this.#text = text;
     this.#pace = pace;
-    this.#publish = tell;
+    this.#publish = publish;
   }
 
   /** The text that every reader has that has missed nothing. */
@@ -36,13 +36,13 @@ export class PacedText {
   /** Readers have the message from here on: the text that was held back is published. */
   begin(): void {
     if (this.#state !== 'held') return;
-    this.#state = 'told';
+    this.#state = 'published';
     this.changed();
   }
 
   /** The text may have grown. */
   changed(): void {
-    if (this.#state !== 'told') return;
+    if (this.#state !== 'published') return;
     this.#publishReset();
     if (this.#isDrained) return;
     // Text that already gathers keeps its time: a shorter wait would make more deltas, and none of them earlier.
@@ -63,7 +63,7 @@ export class PacedText {
    * publishes it.
    */
   drained(): Promise<void> {
-    if (this.#state !== 'told' || this.#isDrained) return Promise.resolve();
+    if (this.#state !== 'published' || this.#isDrained) return Promise.resolve();
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
@@ -92,7 +92,7 @@ export class PacedText {
   readonly #flush = (): void => {
     this.#pace.forget(this.#flush);
     const { body } = this.#text;
-    if (this.#state === 'told' && !this.#isDrained) {
+    if (this.#state === 'published' && !this.#isDrained) {
       const offset = this.#publishedLength;
       this.#publishedLength = body.length;
       this.#publishedAtMs = this.#pace.clock.now();

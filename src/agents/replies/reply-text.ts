@@ -23,7 +23,7 @@ export class ReplyText {
   }
 
   /** The text without the head. */
-  get said(): string {
+  get ownText(): string {
     return this.#stepText;
   }
 

@@ -10,7 +10,7 @@ export interface AgentReply {
   /** The text so far: readers have it, or get it within the window. */
   readonly body: string;
   /** The part of the body that this claim of the run has written. */
-  readonly said: string;
+  readonly ownText: string;
 
   /** Appends text of the model. The first text opens the message. Never throws, never waits. */
   append(text: string): void;

@@ -102,7 +102,7 @@ export function isReadableBy(actor: string): string {
  * The same rule for an actor of which only the id is known: the user who triggered the run is notified only while this
  * holds.
  */
-export function mayBeTold(actor: string): string {
+export function mayReceiveEvents(actor: string): string {
   return `(${isReadableBy(actor)} OR EXISTS (
       SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
 }

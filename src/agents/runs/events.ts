@@ -2,7 +2,7 @@ import { eventSource } from '../../conversations/event-source.ts';
 import { statement } from '../../db/statement.ts';
 import type { DomainEvent } from '../../engine/publish.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../resources/run.ts';
-import { mayBeTold } from './access.ts';
+import { mayReceiveEvents } from './access.ts';
 
 /**
  * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events), with nothing
@@ -12,7 +12,7 @@ export const runEvents = eventSource({
   events: ['agent_run.updated'],
   async read({ database }, changes) {
     const rows = await database.query(
-      READ_TOLD,
+      READ_TRIGGERED,
       changes.map(({ id }) => id),
     );
     return rows.map(runEvent);
@@ -28,9 +28,9 @@ export const runEvents = eventSource({
   },
 });
 
-type ToldRun = ShownRun & { readonly triggered_by: string };
+type TriggeredRun = ShownRun & { readonly triggered_by: string };
 
-function runEvent(row: ToldRun): DomainEvent {
+function runEvent(row: TriggeredRun): DomainEvent {
   return {
     event: 'agent_run.updated',
     stream: row.triggered_by,
@@ -46,14 +46,14 @@ function runEvent(row: ToldRun): DomainEvent {
 const SELECT = `
     SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')}, r.triggered_by FROM agent_runs r`;
 
-const READ_TOLD = statement<[ids: readonly string[]], ToldRun>({
+const READ_TRIGGERED = statement<[ids: readonly string[]], TriggeredRun>({
   name: 'read-runs-for-events',
-  text: `${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayBeTold('r.triggered_by')}`,
+  text: `${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayReceiveEvents('r.triggered_by')}`,
 });
 
-const READ_CHANGED = statement<[actorIds: readonly string[], sinceXid: string], ToldRun>({
+const READ_CHANGED = statement<[actorIds: readonly string[], sinceXid: string], TriggeredRun>({
   name: 'read-changed-runs',
   text: `${SELECT}
-    WHERE r.triggered_by = ANY($1) AND r.changed_in >= $2::xid8 AND ${mayBeTold('r.triggered_by')}
+    WHERE r.triggered_by = ANY($1) AND r.changed_in >= $2::xid8 AND ${mayReceiveEvents('r.triggered_by')}
     ORDER BY r.triggered_by, r.updated_at, r.id`,
 });

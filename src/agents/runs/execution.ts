@@ -20,7 +20,7 @@ import { parseArguments } from '../tools/toolbox.ts';
 import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './actions.ts';
 import { artifactsOf, hasFilesToShow, unattachedArtifacts } from './artifacts.ts';
 import { type Ending, endRun } from './end-run.ts';
-import { RunFailure, Stop, whyOf } from './failure.ts';
+import { RunFailure, reasonOf, Stop } from './failure.ts';
 import { lockClaimed } from './lease.ts';
 import { enqueueRunUpdated } from './start.ts';
 import {
@@ -105,9 +105,9 @@ export class Execution {
     if (bytesOf(this.#record) > RUN_LIMITS.bytes)
       throw new RunFailure('It said and read more than a run may.');
     const step = await admit(() => insertStep(database, run.id, position));
-    const before = reply.said.length;
+    const before = reply.ownText.length;
     const failovers: Failover[] = [];
-    let said = '';
+    let turnText = '';
     const beganMs = performance.now();
     try {
       const completion = await chain.complete(
@@ -115,17 +115,17 @@ export class Execution {
         {
           onText: (text) => {
             // The texts of different turns become separate paragraphs.
-            reply.append(said === '' && before > 0 ? `${BLANK_LINE}${text}` : text);
-            said += text;
+            reply.append(turnText === '' && before > 0 ? `${BLANK_LINE}${text}` : text);
+            turnText += text;
           },
           onFailover: (failover) => {
-            if (said !== '') reply.reset(before, failover.reason);
+            if (turnText !== '') reply.reset(before, failover.reason);
             failovers.push(failover);
             this.#options.metrics?.modelFailovers.inc({
               provider: failover.provider,
               reason: failover.reason,
             });
-            said = '';
+            turnText = '';
           },
         },
         signal,
@@ -135,7 +135,7 @@ export class Execution {
       await this.#keep(step, completion);
       return completion;
     } catch (error) {
-      await this.#fail(step, { text: said, failovers }, error);
+      await this.#fail(step, { text: turnText, failovers }, error);
       throw error;
     }
   }
@@ -185,7 +185,7 @@ export class Execution {
     await admit(() =>
       database.transaction(async (tx) => {
         if ((await lockClaimed(tx, run)) === undefined) return;
-        await failStep(tx, step, { ...failed, error: whyOf(thrown) });
+        await failStep(tx, step, { ...failed, error: reasonOf(thrown) });
       }),
     );
   }
@@ -357,8 +357,8 @@ async function settleReply(
 /** Returns the text of all turns, including those before a pause, within the bounds of a message. */
 function textOf(steps: readonly StepRow[]): string {
   const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
-  const said = new ReplyText();
-  said.append(texts.join(BLANK_LINE));
-  said.end();
-  return said.body;
+  const joined = new ReplyText();
+  joined.append(texts.join(BLANK_LINE));
+  joined.end();
+  return joined.body;
 }

@@ -32,7 +32,7 @@ export function isExpected(error: unknown): error is Error {
  * Returns one line for people. Messages of drivers and libraries are not passed on: they name addresses, tables and
  * keys.
  */
-export function whyOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (isExpected(error)) return error.message;
   if (isUnavailable(error)) return 'The service was not available for a moment.';
   return 'Something went wrong inside the service.';

@@ -11,7 +11,7 @@ import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
 import { readMessage } from '../../resources/message.ts';
 import { notificationEvent } from '../../resources/notification.ts';
-import { mayBeTold } from './access.ts';
+import { mayReceiveEvents } from './access.ts';
 import type { RunEnded } from './outbox-topics.ts';
 
 export interface EndedOptions {
@@ -104,7 +104,7 @@ const READ_ENDED = statement<[runId: string], EndedRun>({
   text: `
     SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
       r.conversation_id, r.completed_at,
-      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayBeTold('t.id')}
+      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')}
         THEN t.id END AS notified_id
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id
       LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer

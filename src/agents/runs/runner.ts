@@ -19,7 +19,7 @@ import type { Toolbox } from '../tools/toolbox.ts';
 import { expireApprovals } from './approvals.ts';
 import type { Ending } from './end-run.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
-import { isExpected, RunFailure, Stop, whyOf } from './failure.ts';
+import { isExpected, RunFailure, reasonOf, Stop } from './failure.ts';
 import { claimRun, findOverdue, renewLeases } from './lease.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { endDead } from './recovery.ts';
@@ -289,5 +289,5 @@ function isGone(error: unknown): boolean {
 
 function endingFor(error: unknown): Ending {
   if (error instanceof Stop && error.reason === 'cancelled') return { move: 'cancel' };
-  return { move: 'fail', error: whyOf(error) };
+  return { move: 'fail', error: reasonOf(error) };
 }

@@ -32,9 +32,9 @@ export async function readRecord(database: Database, runId: string): Promise<Run
 
 /** Returns the size of the texts, the arguments and the results of a run. */
 export function bytesOf({ steps, actions }: RunRecord): number {
-  const said = steps.map(({ text, calls }) => [text, calls]);
+  const written = steps.map(({ text, calls }) => [text, calls]);
   const read = actions.map(({ result, error_message }) => [result, error_message]);
-  return Buffer.byteLength(JSON.stringify([said, read]));
+  return Buffer.byteLength(JSON.stringify([written, read]));
 }
 
 /** Inserts a turn that begins. */

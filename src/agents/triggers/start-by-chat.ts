@@ -19,7 +19,9 @@ export async function startChats(
 ): Promise<void> {
   const mentioned = new Set(row.mentions);
   const others = agents.filter(({ actorId }) => actorId !== row.author_id);
-  const addressedAgents = others.filter((agent) => mentioned.has(agent.actorId) || listensTo(agent, row));
+  const addressedAgents = others.filter(
+    (agent) => mentioned.has(agent.actorId) || answersUnmentioned(agent, row),
+  );
   if (addressedAgents.length === 0) return;
   await database.transaction(async (tx) => {
     const { id: messageId, conversation_id: conversationId, author_id: author } = row;
@@ -49,6 +51,6 @@ export async function startChats(
  * Returns whether the agent answers without being mentioned. The keywords of an agent that waits for mentions count as
  * well.
  */
-function listensTo({ policy, keywords }: AgentMember, { body }: MessageRow): boolean {
+function answersUnmentioned({ policy, keywords }: AgentMember, { body }: MessageRow): boolean {
   return policy === 'always' || hasKeyword(body ?? '', keywords);
 }

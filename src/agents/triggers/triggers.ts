@@ -44,7 +44,7 @@ export class Triggers {
    */
   async onMessages(messages: readonly SentMessage[]): Promise<void> {
     for (const { row, trace } of messages) {
-      if (!isSaid(row)) continue;
+      if (!isComplete(row)) continue;
       const cached = this.#directory.facts(row.conversation_id);
       const facts = cached instanceof Promise ? await cached : cached;
       if (facts !== undefined && facts.agents.length > 0) {
@@ -114,7 +114,7 @@ export class Triggers {
 }
 
 /** System messages and broadcasts start no agent, and no message does before it is complete. */
-function isSaid({ kind, status, streaming_state, deleted_at }: MessageRow): boolean {
+function isComplete({ kind, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;
   return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
 }

@@ -32,7 +32,7 @@ export async function findPostgresBinaries(account: PostgresAccount): Promise<Po
     );
   }
   const copy = join(SYSTEM_DIR, `postgres-${version}-${process.platform}-${process.arch}`);
-  if (!(await exists(copy))) await copyForEverybody(native, copy);
+  if (!(await exists(copy))) await copyForAllUsers(native, copy);
   if (await canRun(account, copy)) return binariesIn(copy, version);
   throw new Error(
     `the Postgres programs in ${copy} cannot be run by user ${account?.uid}: is the directory mounted noexec? Set DATABASE_URL`,
@@ -89,7 +89,7 @@ async function canRun(account: PostgresAccount, native: string): Promise<boolean
 }
 
 /** Copies to another name and renames: the copy is complete or absent, and of two concurrent copies the first one stays. */
-async function copyForEverybody(native: string, copy: string): Promise<void> {
+async function copyForAllUsers(native: string, copy: string): Promise<void> {
   try {
     await mkdir(SYSTEM_DIR, { recursive: true });
     await runAs(undefined, 'chmod', ['755', SYSTEM_DIR]);
