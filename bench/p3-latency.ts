@@ -7,8 +7,8 @@ import { CONNECTIONS, HISTORY, SendStand } from './lib/send-stand.ts';
 import { comparisonRow, type Findings, type Session, schedule, type Work } from './lib/work.ts';
 
 /**
- * How long a durable send takes when it does not wait for others to be answered, at half of what the server took at
- * most a minute before, against pgbench's inserts at the same rate.
+ * Latency of durable sends that do not wait for each other, at half of the rate that the server accepted at most a
+ * minute before, against pgbench's inserts at the same rate.
  */
 export const P3: Work = { name: 'p3', title: 'latency of sends', run };
 

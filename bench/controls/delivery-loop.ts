@@ -12,8 +12,8 @@ export interface Listening {
 }
 
 /**
- * Publishes what each credit allows, one credit a turn of the event loop: the runner gives them as the subscribers
- * take what was published, so that nothing piles up.
+ * Publishes as many messages as each credit allows, one credit a turn of the event loop. The runner gives credits as
+ * the subscribers receive, so that no backlog builds up.
  */
 export function publishOnCredit(publish: () => void): void {
   const credits: number[] = [];

@@ -30,8 +30,8 @@ export interface ClosedLoopReport {
 export const UNIQUE = '000000000000';
 
 /**
- * autocannon: each connection asks as soon as it has the answer to its last request. Counts from SETTLE_MS on, when
- * all are connected. Rejects when any answer was not 2xx.
+ * autocannon: each connection sends its next request as soon as it has the answer to the last one. Counts from
+ * SETTLE_MS on, when all are connected. Rejects if any answer was not 2xx.
  */
 export async function closedLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
   const { port, connections, durationMs, headers, path, body } = options;

@@ -25,7 +25,7 @@ export type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
 /** How far into a payload `classify` may look. */
 export const PEEK_BYTES = 10;
 
-/** Whose sockets they are. */
+/** The caller that the sockets belong to. */
 export interface ParleyCaller {
   /** Value of the header: `Bearer …` */
   readonly authorization: string;

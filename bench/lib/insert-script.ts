@@ -29,5 +29,5 @@ VALUES ('msg_' || lpad(:sequence::text, 24, '0'), 'acc_pgbench00000000000000000'
   'run-' || lpad(:sequence::text, 12, '0'), false, now(), now());
 `;
 
-/** More than a client gets through in a block: where the next block's numbers begin. */
+/** More numbers than a client uses in a block: the next block starts after them. */
 const NUMBERS_A_BLOCK = 1_000_000;

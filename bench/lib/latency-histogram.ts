@@ -9,7 +9,7 @@ export interface Percentiles {
   readonly max: number;
 }
 
-/** Times from a microsecond to two minutes; what is longer or shorter counts as that. */
+/** Times from a microsecond to two minutes; values outside count as the nearest bound. */
 export class LatencyHistogram {
   readonly #histogram: Histogram = build({
     lowestDiscernibleValue: 1,

@@ -45,8 +45,8 @@ export interface PgbenchRateReport extends PgbenchReport {
 }
 
 /**
- * The same at a fixed rate, at exponential gaps (`--rate`), every transaction by itself off pgbench's log. Without
- * `--latency-limit`, which would leave out what is late.
+ * Like `runPgbench`, at a fixed rate with exponential gaps (`--rate`); every transaction is read from pgbench's log.
+ * Without `--latency-limit`, which would leave out late transactions.
  */
 export function runPgbenchAtRate(options: PgbenchOptions, ratePerSecond: number): Promise<PgbenchRateReport> {
   return inDirectory(async (directory) => {

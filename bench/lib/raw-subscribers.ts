@@ -33,7 +33,7 @@ export class RawSubscribers {
   #goal = Number.POSITIVE_INFINITY;
   #onGoal: () => void = () => undefined;
 
-  /** Resolves when all of them are live. Rejects with what the first one was refused with. */
+  /** Resolves when all of them are live. Rejects with the refusal of the first one that failed. */
   static async open(options: RawSubscribersOptions): Promise<RawSubscribers> {
     const { port, count, dialect, atOnce = AT_ONCE, onDelivery } = options;
     const all = new RawSubscribers(onDelivery);
@@ -67,7 +67,7 @@ export class RawSubscribers {
     for (const subscriber of this.#subscribers) subscriber.stall();
   }
 
-  /** Calls once, when `deliveries` has reached `goal`; at once if it has. Replaces what was asked before. */
+  /** Calls `call` once, when `deliveries` has reached `goal`; at once if it has. Replaces an earlier call. */
   whenDelivered(goal: number, call: () => void): void {
     this.#goal = goal;
     this.#onGoal = call;
@@ -199,7 +199,7 @@ class Subscriber {
     }
   }
 
-  /** Finishes the header that the last read cut off; answers where the rest of the frame's bytes end. */
+  /** Completes the header that the last read cut off; returns the end of the rest of the frame's bytes. */
   #countCarried(buffer: Uint8Array, start: number, length: number): number {
     const carried = this.#carried;
     const added = Math.min(this.#carry.length - carried, length - start);
@@ -215,7 +215,10 @@ class Subscriber {
     return Math.min(end, length);
   }
 
-  /** Takes the frame at `at` of which `available` bytes are there; answers its whole length, or 0 where too little of it is there. */
+  /**
+   * Reads the frame at `at` of which `available` bytes have arrived; returns its whole length, or 0 if too few have
+   * arrived.
+   */
   #frame(bytes: Uint8Array, at: number, available: number): number {
     if (available < 2) return 0;
     const short = bytes[at + 1]! & 0x7f;

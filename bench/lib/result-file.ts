@@ -16,7 +16,10 @@ export interface Result extends Findings {
   readonly loadBefore: readonly number[];
 }
 
-/** `bench/results/<name>-<date>.json`, with what another reader needs to run it again. Answers its path from the root. */
+/**
+ * Writes `bench/results/<name>-<date>.json`, with everything that is needed to run it again. Returns its path from the
+ * root.
+ */
 export function writeResult({ startedAt, tookMs, ...result }: Result): string {
   const directory = join(ROOT, 'bench/results');
   mkdirSync(directory, { recursive: true });
@@ -50,7 +53,7 @@ function relativeToRoot(part: string): string {
   return part.startsWith(`${ROOT}/`) ? relative(ROOT, part) : part;
 }
 
-/** With a `+` where the checkout has changes on top; null outside git. */
+/** Returns the commit, with a `+` if the checkout has further changes; null outside git. */
 function commit(): string | null {
   try {
     const git = (...args: string[]) =>

@@ -4,7 +4,7 @@ import type { ServerProcess } from './server-process.ts';
 
 export interface SaturationOptions {
   readonly subscribers: RawSubscribers;
-  /** Whose processor time is charged. */
+  /** The server whose processor time is charged. */
   readonly server: ServerProcess;
   /** Makes the server send `burst` messages to every subscriber. */
   readonly trigger: () => void;

@@ -34,7 +34,7 @@ export interface Row {
   readonly work: string;
   readonly ours: string;
   readonly control: string;
-  /** Null where nothing is compared. */
+  /** Null if nothing is compared. */
   readonly ratio: Spread | null;
   /** Null: for information. */
   readonly goal: { readonly text: string; readonly met: boolean } | null;

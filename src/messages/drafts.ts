@@ -56,9 +56,9 @@ export async function rejectDraft(tx: Tx, { actor }: Principal, draft: MessageRo
 }
 
 /**
- * Sends an open draft, only once however many approve it at the same moment. Returns what `follow` made of the sent message
- * in the same transaction. What the approver says to have seen (`if_version`, `if_last_sequence`) must still be so
- * (docs/contract.md#drafts). Throws ApiError `resource_conflict`.
+ * Sends an open draft, once even if several people approve it at the same moment. Returns the result of `follow` for
+ * the sent message, from the same transaction. What the approver has seen (`if_version`, `if_last_sequence`) must
+ * still be current (docs/contract.md#drafts). Throws ApiError `resource_conflict`.
  */
 export function approveDraft<Followed>(
   lockedWrites: LockedWrites,
@@ -89,8 +89,8 @@ export interface DraftSending<Followed> {
 }
 
 /**
- * Returns what `follow` returned. Throws ApiError `resource_conflict` where it is no open draft, or is still being written; or
- * what `require` throws.
+ * Returns the result of `follow`. Throws ApiError `resource_conflict` if it is not an open draft, or is still being
+ * written; or what `require` throws.
  */
 export async function sendDraft<Followed>(
   lockedWrites: LockedWrites,

@@ -28,7 +28,9 @@ export async function openRights(engine: Engine, t: Teardown): Promise<Rights> {
   return rights;
 }
 
-/** Inserts what a test needs of one account, whose id and role's id are `accountId` and `roleId`. */
+/**
+ * Inserts the rows of one account that a test needs; `accountId` and `roleId` are the ids of the account and its role.
+ */
 export class AccountRows {
   readonly accountId = newId('account');
   readonly roleId = newId('role');

@@ -1,4 +1,4 @@
-/** Deactivating and activating users over REST, and what an account answers without a subscription. */
+/** Deactivating and activating users over REST, and the answers of an account without a subscription. */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

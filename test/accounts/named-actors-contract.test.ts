@@ -241,7 +241,7 @@ t.test('ids of another account answer like absent ones, byte for byte', async (t
   }
 });
 
-/** Asks in the newest version; throws what was answered unless it is a success. */
+/** Sends a request in the newest version; throws the answer unless it is a success. */
 async function ok<Body>(method: string, path: string, options: CallOptions = {}): Promise<Body> {
   const { status, text, body } = await app.call<Body>(method, path, { ...options, headers: NEWEST });
   if (status !== 200 && status !== 201) throw new Error(`${method} ${path}: ${status} ${text}`);

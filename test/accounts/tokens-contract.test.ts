@@ -159,7 +159,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   t.strictSame([madeAgain.status, madeAgain.headers.get('Idempotent-Replayed')], [201, 'true']);
   t.equal(madeAgain.text, made.text);
 
-  // A client whose answer got lost asks again: that is no second use.
+  // A client that lost the answer repeats the request, which is no second use.
   const use = { body: { refresh_token: made.body.refresh_token }, headers };
   const [first, again] = [await app.call<Token>('POST', REFRESH, use), await app.call('POST', REFRESH, use)];
   t.strictSame([first.status, first.headers.get('Idempotent-Replayed')], [201, null]);

@@ -47,7 +47,7 @@ export function asNeighbour({ demo }: TestApp): CallOptions {
   return { token: api_key, headers: { 'Service-Account': account_id } };
 }
 
-/** An answer without what is its own each time. */
+/** Returns an answer without the fields that differ each time. */
 export function textOf({ status, body }: CallAnswer<Refusal>): string {
   return JSON.stringify([status, body]);
 }

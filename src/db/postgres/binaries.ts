@@ -95,7 +95,8 @@ async function copyForAllUsers(native: string, copy: string): Promise<void> {
     await runAs(undefined, 'chmod', ['755', SYSTEM_DIR]);
     const draft = await mkdtemp(`${copy}.`);
     try {
-      // Not -a: the copy belongs to root, whoever owns the checkout, so that no other user can change the programs.
+      // Not -a: the copy belongs to root, even if the checkout does not, so that no other user can change the
+      // programs.
       await runAs(undefined, 'cp', ['-RP', `${native}/.`, draft]);
       await linkLibraries(draft);
       await runAs(undefined, 'chmod', ['-R', 'u+rwX,go-w,a+rX', draft]);
