@@ -3,17 +3,16 @@ import { type ClaimedFile, claimUploads } from '../attachments/claims.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import type { Db } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
-import { type MessageRow, messageColumns, visibleToCustomers } from '../resources/message.ts';
-import type { NewAttachment } from './insert-messages.ts';
+import { visibleToCustomers } from '../resources/message.ts';
 import { allMentions } from './mentions.ts';
 import type { Outgoing } from './outgoing.ts';
 import { checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
+import { type NewAttachment, readMessageOf } from './store.ts';
 
 /** Builds a message from a validated body, after checking everything that the body refers to. Throws ApiError. */
 export async function compose(
@@ -109,7 +108,7 @@ async function checkMessage(
   id: string,
   param: string,
 ): Promise<void> {
-  const [original] = await db.query(READ_MESSAGE, id, facts.id);
+  const original = await readMessageOf(db, facts.id, id);
   const visible =
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
   if (!visible) throw notFound('message', param);
@@ -167,8 +166,3 @@ function newAttachment(
     ...(resource !== undefined && { resource }),
   };
 }
-
-const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
-  name: 'read-message',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
-});

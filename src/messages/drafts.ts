@@ -3,19 +3,17 @@ import { audit } from '../conversations/audit.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ApproveDraftBody } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
+import type { MessageRow } from '../resources/message.ts';
+import { hasCustomerWrittenSince, lockDrafts } from './draft-store.ts';
 import { requireFinished } from './edit-rules.ts';
 import { followExternal, lockConversation, requireActive } from './external-message.ts';
-import type { NewMessage } from './insert-messages.ts';
-import { insertWaiting } from './insert-waiting.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { conclude } from './message-outcome.ts';
-import { lockMessage } from './store.ts';
+import { insertWaiting, lockMessage, type NewMessage } from './store.ts';
 
 export interface NewDraft {
   readonly message: NewMessage;
@@ -130,14 +128,7 @@ async function supersedeOlder(
 ): Promise<void> {
   const agentId = kind === 'agent' ? author_id : null;
   if (sourceId === null && agentId === null) return;
-  const older = await tx.kysely
-    .selectFrom('messages')
-    .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', conversation_id)
-    .where('status', '=', 'draft')
-    .where((row) => row.or([row('source_thread_message_id', '=', sourceId), row('author_id', '=', agentId)]))
-    .forUpdate()
-    .execute();
+  const older = await lockDrafts(tx, conversation_id, { sourceId, authorId: agentId });
   for (const draft of older) await conclude(tx, draft, 'supersede');
 }
 
@@ -150,8 +141,7 @@ async function requireSeen(
     throw changedMeanwhile('if_version', 'The draft has changed since if_version. Read it again.');
   }
   if (if_last_sequence === undefined) return;
-  const [newer] = await tx.query(READ_CUSTOMER_SINCE, conversation_id, if_last_sequence);
-  if (newer !== undefined) {
+  if (await hasCustomerWrittenSince(tx, conversation_id, if_last_sequence)) {
     throw changedMeanwhile(
       'if_last_sequence',
       'The customer has written after if_last_sequence. Read the conversation again.',
@@ -176,13 +166,3 @@ function auditDraft(
 function caseOf({ conversation_id: id, account_id }: MessageRow) {
   return { id, account_id, audience: 'customer' as const };
 }
-
-// Every message of a customer takes its number under the lock that the reader of this statement holds.
-const READ_CUSTOMER_SINCE = statement<[conversationId: string, sequence: number]>({
-  name: 'read-customer-message-since',
-  text: `
-    SELECT m.id FROM messages m LEFT JOIN actors a ON a.id = m.author_id
-    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.status = 'sent'
-      AND m.visibility = 'external' AND (a.customer OR m.kind = 'email')
-    LIMIT 1`,
-});

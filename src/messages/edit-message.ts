@@ -9,15 +9,15 @@ import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { outsideUpdateOf } from './events.ts';
 import { lockConversation } from './external-message.ts';
 import { allMentions } from './mentions.ts';
 import { MESSAGE_DELETED, MESSAGE_EDITED } from './outbox-topics.ts';
-import { keepRevision, removeRevisions } from './revisions.ts';
+import { keepRevision, removeRevisions } from './revision-store.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
-import { lockMessage } from './store.ts';
+import { deleteAttachments, lockMessage, updateMessage } from './store.ts';
 
 /** A message that the caller may read, and the caller. */
 export interface EditRequest {
@@ -45,7 +45,7 @@ export async function editMessage(
       fields: Object.keys(content),
       ...(held && { revision: await keepRevision(tx, principal, current) }),
     });
-    current = await update(tx, current, {
+    current = await updateMessage(tx, current, {
       ...content,
       // The mentions of a sent message cannot change: their notifications exist already.
       ...(current.status !== 'sent' && {
@@ -81,18 +81,9 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
       'resource_conflict',
       'Messages cannot be deleted while their conversation is under legal hold.',
     );
-  const attachments = await tx.kysely
-    .deleteFrom('attachments')
-    .where('conversation_id', '=', current.conversation_id)
-    .where('message_id', '=', current.id)
-    .returning('s3_key')
-    .execute();
-  await withdrawUploads(
-    tx,
-    attachments.flatMap(({ s3_key }) => s3_key ?? []),
-  );
+  await withdrawUploads(tx, await deleteAttachments(tx, current));
   await removeRevisions(tx, current.id);
-  const tombstone = await update(tx, current, {
+  const tombstone = await updateMessage(tx, current, {
     ...NO_CONTENT,
     deleted_at: sql<string>`clock_timestamp()`,
   });
@@ -113,7 +104,11 @@ export async function cancelMessage(tx: Tx, { principal, facts, row }: EditReque
   return canceled;
 }
 
-type Content = Partial<Pick<MessageRow, 'body' | 'subject' | 'cc'>>;
+interface Content {
+  readonly body?: string | null;
+  readonly subject?: string | null;
+  readonly cc?: string[] | null;
+}
 
 const NO_CONTENT = {
   body: null,
@@ -149,20 +144,6 @@ async function auditEdit(
   if (row.status === 'draft') await auditOf(tx, principal, row, 'draft.edited', details);
   else if (row.status === 'scheduled') await auditOf(tx, principal, row, 'scheduled.edited', details);
   else if (revision !== undefined) await auditOf(tx, principal, row, 'message.edited', { revision });
-}
-
-function update(tx: Tx, { id, conversation_id }: MessageRow, change: object): Promise<MessageRow> {
-  return tx.kysely
-    .updateTable('messages')
-    .set({
-      ...change,
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
-    })
-    .where('id', '=', id)
-    .where('conversation_id', '=', conversation_id)
-    .returning(MESSAGE_COLUMNS)
-    .executeTakeFirstOrThrow();
 }
 
 function auditOf(

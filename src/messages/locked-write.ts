@@ -5,7 +5,6 @@ import { unavailable } from '../protocol/errors.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { type MessageRow, withParts } from '../resources/message.ts';
-import { ENTER_TIMELINE, insertMessages } from './insert-messages.ts';
 import {
   asCommitted,
   asUnavailable,
@@ -14,7 +13,8 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
-import { readHeads, readMessagesByClientId } from './store.ts';
+import { enterTimeline, insertMessages, readMessagesByClientId } from './store.ts';
+import { readHeads } from './timeline-store.ts';
 
 /** The message that enters the timeline, as `decide` chose it under the lock. */
 export type Entry = NewEntry | WaitingEntry;
@@ -171,10 +171,7 @@ class WriteAttempt {
     const sequence = await this.#takeNumber(tx);
     if (entry.kind === 'new') {
       const { message } = entry.outgoing;
-      const [inserted] = await tx.query(
-        insertMessages(message.attachments.length > 0),
-        JSON.stringify([{ ...message, sequence }]),
-      );
+      const [inserted] = await insertMessages(tx, [{ ...message, sequence }]);
       if (inserted === undefined) throw new NumberTaken();
       return {
         message: asCommitted(entry.outgoing, sequence, inserted.created_at),
@@ -182,7 +179,8 @@ class WriteAttempt {
       };
     }
     const { id, status, senderId } = entry;
-    const [entered] = await tx.query(ENTER_TIMELINE, id, this.#conversationId, sequence, status, senderId);
+    const conversationId = this.#conversationId;
+    const entered = await enterTimeline(tx, { id, conversationId, sequence, status, senderId });
     if (entered === undefined) throw new NumberTaken();
     const { outbox_id: outboxId, ...row } = entered;
     const [parts] = await withParts(tx, this.#options.files, [row]);

@@ -17,7 +17,7 @@ export interface Mentioning {
 export function allMentions(
   { listed, text, authorId }: Mentioning,
   facts: ConversationFacts,
-): readonly string[] | null {
+): string[] | null {
   const mentions = new Set(listed.map((id) => mentionedActor(id, facts)));
   const author = facts.members.get(authorId ?? '')?.type;
   const names = author === 'customer' ? [] : mentionedNames(text ?? '');

@@ -1,11 +1,11 @@
-import { type RawBuilder, sql } from 'kysely';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { outsideUpdateOf } from './events.ts';
+import { ended, updateMessage } from './store.ts';
 
 /** The moves that end a message outside the timeline. */
 export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
@@ -21,18 +21,7 @@ export async function conclude(
   reason: string | null = null,
 ): Promise<MessageRow> {
   const status = transition(MESSAGE_MOVES, move, row.status);
-  const concluded = await tx.kysely
-    .updateTable('messages')
-    .set({
-      status,
-      outcome: ended(status, reason),
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
-    })
-    .where('id', '=', row.id)
-    .where('conversation_id', '=', row.conversation_id)
-    .returning(MESSAGE_COLUMNS)
-    .executeTakeFirstOrThrow();
+  const concluded = await updateMessage(tx, row, { status, outcome: ended(status, reason) });
   const { id, conversation_id: stream } = row;
   await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
   return concluded;
@@ -51,15 +40,4 @@ export function outcomeOf({ id, status, created_at, outcome }: MessageRow): Mess
     reason,
     at,
   };
-}
-
-/**
- * SQL for the `at` of an outcome that is reached now, as a JSON object: `||` adds it to `result` and `reason`. The
- * format is that of columns with a time.
- */
-export const REACHED_NOW = `jsonb_build_object('at',
-          to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
-
-function ended(result: string, reason: string | null): RawBuilder<string> {
-  return sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(REACHED_NOW)}`;
 }

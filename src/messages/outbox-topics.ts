@@ -4,7 +4,7 @@ import { defineTopic } from '../db/topic.ts';
 
 /**
  * Messages entered the timeline: their events, notifications and triggers follow (jobs/sent-effects.ts). Written by the
- * statements that insert the messages (insert-messages.ts).
+ * statements that insert the messages (store.ts).
  */
 export const MESSAGES_SENT = defineTopic<MessagesSent>('messages.sent');
 

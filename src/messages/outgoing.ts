@@ -9,7 +9,7 @@ import type { ConversationAudience } from '../protocol/resources/conversation.ts
 import type { TraceContext } from '../protocol/traceparent.ts';
 import { presentAttachment } from '../resources/attachment.ts';
 import type { MessageRow } from '../resources/message.ts';
-import type { NewMessage } from './insert-messages.ts';
+import type { NewMessage } from './store.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A message to be written, with the facts for its event that the sender has read already. */

@@ -5,8 +5,9 @@ import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { MessageRevision } from '../protocol/resources/message-revision.ts';
+import { presentRevision } from '../resources/message-revision.ts';
 import { readableMessage } from './readable-message.ts';
-import { presentRevision, readRevisions } from './revisions.ts';
+import { readRevisions } from './revision-store.ts';
 
 export interface RevisionRoutesOptions {
   readonly database: Database;

@@ -1,12 +1,10 @@
 import type { Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
-import type { ActorType } from '../protocol/resources/actor.ts';
-import type { Participant } from '../protocol/resources/participant.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { requireActive } from './external-message.ts';
+import { type AuthorRow, readAuthor } from './schedule-store.ts';
 
 /**
  * Repeats the checks of a send when a scheduled message is due (docs/contract.md#scheduled-messages). There is no
@@ -19,7 +17,7 @@ export async function requireAuthor(
   message: Pick<MessageRow, 'author_id' | 'visibility'>,
   conversation: Pick<ConversationRow, 'id' | 'status'>,
 ): Promise<{ readonly customer: boolean }> {
-  const [author] = await tx.query(READ_AUTHOR, message.author_id, conversation.id);
+  const author = await readAuthor(tx, message.author_id, conversation.id);
   if (author === undefined || author.has_left) {
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
   }
@@ -41,37 +39,7 @@ export async function requireAuthor(
   return author;
 }
 
-interface AuthorRow {
-  readonly type: ActorType;
-  readonly customer: boolean;
-  /** The actor was deactivated; an API key has no valid secret left. */
-  readonly has_left: boolean;
-  readonly subscribed: boolean;
-  readonly admin: boolean;
-  readonly permissions: readonly string[];
-  /** Null: not an active participant. */
-  readonly participant_role: Participant['role'] | null;
-}
-
 function requireGranted({ admin, permissions }: AuthorRow, permission: Permission): void {
   if (admin || permissions.includes(permission)) return;
   throw new ApiError('insufficient_permissions', `The author's role no longer grants ${permission}.`);
 }
-
-const READ_AUTHOR = statement<[authorId: string | null, conversationId: string], AuthorRow>({
-  name: 'read-scheduled-author',
-  text: `
-    SELECT a.type, a.customer, c.subscription = 'active' AS subscribed,
-      coalesce(r.type = 'admin', false) AS admin, coalesce(r.permissions, '{}') AS permissions,
-      p.role AS participant_role,
-      a.deactivated_at IS NOT NULL OR a.type = 'api_key' AND NOT EXISTS (
-        SELECT FROM api_keys k WHERE k.account_id = a.account_id AND k.actor_id = a.id AND k.revoked_at IS NULL
-          AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
-      ) AS has_left
-    FROM actors a
-    JOIN accounts c ON c.id = a.account_id
-    LEFT JOIN roles r ON r.id = a.role_id
-    LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
-      AND p.membership IN ('active', 'hidden')
-    WHERE a.id = $1`,
-});

@@ -1,18 +1,25 @@
 import type { Database } from '../db/database.ts';
-import type { Db, Tx } from '../db/handle.ts';
+import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
-import { hasLiveJob } from '../db/queue.ts';
-import { statement } from '../db/statement.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError, ERRORS } from '../protocol/errors.ts';
-import { type MessageRow, messageColumns } from '../resources/message.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { followExternal } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { conclude } from './message-outcome.ts';
 import { SCHEDULE_NOT_SENT } from './outbox-topics.ts';
 import { asUnavailable, type CommittedMessage } from './outgoing.ts';
-import { addDelivery, cancelScheduled, enqueueScheduleUpdated, type ScheduledJob } from './scheduled.ts';
+import {
+  type DueRow,
+  lockDue,
+  lockLost,
+  readDue,
+  readLater,
+  type ScheduledJob,
+  updateAttempts,
+} from './schedule-store.ts';
+import { addDelivery, cancelScheduled, enqueueScheduleUpdated } from './scheduled.ts';
 import { requireAuthor } from './scheduled-author.ts';
 
 export interface ScheduledDeliveryOptions {
@@ -30,8 +37,6 @@ const MAX_ATTEMPTS = 5;
 /** Pause before a retry while Postgres or the counters are unavailable, which does not count as a refusal. */
 const RETRY_MS = 1_000;
 
-/** A scheduled message this many milliseconds past its time has lost its job. */
-const LOST_AFTER_MS = 3_000;
 const MAX_LOST = 100;
 
 /**
@@ -52,7 +57,7 @@ export class ScheduledDelivery {
    */
   async deliver(job: ScheduledJob): Promise<void> {
     const { database, lockedWrites, metrics } = this.#options;
-    const seen = await readDue(database, READ_DUE, job);
+    const seen = await readDue(database, job);
     if (seen === undefined) return;
     if (seen.is_too_late) {
       await this.#cancelLate(job, seen);
@@ -84,7 +89,7 @@ export class ScheduledDelivery {
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
     return database.transaction(async (tx) => {
-      const lost = await tx.query(LOCK_LOST, MAX_LOST);
+      const lost = await lockLost(tx, MAX_LOST);
       for (const row of lost) await addDelivery(tx, row);
       return lost.length;
     });
@@ -118,12 +123,7 @@ export class ScheduledDelivery {
     const failed = await database.transaction(async (tx) => {
       const row = await lockUnchanged(tx, job, seen);
       if (row === undefined) return undefined;
-      await tx.kysely
-        .updateTable('messages')
-        .set({ attempts })
-        .where('id', '=', row.id)
-        .where('conversation_id', '=', row.conversation_id)
-        .execute();
+      await updateAttempts(tx, row, attempts);
       if (attempts < MAX_ATTEMPTS) {
         await addLater(tx, job, backoffMs(attempts));
         return undefined;
@@ -133,11 +133,6 @@ export class ScheduledDelivery {
     });
     if (failed !== undefined) metrics.scheduledEnded.inc({ result: failed.status });
   }
-}
-
-interface DueRow extends MessageRow {
-  readonly attempts: number;
-  readonly is_too_late: boolean;
 }
 
 /** The message was canceled, moved or sent meanwhile, and the transaction that did so has completed the rest. */
@@ -159,22 +154,13 @@ function enqueueNotSent(tx: Tx, { message_id }: ScheduledJob): Promise<void> {
 }
 
 async function addLater(tx: Tx, job: ScheduledJob, delayMs: number): Promise<void> {
-  const [later] = await tx.query(READ_LATER, delayMs);
-  await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, later!.at);
-}
-
-async function readDue(
-  db: Db,
-  due: typeof READ_DUE,
-  { message_id, conversation_id }: ScheduledJob,
-): Promise<DueRow | undefined> {
-  const [row] = await db.query(due, message_id, conversation_id);
-  return row;
+  const at = await readLater(tx, delayMs);
+  await addDelivery(tx, { id: job.message_id, conversation_id: job.conversation_id }, at);
 }
 
 /** Returns undefined if another node has sent it or counted the attempt, or the schedule is another one by now. */
 async function lockUnchanged(tx: Tx, job: ScheduledJob, seen: DueRow): Promise<MessageRow | undefined> {
-  const row = await readDue(tx, LOCK_DUE, job);
+  const row = await lockDue(tx, job);
   const isSame = row?.attempts === seen.attempts && row.scheduled_at === seen.scheduled_at;
   return isSame ? row : undefined;
 }
@@ -182,33 +168,3 @@ async function lockUnchanged(tx: Tx, job: ScheduledJob, seen: DueRow): Promise<M
 function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1_000;
 }
-
-// After a day the message is not expected any more.
-const READ_DUE = statement<[messageId: string, conversationId: string], DueRow>({
-  name: 'read-due-message',
-  text: `
-    SELECT ${messageColumns('m')}, m.attempts,
-      m.scheduled_at < clock_timestamp() - interval '1 day' AS is_too_late
-    FROM messages m
-    WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'scheduled'
-      AND m.scheduled_at <= clock_timestamp()`,
-});
-
-const LOCK_DUE = statement<[messageId: string, conversationId: string], DueRow>({
-  name: 'lock-due-message',
-  text: `${READ_DUE.text} FOR UPDATE`,
-});
-
-const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: string }>({
-  name: 'lock-lost-messages',
-  text: `
-    SELECT m.id, m.conversation_id FROM messages m
-    WHERE m.status = 'scheduled' AND m.scheduled_at < clock_timestamp() - interval '${LOST_AFTER_MS} ms'
-      AND NOT ${hasLiveJob('m.id')}
-    ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
-});
-
-const READ_LATER = statement<[delayMs: number], { at: string }>({
-  name: 'read-later',
-  text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
-});

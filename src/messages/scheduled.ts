@@ -1,26 +1,17 @@
-import { sql } from 'kysely';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { addJob, removeJob } from '../db/queue.ts';
-import { statement } from '../db/statement.ts';
 import { defineTopic } from '../db/topic.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../resources/message.ts';
-import type { NewMessage } from './insert-messages.ts';
-import { insertWaiting } from './insert-waiting.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { conclude } from './message-outcome.ts';
-import { readMessagesByClientId } from './store.ts';
+import { isComing, type ScheduledJob, updateSchedule } from './schedule-store.ts';
+import { insertWaiting, type NewMessage, readMessagesByClientId } from './store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
-
-/** A message has at most one waiting job: the job's key is the message's id. */
-export interface ScheduledJob {
-  readonly message_id: string;
-  readonly conversation_id: string;
-}
 
 /**
  * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when it is delivered. If
@@ -46,19 +37,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
   if (row.status !== 'scheduled') {
     throw new ApiError('resource_conflict', `Cannot reschedule: the status is ${row.status}.`);
   }
-  const moved = await tx.kysely
-    .updateTable('messages')
-    .set({
-      scheduled_at: scheduledAt,
-      attempts: 0,
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
-    })
-    .where('id', '=', row.id)
-    .where('conversation_id', '=', row.conversation_id)
-    .where('scheduled_at', 'is distinct from', scheduledAt)
-    .returning(MESSAGE_COLUMNS)
-    .executeTakeFirst();
+  const moved = await updateSchedule(tx, row, scheduledAt);
   // The time is the same, perhaps in another notation: no change.
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt);
@@ -105,16 +84,8 @@ async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
 }
 
 async function requireComing(tx: Tx, scheduledAt: string): Promise<void> {
-  const [found] = await tx.query(READ_IS_COMING, scheduledAt);
-  if (found?.is_coming) return;
+  if (await isComing(tx, scheduledAt)) return;
   throw new ApiError('validation_failed', 'Must be in the future, within a year.', {
     param: 'scheduled_at',
   });
 }
-
-const READ_IS_COMING = statement<[scheduledAt: string], { is_coming: boolean }>({
-  name: 'read-is-coming',
-  text: `
-    SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz <= clock_timestamp() + interval '1 year'
-      AS is_coming`,
-});

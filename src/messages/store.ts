@@ -1,8 +1,13 @@
+import { type RawBuilder, sql, type UpdateObject } from 'kysely';
 import type { Db, Querier, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
+import type { Entity } from '../protocol/resources/actor.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
+import { MESSAGES_SENT } from './outbox-topics.ts';
+import { SETTLE_WINDOW } from './timeline-store.ts';
 
 /** The name that a client has given to a message, unique for its author and conversation. */
 export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
@@ -12,13 +17,14 @@ export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]):
   return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
 }
 
-/** Returns the highest number of each conversation, 0 if it has no message. */
-export async function readHeads(
-  db: Querier,
-  conversationIds: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await db.query(READ_HEADS, conversationIds);
-  return new Map(rows.map((row) => [row.conversation_id, row.head]));
+/** A message of this conversation, in whatever state; undefined where there is none. */
+export async function readMessageOf(
+  db: Db,
+  conversationId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  const [row] = await db.query(READ_MESSAGE, id, conversationId);
+  return row;
 }
 
 /** Returns the message's current row, locked until the transaction ends. */
@@ -33,6 +39,46 @@ export function lockMessage(
     .where('conversation_id', '=', conversation_id)
     .forUpdate()
     .executeTakeFirstOrThrow();
+}
+
+/** Writes columns of a locked message: its time grows, and readers that were away find it changed. */
+export function updateMessage(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  change: MessageChange,
+): Promise<MessageRow> {
+  return tx.kysely
+    .updateTable('messages')
+    .set({
+      ...change,
+      updated_at: sql<string>`later_than(updated_at)`,
+      changed_in: sql<string>`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+export type MessageChange = Omit<UpdateObject<Schema, 'messages'>, 'updated_at' | 'changed_in'>;
+
+/** Returns the outcome of a message that ends now without being sent. */
+export function ended(result: string, reason: string | null): RawBuilder<string> {
+  return sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(REACHED_NOW)}`;
+}
+
+/** Removes the attachments of a message. Returns the keys of those that are files. */
+export async function deleteAttachments(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<string[]> {
+  const deleted = await tx.kysely
+    .deleteFrom('attachments')
+    .where('conversation_id', '=', conversation_id)
+    .where('message_id', '=', id)
+    .returning('s3_key')
+    .execute();
+  return deleted.flatMap(({ s3_key }) => s3_key ?? []);
 }
 
 /** Which messages outside the timeline. */
@@ -62,16 +108,6 @@ const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>({
     JOIN messages m USING (conversation_id, author_id, client_message_id)`,
 });
 
-const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
-  {
-    name: 'read-heads',
-    text: `
-    SELECT c.id AS conversation_id,
-      coalesce((SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = c.id), 0) AS head
-    FROM unnest($1::text[]) AS c(id)`,
-  },
-);
-
 const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], MessageRow>({
   name: 'list-messages-outside',
   columns: messageColumns('m'),
@@ -82,4 +118,261 @@ const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: st
     ['m.created_at', 'timestamptz'],
     ['m.id', 'text'],
   ],
+});
+
+/** A message that is about to enter the timeline: its columns except those that numbering and Postgres add. */
+export interface NewMessage
+  extends Omit<
+    MessageRow,
+    | 'sequence'
+    | 'status'
+    | 'has_attachments'
+    | 'scheduled_at'
+    | 'edited_at'
+    | 'edited_by'
+    | 'deleted_at'
+    | 'created_at'
+    | 'updated_at'
+    | 'outcome'
+  > {
+  readonly attachments: readonly NewAttachment[];
+}
+
+export interface NewAttachment {
+  readonly id: string;
+  readonly position: number;
+  readonly kind: 'file' | 'image' | 'link' | 'resource';
+  readonly s3_key: string | null;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  readonly url: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  /** The file's signed URL for the message's own event; not a column. */
+  readonly download_url?: string;
+  /** The linked resource for the message's own event; not a column. */
+  readonly resource?: Entity;
+}
+
+/** The result for a row that was written. `outbox_id` is the one outbox row of the whole statement. */
+export interface InsertedRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly outbox_id: number;
+}
+
+/**
+ * One statement, one transaction: the messages, their attachments and the outbox row of their effects. Rows are
+ * sorted, so that two nodes whose batches overlap cannot deadlock. A row that is missing from the result conflicted
+ * with a unique key, or its number is so far below the head that it counts as settled.
+ *
+ * One JSON parameter instead of 17 arrays: the speed is the same within 10 % at 32 and 128 rows, and lists inside a
+ * row (mentions, attachments) need no encoding of their own.
+ */
+export function insertMessages(
+  db: Querier,
+  rows: readonly (NewMessage & { readonly sequence: number })[],
+): Promise<InsertedRow[]> {
+  const withAttachments = rows.some((row) => row.attachments.length > 0);
+  return db.query(withAttachments ? INSERT_WITH_ATTACHMENTS : INSERT_PLAIN, JSON.stringify(rows));
+}
+
+const COLUMNS = {
+  id: 'text',
+  account_id: 'text',
+  conversation_id: 'text',
+  sequence: 'bigint',
+  kind: 'text',
+  visibility: 'text',
+  channel: 'text',
+  body: 'text',
+  subject: 'text',
+  cc: 'text[]',
+  mentions: 'text[]',
+  sender_id: 'text',
+  author_id: 'text',
+  reply_to_id: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+  agent_run_id: 'text',
+  streaming_state: 'text',
+  client_message_id: 'text',
+};
+
+const ATTACHMENT_COLUMNS = {
+  id: 'text',
+  position: 'integer',
+  kind: 'text',
+  s3_key: 'text',
+  filename: 'text',
+  content_type: 'text',
+  size_bytes: 'bigint',
+  url: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+};
+
+function insertText(withAttachments: boolean): string {
+  return `
+    WITH input AS (
+      SELECT * FROM json_to_recordset($1::json) AS i(${definitions(COLUMNS)}, attachments json)
+    ), inserted AS (
+      INSERT INTO messages (${names(COLUMNS)}, status, has_attachments, created_at, updated_at)
+      SELECT ${names(COLUMNS, 'i')}, 'sent', json_array_length(i.attachments) > 0, now(), now()
+      FROM input i
+      WHERE i.sequence > coalesce(
+        (SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = i.conversation_id), 0
+      ) - ${SETTLE_WINDOW}
+      ORDER BY i.conversation_id, i.author_id, i.client_message_id
+      ON CONFLICT DO NOTHING
+      RETURNING id, conversation_id, created_at
+    ), ${withAttachments ? INSERT_ATTACHMENTS : ''} event AS (
+      INSERT INTO outbox (topic, payload)
+      SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
+        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
+      FROM inserted HAVING count(*) > 0
+      RETURNING id
+    )
+    SELECT inserted.id, inserted.created_at, event.id AS outbox_id FROM inserted, event`;
+}
+
+const INSERT_ATTACHMENTS = `attached AS (
+      INSERT INTO attachments (conversation_id, message_id, created_at, ${names(ATTACHMENT_COLUMNS)})
+      SELECT n.conversation_id, n.id, n.created_at, ${names(ATTACHMENT_COLUMNS, 'a')}
+      FROM inserted n JOIN input i ON i.id = n.id,
+        json_to_recordset(i.attachments) AS a(${definitions(ATTACHMENT_COLUMNS)})
+    ),`;
+
+const INSERT_PLAIN = statement<[rows: string], InsertedRow>({
+  name: 'insert-messages',
+  text: insertText(false),
+});
+
+const INSERT_WITH_ATTACHMENTS = statement<[rows: string], InsertedRow>({
+  name: 'insert-messages-with-attachments',
+  text: insertText(true),
+});
+
+function definitions(columns: Record<string, string>): string {
+  return Object.entries(columns)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ');
+}
+
+function names(columns: Record<string, string>, alias?: string): string {
+  return Object.keys(columns)
+    .map((name) => (alias === undefined ? name : `${alias}.${name}`))
+    .join(', ');
+}
+
+/** A message that waits outside the timeline, and the number at which it enters. */
+export interface Entering {
+  readonly id: string;
+  readonly conversationId: string;
+  readonly sequence: number;
+  /** The status that it must have. */
+  readonly status: 'draft' | 'scheduled';
+  readonly senderId: string | null;
+}
+
+/**
+ * Lets a message that waited outside the timeline (a draft, a schedule that is due) enter it, with the outbox row of
+ * what that causes. Returns undefined where it does not wait any more, or the number is too far below the head.
+ */
+export async function enterTimeline(
+  tx: Tx,
+  { id, conversationId, sequence, status, senderId }: Entering,
+): Promise<(MessageRow & { outbox_id: number }) | undefined> {
+  const [entered] = await tx.query(ENTER_TIMELINE, id, conversationId, sequence, status, senderId);
+  return entered;
+}
+
+/**
+ * SQL for the `at` of an outcome that is reached now, as a JSON object: `||` adds it to `result` and `reason`. The
+ * format is that of columns with a time.
+ */
+const REACHED_NOW = `jsonb_build_object('at',
+          to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+
+const ENTER_TIMELINE = statement<
+  [id: string, conversationId: string, sequence: number, status: string, senderId: string | null],
+  MessageRow & { outbox_id: number }
+>({
+  name: 'enter-timeline',
+  text: `
+    WITH entered AS (
+      UPDATE messages SET sequence = $3::bigint, status = 'sent', sender_id = $5,
+        outcome = '{"result": "sent", "reason": null}'::jsonb || ${REACHED_NOW},
+        updated_at = later_than(updated_at), changed_in = pg_current_xact_id()
+      WHERE id = $1 AND conversation_id = $2 AND status = $4
+        AND $3::bigint > coalesce(
+          (SELECT max(o.sequence) FROM messages o WHERE o.conversation_id = $2), 0) - ${SETTLE_WINDOW}
+      RETURNING *
+    ), event AS (
+      INSERT INTO outbox (topic, payload)
+      SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
+        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
+      FROM entered HAVING count(*) > 0
+      RETURNING id
+    )
+    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event`,
+});
+
+/** The kind of a message outside the timeline. */
+export type Waiting =
+  | { readonly status: 'draft'; readonly sourceThreadMessageId: string | null }
+  | {
+      readonly status: 'scheduled';
+      /** RFC 3339. */
+      readonly scheduledAt: string;
+    };
+
+/**
+ * Inserts a message that is not part of the timeline yet, with its attachments: it has no number. Returns undefined if
+ * its author has a message with the same client_message_id in the conversation.
+ */
+export async function insertWaiting(
+  tx: Tx,
+  { attachments, ...message }: NewMessage,
+  waiting: Waiting,
+): Promise<MessageRow | undefined> {
+  const row = await tx.kysely
+    .insertInto('messages')
+    .values({
+      ...message,
+      cc: mutable(message.cc),
+      mentions: mutable(message.mentions),
+      status: waiting.status,
+      scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
+      source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
+      has_attachments: attachments.length > 0,
+      // The same time in both columns: a row counts as changed once they differ.
+      created_at: sql<string>`now()`,
+      updated_at: sql<string>`now()`,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirst();
+  if (row === undefined || attachments.length === 0) return row;
+  const { id: message_id, conversation_id, created_at } = row;
+  await tx.kysely
+    .insertInto('attachments')
+    .values(
+      attachments.map(({ download_url: _, resource: __, ...columns }) => ({
+        ...columns,
+        ...{ message_id, conversation_id, created_at },
+      })),
+    )
+    .execute();
+  return row;
+}
+
+function mutable(list: readonly string[] | null): string[] | null {
+  return list === null ? null : [...list];
+}
+
+const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
+  name: 'read-message',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
 });

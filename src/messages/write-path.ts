@@ -4,7 +4,6 @@ import { EngineUnavailableError } from '../engine/engine.ts';
 import type { Logger } from '../log.ts';
 import { unavailable } from '../protocol/errors.ts';
 import { type MessageRow, readMessagesById } from '../resources/message.ts';
-import { insertMessages, type NewMessage } from './insert-messages.ts';
 import {
   type Acknowledged,
   asCommitted,
@@ -14,7 +13,8 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
-import { readHeads, readMessagesByClientId } from './store.ts';
+import { insertMessages, type NewMessage, readMessagesByClientId } from './store.ts';
+import { readHeads } from './timeline-store.ts';
 
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
@@ -218,8 +218,7 @@ export class WritePath {
   ): Promise<readonly Pending[]> {
     const { metrics, onCommitted } = this.#options;
     const rows = entries.map(({ outgoing, sequence }) => ({ ...outgoing.message, sequence }));
-    const statement = insertMessages(rows.some((row) => row.attachments.length > 0));
-    const inserted = await writer.query(statement, JSON.stringify(rows));
+    const inserted = await insertMessages(writer, rows);
     if (inserted.length === 0) return entries;
 
     const createdAt = new Map(inserted.map((row) => [row.id, row.created_at]));

@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
-import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
-import type { MessageRevision } from '../protocol/resources/message-revision.ts';
 import type { MessageRow } from '../resources/message.ts';
+import type { RevisionRow } from '../resources/message-revision.ts';
 
 /** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
 export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow): Promise<number> {
@@ -29,17 +28,9 @@ export async function removeRevisions(tx: Tx, messageId: string): Promise<void> 
   await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
 }
 
-export interface RevisionRow extends Omit<MessageRevision, 'object' | 'replaced_by'> {
-  readonly replaced_by: ActorFields | null;
-}
-
 /** Returns the revisions of a message, newest first. */
 export function readRevisions(db: Db, messageId: string, page: KeysetPage): Promise<RevisionRow[]> {
   return REVISIONS.readPage(db, [messageId], page);
-}
-
-export function presentRevision({ replaced_by, ...row }: RevisionRow): MessageRevision {
-  return { object: 'message_revision', ...row, replaced_by: replaced_by && presentActor(replaced_by) };
 }
 
 const REVISIONS = keysetList<[messageId: string], RevisionRow>({

@@ -1,0 +1,169 @@
+import type { Querier } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import { type MessageRow, messageColumns } from '../resources/message.ts';
+
+/**
+ * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them
+ * (docs/architecture.md#the-write-path).
+ */
+export const SETTLE_WINDOW = 1_000;
+
+/** A range of one conversation's timeline: after `after`, up to and including `upTo`. */
+export interface SequenceRange {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly upTo: number;
+}
+
+export interface SettledHead {
+  readonly head: number;
+  readonly settled: number;
+}
+
+/** The state of a conversation for a reader that starts to follow it. */
+export interface TimelineHead extends SettledHead {
+  /** Ids of the texts being written: drafts, and messages up to `settled`. */
+  readonly writing: readonly string[];
+}
+
+/** Returns the highest number of each conversation, 0 if it has no message. */
+export async function readHeads(
+  db: Querier,
+  conversationIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.query(READ_HEADS, conversationIds);
+  return new Map(rows.map((row) => [row.conversation_id, row.head]));
+}
+
+/** The highest number of the conversation, 0 where it has no message. */
+export async function readHead(db: Querier, conversationId: string): Promise<number> {
+  const [row] = await db.query(READ_HEAD, conversationId);
+  return row?.head ?? 0;
+}
+
+/** Where conversations stand; those without a row are left out. */
+export function readStandings(
+  db: Querier,
+  conversationIds: readonly string[],
+): Promise<(TimelineHead & { id: string })[]> {
+  return db.query(READ_STANDINGS, conversationIds);
+}
+
+/** The highest number that customers may see, up to the number beside each conversation, with the place of the ask from 1. */
+export function readVisibleHeads(
+  db: Querier,
+  conversationIds: readonly string[],
+  upTo: readonly number[],
+): Promise<{ place: number; head: number }[]> {
+  return db.query(READ_VISIBLE_HEADS, conversationIds, upTo);
+}
+
+/** Returns the rows of a range in order, voids included. */
+export function readRange(
+  db: Querier,
+  { conversationId, after, upTo }: SequenceRange,
+): Promise<MessageRow[]> {
+  return db.query(READ_STRETCH, conversationId, after, upTo);
+}
+
+/** The numbers of a range that have no row and are not settled. */
+export function readHoles(
+  db: Querier,
+  { conversationId, after, upTo }: SequenceRange,
+): Promise<{ sequence: number }[]> {
+  return db.query(READ_HOLES, conversationId, after, upTo);
+}
+
+/** Writes a void at each of these numbers (ascending) that has no row. Returns the numbers that it wrote. */
+export function insertVoids(
+  db: Querier,
+  conversationId: string,
+  ids: readonly string[],
+  sequences: readonly number[],
+): Promise<{ sequence: number }[]> {
+  return db.query(INSERT_VOIDS, conversationId, ids, sequences);
+}
+
+const READ_HEAD = statement<[conversationId: string], { head: number }>({
+  name: 'read-head',
+  text: 'SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1',
+});
+
+const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
+  {
+    name: 'read-heads',
+    text: `
+    SELECT c.id AS conversation_id,
+      coalesce((SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = c.id), 0) AS head
+    FROM unnest($1::text[]) AS c(id)`,
+  },
+);
+
+// Numbers are consecutive as long as the number minus the row's position stays the same.
+const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
+  name: 'read-standings',
+  text: `
+    SELECT c.id, newest.head, counted.settled, ARRAY(
+      SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
+        AND coalesce(w.sequence, 0) <= counted.settled
+    ) AS writing
+    FROM unnest($1::text[]) AS c(id), LATERAL (
+      SELECT coalesce(max(sequence), 0) AS head, greatest(max(sequence) - ${SETTLE_WINDOW}, 0) AS floor
+      FROM messages WHERE conversation_id = c.id
+    ) newest, LATERAL (
+      SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), newest.floor) AS settled
+      FROM (
+        SELECT m.sequence, newest.floor + row_number() OVER (ORDER BY m.sequence) AS expected
+        FROM messages m WHERE m.conversation_id = c.id AND m.sequence > newest.floor
+      ) numbered
+    ) counted`,
+});
+
+const READ_VISIBLE_HEADS = statement<
+  [conversationIds: readonly string[], upTo: readonly number[]],
+  { place: number; head: number }
+>({
+  name: 'read-visible-heads',
+  text: `
+    SELECT c.place, m.head
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place), LATERAL (
+      SELECT sequence AS head FROM messages
+      WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent' AND visibility <> 'internal'
+      ORDER BY sequence DESC LIMIT 1
+    ) m`,
+});
+
+const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>({
+  name: 'read-holes',
+  text: `
+    SELECT n AS sequence
+    FROM (SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1) h,
+      generate_series(greatest($2::bigint, h.head - ${SETTLE_WINDOW}) + 1, least($3::bigint, h.head)) AS n
+    WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
+    ORDER BY n`,
+});
+
+const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>({
+  name: 'read-stretch',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
+    ORDER BY m.sequence`,
+});
+
+// Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
+// another number.
+const INSERT_VOIDS = statement<
+  [conversationId: string, ids: readonly string[], sequences: readonly number[]],
+  { sequence: number }
+>({
+  name: 'insert-voids',
+  text: `
+    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
+    SELECT v.id, c.account_id, $1, v.sequence, 'void', 'void', 'internal'
+    FROM (SELECT account_id FROM conversations WHERE id = $1) c,
+      unnest($2::text[], $3::bigint[]) AS v(id, sequence)
+    ORDER BY v.sequence
+    ON CONFLICT DO NOTHING
+    RETURNING sequence`,
+});
