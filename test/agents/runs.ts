@@ -79,7 +79,7 @@ export class Runs {
     return id;
   }
 
-  /** One that waits for people, with a call for each of `calls`; answers its id and theirs. */
+  /** Inserts a run that waits for people, with a call for each of `calls`; returns its id and theirs. */
   async waiting(
     agentId: string,
     calls: readonly Partial<Insertable<Schema['agent_run_actions']>>[],

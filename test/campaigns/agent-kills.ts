@@ -81,7 +81,7 @@ class Ground {
     this.#database = database;
   }
 
-  /** One kill; answers how long the last message took to end, in milliseconds. */
+  /** Kills once; returns how long the last message took to end, in milliseconds. */
   async kill(problems: string[], { endsLeases = false }: AgentKillsOptions): Promise<number> {
     const { nodes } = this.#cluster;
     const victim = this.#random.below(nodes.length);
