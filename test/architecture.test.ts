@@ -63,6 +63,21 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     where: /^src\/(?!config\.ts$)/,
     pattern: /\bprocess\s*(\?\.|\.|\[\s*['"])\s*env\b|from 'node:process'/,
   },
+  {
+    what: 'a change of `changed_in`, which touched() of db/touched.ts makes together with `updated_at`',
+    where: /^src\/(?!db\/(touched|columns)\.ts$)/,
+    pattern: /\bchanged_in\s*(:|=)\s*(sql|pg_)/,
+  },
+  {
+    what: 'a row type asserted at a query: statement() types it beside the SQL',
+    where: /^src\/(?!db\/)/,
+    pattern: /\.query</,
+  },
+  {
+    what: 'a statement for others: export a function',
+    where: /^src\/(?!db\/)/,
+    pattern: /^export const \w+ = statement\b/m,
+  },
 ];
 const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
 /** Past this a file is probably two nouns. At 400 the rule split files that were one: `session.ts`, `app.ts`, `config.ts`. */
@@ -337,6 +352,22 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   'a lint rule switched off': ['src/http/a.ts', '// biome-ignore lint/a/b: because', /a check switched off/],
   'a branch for tests': ['src/http/a.ts', "if (mode === 'x' || isTest) {}", /a branch for tests/],
   NODE_ENV: ['src/config.ts', "if (process.env.NODE_ENV === 'test') {}", /a branch for tests/],
+  'a change that resume would miss': [
+    'src/agents/a.ts',
+    'set({ changed_in: sql`pg_current_xact_id()` })',
+    /a change of `changed_in`/,
+  ],
+  'a change that resume would miss, in a statement': [
+    'src/agents/a.ts',
+    'const A = `UPDATE b SET changed_in = pg_current_xact_id()`;',
+    /a change of `changed_in`/,
+  ],
+  'a row type asserted': ['src/agents/a.ts', 'await db.query<Row>(READ);', /a row type asserted/],
+  'a statement for others': [
+    'src/agents/a.ts',
+    'export const READ = statement({});',
+    /a statement for others/,
+  ],
   'a junk drawer': ['src/http/utils.ts', '', /is called utils/],
   'another one': ['src/http/string-helper.ts', '', /is called string-helper/],
   'a junk directory': ['src/http/common/a.ts', '', /is called common/],

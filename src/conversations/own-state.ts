@@ -3,6 +3,7 @@ import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { setTouched } from '../db/touched.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -122,8 +123,7 @@ const SHOW_AGAIN = statement<
   name: 'show-hidden-conversations-again',
   text: `
     UPDATE participants p
-    SET membership = 'active', hidden_after = NULL, updated_at = later_than(p.updated_at),
-      changed_in = pg_current_xact_id()
+    SET membership = 'active', hidden_after = NULL, ${setTouched('later_than(p.updated_at)')}
     FROM (
       SELECT h.id FROM participants h
       JOIN unnest($1::text[], $2::bigint[]) AS a(conversation_id, head) USING (conversation_id)

@@ -1,9 +1,10 @@
-import { sql, type Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { touched } from '../db/touched.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
@@ -226,8 +227,7 @@ export function writeParticipant(
     .updateTable('participants')
     .set({
       ...set,
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
+      ...touched(),
     })
     .where('id', '=', participantId)
     .returningAll()

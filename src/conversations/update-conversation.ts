@@ -1,9 +1,10 @@
-import { sql, type Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
+import { touched } from '../db/touched.ts';
 import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
@@ -133,8 +134,7 @@ async function write(
     .updateTable('conversations')
     .set({
       ...Object.assign({}, ...changes.map(({ set }) => set)),
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
+      ...touched(),
     })
     .where('id', '=', id)
     .execute();

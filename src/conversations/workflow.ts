@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Tx } from '../db/handle.ts';
+import { touched } from '../db/touched.ts';
 import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../protocol/states/workflow.ts';
@@ -32,8 +32,7 @@ export async function moveWorkflow(
       workflow_status: next.shown,
       lane_behind: next.behind,
       ...(isVisible && {
-        updated_at: sql<string>`later_than(updated_at)`,
-        changed_in: sql<string>`pg_current_xact_id()`,
+        ...touched(),
       }),
     })
     .where('id', '=', id)

@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
 import { hasLiveJob } from '../db/queue.ts';
 import { statement } from '../db/statement.ts';
+import { touched } from '../db/touched.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
@@ -61,8 +61,7 @@ export function updateSchedule(
     .set({
       scheduled_at: scheduledAt,
       attempts: 0,
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
+      ...touched(),
     })
     .where('id', '=', id)
     .where('conversation_id', '=', conversation_id)

@@ -3,6 +3,7 @@ import type { Db, Querier, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
+import { setTouched, touched } from '../db/touched.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
@@ -51,8 +52,7 @@ export function updateMessage(
     .updateTable('messages')
     .set({
       ...change,
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
+      ...touched(),
     })
     .where('id', '=', id)
     .where('conversation_id', '=', conversation_id)
@@ -304,7 +304,7 @@ const ENTER_TIMELINE = statement<
     WITH entered AS (
       UPDATE messages SET sequence = $3::bigint, status = 'sent', sender_id = $5,
         outcome = '{"result": "sent", "reason": null}'::jsonb || ${REACHED_NOW},
-        updated_at = later_than(updated_at), changed_in = pg_current_xact_id()
+        ${setTouched()}
       WHERE id = $1 AND conversation_id = $2 AND status = $4
         AND $3::bigint > coalesce(
           (SELECT max(o.sequence) FROM messages o WHERE o.conversation_id = $2), 0) - ${SETTLE_WINDOW}

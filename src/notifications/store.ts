@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { setTouched } from '../db/touched.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow, readNotifications } from '../resources/notification.ts';
 import type { NewNotification } from './notify.ts';
@@ -126,7 +127,7 @@ const WRITE_PREVIEWS = statement<
   name: 'write-previews-of-notifications',
   text: `
     UPDATE notifications n
-    SET body = $3, updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
+    SET body = $3, ${setTouched('later_than(n.updated_at)')}
     ${OF_MESSAGE} AND n.body IS DISTINCT FROM $3
     RETURNING n.id, n.recipient_id`,
 });
@@ -139,7 +140,7 @@ const WITHDRAW = statement<
   text: `
     UPDATE notifications n
     SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
-      updated_at = later_than(n.updated_at), changed_in = pg_current_xact_id()
+      ${setTouched('later_than(n.updated_at)')}
     ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
     RETURNING n.id, n.recipient_id`,
 });
@@ -157,7 +158,7 @@ const MOVE = `
       seen_at = CASE WHEN $2 IN ('seen', 'read') THEN coalesce(n.seen_at, due.at) ELSE n.seen_at END,
       read_at = CASE WHEN $2 = 'read' THEN coalesce(n.read_at, due.at) ELSE n.read_at END,
       dismissed_at = CASE WHEN $2 = 'dismissed' THEN due.at ELSE n.dismissed_at END,
-      updated_at = due.at, changed_in = pg_current_xact_id()
+      ${setTouched('due.at')}
     FROM due WHERE n.recipient_id = $1 AND n.id = due.id`;
 
 const MOVE_ONE = statement<[recipientId: string, status: string, id: string], NotificationRow>({

@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
+import { touched } from '../../db/touched.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import type { RunRow } from '../../resources/run.ts';
@@ -108,8 +108,7 @@ export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id
 
 const COMPLETE = {
   streaming_state: 'complete' as const,
-  updated_at: sql<string>`later_than(updated_at)`,
-  changed_in: sql<string>`pg_current_xact_id()`,
+  ...touched(),
 };
 
 const FIND_STRAYS = statement<[], Pick<RunRow, 'id' | 'conversation_id'>>({

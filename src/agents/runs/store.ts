@@ -1,6 +1,7 @@
-import { sql, type UpdateObject } from 'kysely';
+import type { UpdateObject } from 'kysely';
 import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
+import { touched } from '../../db/touched.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
 import type { RunRow } from '../../resources/run.ts';
 
@@ -28,8 +29,7 @@ export function updateRun(
     .updateTable('agent_runs')
     .set({
       ...fields,
-      updated_at: sql<string>`later_than(updated_at)`,
-      changed_in: sql<string>`pg_current_xact_id()`,
+      ...touched(),
     })
     .where('id', '=', id)
     .returningAll()
