@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Tokens } from '../src/access/tokens.ts';
 import { findRole } from '../src/accounts/roles.ts';
 import { createUser } from '../src/accounts/users.ts';
-import { FEED as FEED_LIST } from '../src/notifications/feed.ts';
+import { FEED as FEED_LIST } from '../src/notifications/feed-store.ts';
 import type { List } from '../src/protocol/lists.ts';
 import type { Notification } from '../src/protocol/resources/notification.ts';
 import type { Listening } from './controls/delivery-loop.ts';

@@ -1,4 +1,4 @@
-import { createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { measureOutbox } from '../../src/db/outbox.ts';
 import { closedLoop, UNIQUE } from './closed-loop.ts';
 import { parleyDialect } from './dialects.ts';

@@ -7,6 +7,7 @@ import { statement } from '../db/statement.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
 
 /** The facts of a conversation that every send, subscription and notification needs; cached until they change. */
 export interface ConversationFacts {
@@ -169,5 +170,5 @@ const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>(
       a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
-    WHERE p.conversation_id = ANY($1) AND p.membership IN ('active', 'hidden')`,
+    WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}`,
 });

@@ -2,7 +2,7 @@ import type { Db } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
-import { presentParticipants, type ShownParticipant } from '../resources/participant.ts';
+import { isMember, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { eventSource } from './event-source.ts';
 
 /**
@@ -181,10 +181,6 @@ interface ChangedMembership {
   readonly id: string;
   readonly stream: string;
   readonly membership: ShownParticipant['membership'];
-}
-
-function isMember({ membership }: Pick<ShownParticipant, 'membership'>): boolean {
-  return membership === 'active' || membership === 'hidden';
 }
 
 async function readAs(

@@ -4,6 +4,8 @@ import { ApiError } from '../protocol/errors.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';
 import { conversationNotFound } from './access.ts';
+import { findConversation, lockConversationOf } from './conversation-store.ts';
+import { lockMemberByActor } from './participant-store.ts';
 
 /** A conversation, and the caller's own row in it if it is a member. */
 export interface LockedConversation {
@@ -21,7 +23,7 @@ export async function lockConversationAsMember(
   principal: Principal,
   conversationId: string,
 ): Promise<LockedConversation> {
-  const conversation = await conversationOf(tx, principal, conversationId).forUpdate().executeTakeFirst();
+  const conversation = await lockConversationOf(tx, principal.accountId, conversationId);
   return standing(tx, principal, conversation);
 }
 
@@ -34,20 +36,12 @@ export async function lockOwnParticipant(
   principal: Principal,
   conversationId: string,
 ): Promise<{ readonly conversation: ConversationRow; readonly own: ParticipantRow }> {
-  const found = await conversationOf(tx, principal, conversationId).executeTakeFirst();
+  const found = await findConversation(tx, principal.accountId, conversationId);
   const { conversation, own } = await standing(tx, principal, found);
   if (own === undefined) {
     throw new ApiError('resource_conflict', 'You are not a participant of this conversation.');
   }
   return { conversation, own };
-}
-
-function conversationOf(tx: Tx, { accountId }: Principal, id: string) {
-  return tx.kysely
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', '=', id)
-    .where('account_id', '=', accountId);
 }
 
 async function standing(
@@ -56,14 +50,7 @@ async function standing(
   conversation: ConversationRow | undefined,
 ): Promise<LockedConversation> {
   if (conversation === undefined) throw conversationNotFound();
-  const own = await tx.kysely
-    .selectFrom('participants')
-    .selectAll()
-    .where('conversation_id', '=', conversation.id)
-    .where('actor_id', '=', principal.actor.id)
-    .where('membership', 'in', ['active', 'hidden'])
-    .forUpdate()
-    .executeTakeFirst();
+  const own = await lockMemberByActor(tx, conversation.id, principal.actor.id);
   if (own === undefined && !seesWholeAccount(principal)) throw conversationNotFound();
   return { conversation, own };
 }

@@ -2,8 +2,6 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
-import { setTouched } from '../db/touched.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -12,10 +10,11 @@ import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { MessageRow } from '../resources/message.ts';
+import { readHeadOfReader } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
 import { enqueueChanged } from './outbox-topics.ts';
-import { writeParticipant } from './participants.ts';
+import { writeParticipant, writeReadPosition, writeShownAgain } from './participant-store.ts';
 
 /**
  * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows
@@ -31,7 +30,7 @@ export async function setHidden(
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   const membership = transition(MEMBERSHIP_MOVES, move, own.membership);
   if (membership !== own.membership) {
-    const hiddenAfter = membership === 'hidden' ? await readHead(tx, conversationId) : null;
+    const hiddenAfter = membership === 'hidden' ? await readHeadOfReader(tx, conversationId, false) : null;
     await writeParticipant(tx, own.id, { membership, hidden_after: hiddenAfter });
     await enqueueRightsChanged(tx, [conversationId]);
     await enqueueChanged(tx, [{ event: 'participant.updated', id: own.id, stream: conversationId }]);
@@ -61,7 +60,7 @@ export async function showAgain(
   }
   if (heads.size === 0) return;
   await database.transaction(async (tx) => {
-    const shown = await tx.query(SHOW_AGAIN, [...heads.keys()], [...heads.values()]);
+    const shown = await writeShownAgain(tx, [...heads.keys()], [...heads.values()]);
     if (shown.length === 0) return;
     await enqueueRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
     await enqueueChanged(
@@ -89,12 +88,10 @@ export async function markRead(
 ): Promise<MarkedRead> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
-  const [row] = await tx.query(READ_VISIBLE_HEAD, conversationId, principal.customer);
-  if (sequence > (row?.head ?? 0)) {
+  if (sequence > (await readHeadOfReader(tx, conversationId, principal.customer))) {
     throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
   }
-  const [moved] = await tx.query(MOVE_POSITION, own.id, sequence);
-  return { conversation, movedAt: moved?.at };
+  return { conversation, movedAt: await writeReadPosition(tx, own.id, sequence) };
 }
 
 /** An ephemeral event: a reader that misses it sees the position move with the next one (docs/realtime.md#events). */
@@ -109,42 +106,3 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
     team: data,
   }).catch(() => {});
 }
-
-async function readHead(tx: Tx, conversationId: string): Promise<number> {
-  const [row] = await tx.query(READ_VISIBLE_HEAD, conversationId, false);
-  return row?.head ?? 0;
-}
-
-// Locked in one fixed order, so that two such transactions cannot deadlock.
-const SHOW_AGAIN = statement<
-  [conversationIds: readonly string[], sequences: readonly number[]],
-  { id: string; conversation_id: string }
->({
-  name: 'show-hidden-conversations-again',
-  text: `
-    UPDATE participants p
-    SET membership = 'active', hidden_after = NULL, ${setTouched('later_than(p.updated_at)')}
-    FROM (
-      SELECT h.id FROM participants h
-      JOIN unnest($1::text[], $2::bigint[]) AS a(conversation_id, head) USING (conversation_id)
-      WHERE h.membership = 'hidden' AND coalesce(h.hidden_after, 0) < a.head
-      ORDER BY h.id FOR UPDATE OF h
-    ) AS due
-    WHERE p.id = due.id
-    RETURNING p.id, p.conversation_id`,
-});
-
-const READ_VISIBLE_HEAD = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
-  name: 'read-head-of-reader',
-  text: `
-    SELECT sequence AS head FROM messages
-    WHERE conversation_id = $1 AND sequence IS NOT NULL
-      AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
-    ORDER BY sequence DESC LIMIT 1`,
-});
-
-// Other readers do not see the position in the participant's resource, so no participant event is published.
-const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>({
-  name: 'move-read-position',
-  text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',
-});

@@ -15,7 +15,7 @@ import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { markRead, publishRead, setHidden } from './own-state.ts';
-import { readParticipants } from './participant-list.ts';
+import { readParticipants } from './participant-store.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
 import { ConversationQuery, keyOf, show } from './routes.ts';
 

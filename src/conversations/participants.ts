@@ -1,21 +1,28 @@
-import type { Updateable } from 'kysely';
 import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
-import { touched } from '../db/touched.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import type { ParticipantRow } from '../resources/participant.ts';
+import { isMember, type ParticipantRow } from '../resources/participant.ts';
 import { requireManager, requireOwner } from './access.ts';
 import { audit } from './audit.ts';
-import { addParticipant } from './insert-conversation.ts';
+import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
 import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import {
+  addParticipant,
+  type ParticipantChange,
+  readActorName,
+  readAnyMembership,
+  readMember,
+  readMembership,
+  readOtherMembers,
+  writeParticipant,
+} from './participant-store.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 
 /**
@@ -69,7 +76,7 @@ export async function changeParticipant(
   if (!isOwnState) requirePermission(principal, 'messaging:update');
   if (role !== undefined) refuseDirectRole(conversation, 'role');
   if (!isOwn) requireManager(principal, own);
-  const set: Updateable<Schema['participants']> = {};
+  const set: ParticipantChange = {};
   if (role !== undefined && role !== participant.role) {
     requireOwner(principal, own);
     await checkRole(tx, conversation, participant, role);
@@ -156,25 +163,11 @@ export async function removeEverywhere(
   principal: Principal,
   { id: actorId, name }: { readonly id: string; readonly name: string },
 ): Promise<void> {
-  const memberships = tx.kysely
-    .selectFrom('participants')
-    .where('actor_id', '=', actorId)
-    .where('membership', 'in', ['active', 'hidden']);
-  const conversations = await tx.kysely
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', 'in', memberships.select('conversation_id'))
-    // One fixed order, so that two such transactions cannot deadlock.
-    .orderBy('id')
-    .forUpdate()
-    .execute();
+  const conversations = await lockConversationsOfMember(tx, actorId);
   const changes: Change[] = [];
   for (const conversation of conversations) {
     const { id: stream } = conversation;
-    const own = await memberships
-      .select(['id', 'membership'])
-      .where('conversation_id', '=', stream)
-      .executeTakeFirst();
+    const own = await readMembership(tx, actorId, stream);
     // The actor left while this transaction waited for the conversation.
     if (own === undefined) continue;
     const membership = transition(MEMBERSHIP_MOVES, 'remove', own.membership);
@@ -206,44 +199,16 @@ export async function findMember(
   conversationId: string,
   participantId: string,
 ): Promise<ParticipantRow> {
-  const participant = await tx.kysely
-    .selectFrom('participants')
-    .selectAll()
-    .where('id', '=', participantId)
-    .where('conversation_id', '=', conversationId)
-    .where('membership', 'in', ['active', 'hidden'])
-    .executeTakeFirst();
+  const participant = await readMember(tx, conversationId, participantId);
   if (participant !== undefined) return participant;
   throw notFound('participant', 'participant_id');
 }
 
-/** Changes a row and enqueues the event for its subscribers. */
-export function writeParticipant(
-  tx: Tx,
-  participantId: string,
-  set: Updateable<Schema['participants']>,
-): Promise<ParticipantRow> {
-  return tx.kysely
-    .updateTable('participants')
-    .set({
-      ...set,
-      ...touched(),
-    })
-    .where('id', '=', participantId)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-}
-
 /** Inserts a row, or reactivates the former one with the new settings. */
 async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): Promise<ParticipantRow> {
-  const before = await tx.kysely
-    .selectFrom('participants')
-    .select(['id', 'membership'])
-    .where('conversation_id', '=', conversation.id)
-    .where('actor_id', '=', entry.actorId)
-    .executeTakeFirst();
+  const before = await readAnyMembership(tx, conversation.id, entry.actorId);
   if (before === undefined) return addParticipant(tx, conversation, entry);
-  if (before.membership === 'active' || before.membership === 'hidden') {
+  if (isMember(before)) {
     throw new ApiError('resource_exists', 'This actor is already a participant.', { param: 'actor_id' });
   }
   return writeParticipant(tx, before.id, {
@@ -258,7 +223,7 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
 function triggerChange(
   participant: ParticipantRow,
   { agent_trigger_policy, agent_trigger_keywords }: UpdateParticipantBody,
-): Updateable<Schema['participants']> {
+): ParticipantChange {
   const policy = agent_trigger_policy ?? participant.agent_trigger_policy ?? 'mention';
   const kept = policy === 'always' ? [] : participant.agent_trigger_keywords;
   const keywords = agent_trigger_keywords ?? kept;
@@ -289,15 +254,7 @@ async function requireAnotherOwner(
   participant: ParticipantRow,
 ): Promise<void> {
   if (type !== 'group' || participant.role !== 'owner') return;
-  const others = await tx.kysely
-    .selectFrom('participants')
-    .innerJoin('actors', 'actors.id', 'participants.actor_id')
-    .select(['participants.role', 'participants.type'])
-    .where('conversation_id', '=', id)
-    .where('participants.id', '<>', participant.id)
-    .where('membership', 'in', ['active', 'hidden'])
-    .where('actors.deactivated_at', 'is', null)
-    .execute();
+  const others = await readOtherMembers(tx, id, participant.id);
   if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
   throw new ApiError(
     'resource_conflict',
@@ -337,10 +294,5 @@ function writeParticipantMessage(
 }
 
 async function nameOf(tx: Tx, actorId: string): Promise<string> {
-  const actor = await tx.kysely
-    .selectFrom('actors')
-    .select('name')
-    .where('id', '=', actorId)
-    .executeTakeFirstOrThrow();
-  return actor.name ?? 'someone';
+  return (await readActorName(tx, actorId)) ?? 'someone';
 }

@@ -4,7 +4,7 @@ import { deactivatedActor, invalid, missingField, notFound } from '../protocol/e
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
-import type { NewParticipant } from './insert-conversation.ts';
+import { type NewParticipant, readGroupMembers } from './participant-store.ts';
 
 /** A future participant, whose actor was checked. */
 export interface RosterEntry extends NewParticipant {
@@ -51,16 +51,7 @@ export async function readRoster(
 
 /** Returns the members of a group as participants, in the group's order; deactivated users are left out. */
 export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
-  const members = await tx.kysely
-    .selectFrom('group_members')
-    .innerJoin('actors', 'actors.id', 'group_members.actor_id')
-    .select(['actors.id', 'actors.type'])
-    .where('group_members.group_id', '=', groupId)
-    .where('actors.type', 'in', ['user', 'agent'])
-    .where('actors.customer', '=', false)
-    .where('actors.deactivated_at', 'is', null)
-    .orderBy('group_members.position')
-    .execute();
+  const members = await readGroupMembers(tx, groupId);
   return members.map(({ id, type }) => ({ type: type === 'agent' ? 'agent' : 'user', actorId: id }));
 }
 

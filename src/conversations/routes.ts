@@ -26,9 +26,10 @@ import {
   readConversationsById,
 } from '../resources/conversation.ts';
 import { readableConversation } from './access.ts';
+import { AssigneeFilter, readAssigneeFilter } from './assignee-filter.ts';
 import { presentAuditEvent, readAudit } from './audit.ts';
+import { readConversations } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { AssigneeFilter, readAssigneeFilter, readConversations } from './list.ts';
 import { startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
 

@@ -4,7 +4,13 @@ import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { audit } from './audit.ts';
-import { createUnlessThere, directKeyOf, type NewConversation } from './insert-conversation.ts';
+import {
+  createUnlessThere,
+  directKeyOf,
+  hasGroup,
+  type NewConversation,
+  readIdByDirectKey,
+} from './conversation-store.ts';
 import { enqueueAdded, enqueueChanged, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
@@ -109,13 +115,7 @@ function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
 }
 
 async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void> {
-  const group = await tx.kysely
-    .selectFrom('messaging_groups')
-    .select('id')
-    .where('id', '=', id)
-    .where('account_id', '=', accountId)
-    .executeTakeFirst();
-  if (group !== undefined) return;
+  if (await hasGroup(tx, accountId, id)) return;
   throw notFound('group', 'group_id');
 }
 
@@ -125,12 +125,7 @@ async function openDirect(
   principal: Principal,
   { accountId, directKey, participants }: NewConversation,
 ): Promise<ConversationRow> {
-  const { id } = await tx.kysely
-    .selectFrom('conversations')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('direct_key', '=', directKey!)
-    .executeTakeFirstOrThrow();
+  const id = await readIdByDirectKey(tx, accountId, directKey!);
   const row = await updateConversation(tx, principal, id, { status: 'active' });
   if (participants.some(({ actorId }) => actorId === principal.actor.id)) {
     await setHidden(tx, principal, id, 'unhide');

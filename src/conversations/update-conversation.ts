@@ -1,10 +1,6 @@
-import type { Updateable } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
-import { statement } from '../db/statement.ts';
-import { touched } from '../db/touched.ts';
 import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
@@ -17,8 +13,10 @@ import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { requireManager, requireWriter } from './access.ts';
 import { audit } from './audit.ts';
+import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { isReader } from './participant-store.ts';
 import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
 
@@ -40,7 +38,7 @@ export async function updateConversation(
   if (body.workflow_status !== undefined) {
     await moveByHand(tx, principal, conversation, body.workflow_status);
   }
-  return readRow(tx, id);
+  return readConversation(tx, id);
 }
 
 /**
@@ -60,12 +58,12 @@ export async function setLegalHold(
   await write(tx, principal, conversation, [
     { set: { legal_hold: legalHold }, action: 'conversation.legal_hold_set', details },
   ]);
-  return readRow(tx, id);
+  return readConversation(tx, id);
 }
 
 /** The change of one field, with its audit and its system message. */
 interface FieldChange {
-  readonly set: Updateable<Schema['conversations']>;
+  readonly set: ConversationChange;
   readonly action: AuditAction;
   readonly details: Readonly<Record<string, unknown>>;
   /** Text of the system message after the name of the actor. */
@@ -130,14 +128,7 @@ async function write(
   { id }: ConversationRow,
   changes: readonly FieldChange[],
 ): Promise<void> {
-  await tx.kysely
-    .updateTable('conversations')
-    .set({
-      ...Object.assign({}, ...changes.map(({ set }) => set)),
-      ...touched(),
-    })
-    .where('id', '=', id)
-    .execute();
+  await writeConversation(tx, id, Object.assign({}, ...changes.map(({ set }) => set)));
   await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
   // These fields are cached in conversations/directory.ts.
   if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);
@@ -190,21 +181,8 @@ async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): 
     throw invalid(param, 'A conversation can only be assigned to a user or a group.');
   }
   if (actor.deactivated) throw deactivatedActor(param);
-  const [reader] = await tx.query(FIND_READER, actor.id, conversation.id);
-  if (reader === undefined) throw invalid(param, 'The user cannot read the conversation.');
+  if (!(await isReader(tx, actor.id, conversation.id))) {
+    throw invalid(param, 'The user cannot read the conversation.');
+  }
   return actor;
-}
-
-const FIND_READER = statement<[actorId: string, conversationId: string]>({
-  name: 'find-reader-of-conversation',
-  text: `
-    SELECT a.id FROM actors a
-      LEFT JOIN roles r ON r.id = a.role_id
-      LEFT JOIN participants p
-        ON p.actor_id = a.id AND p.conversation_id = $2 AND p.membership IN ('active', 'hidden')
-    WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
-});
-
-function readRow(tx: Tx, id: string): Promise<ConversationRow> {
-  return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }

@@ -1,10 +1,10 @@
 import type { Tx } from '../db/handle.ts';
-import { touched } from '../db/touched.ts';
 import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../protocol/states/workflow.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { audit } from './audit.ts';
+import { hasOpenDraft, readWorkflow, writeWorkflow } from './conversation-store.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 
 /**
@@ -21,22 +21,12 @@ export async function moveWorkflow(
   by: string | null,
 ): Promise<void> {
   if (audience !== 'customer') return;
-  const before = await readWorkflow(tx, id);
+  const before = await readState(tx, id);
   const next = await decide(tx, id, before, move);
   if (next.shown === before.shown && next.behind === before.behind) return;
 
   const isVisible = next.shown !== before.shown;
-  await tx.kysely
-    .updateTable('conversations')
-    .set({
-      workflow_status: next.shown,
-      lane_behind: next.behind,
-      ...(isVisible && {
-        ...touched(),
-      }),
-    })
-    .where('id', '=', id)
-    .execute();
+  await writeWorkflow(tx, id, { workflow_status: next.shown, lane_behind: next.behind }, isVisible);
   if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
 
   // Drafts in between neither resolve nor reopen a case: customers would learn that drafts exist.
@@ -87,23 +77,8 @@ async function decide(
   }
 }
 
-async function readWorkflow(tx: Tx, id: string): Promise<WorkflowState> {
-  const row = await tx.kysely
-    .selectFrom('conversations')
-    .select(['workflow_status', 'lane_behind'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
+async function readState(tx: Tx, id: string): Promise<WorkflowState> {
+  const row = await readWorkflow(tx, id);
   const shown = row.workflow_status ?? 'new';
   return { shown, behind: shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null };
-}
-
-async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
-  const draft = await tx.kysely
-    .selectFrom('messages')
-    .select('id')
-    .where('conversation_id', '=', conversationId)
-    .where('status', '=', 'draft')
-    .limit(1)
-    .executeTakeFirst();
-  return draft !== undefined;
 }

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../conversations/audit.ts';
+import { lockConversation } from '../conversations/conversation-store.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
@@ -10,7 +11,7 @@ import { transition } from '../protocol/states/transitions.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { hasCustomerWrittenSince, lockDrafts } from './draft-store.ts';
 import { requireFinished } from './edit-rules.ts';
-import { followExternal, lockConversation, requireActive } from './external-message.ts';
+import { followExternal, requireActive } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { conclude } from './message-outcome.ts';
 import { insertWaiting, lockMessage, type NewMessage } from './store.ts';

@@ -21,16 +21,3 @@ export async function followExternal(
 export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
   if (status === 'archived') throw conversationArchived();
 }
-
-/**
- * Locks and returns the conversation. Until the transaction ends, only this transaction can change it and add messages
- * to or from customers.
- */
-export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
-  return tx.kysely
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-}

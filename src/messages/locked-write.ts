@@ -1,3 +1,4 @@
+import { lockConversation } from '../conversations/conversation-store.ts';
 import type { Tx } from '../db/handle.ts';
 import { isUniqueViolation } from '../db/unique-violation.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
@@ -144,7 +145,7 @@ class WriteAttempt {
     follow: Follow<E, Followed> | undefined,
   ): Promise<{ entered: Entered<E, Followed>; committed?: { message: CommittedMessage; outboxId: number } }> {
     return this.#options.database.transaction(async (tx) => {
-      const conversation = await this.#lock(tx);
+      const conversation = await lockConversation(tx, this.#conversationId);
       const entry: E = await decide(tx, conversation);
       const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
       if (known !== undefined) return { entered: { row: known, resent: true } as Entered<E, Followed> };
@@ -152,15 +153,6 @@ class WriteAttempt {
       const followed = (await follow?.(tx, committed.message, entry)) as Followed;
       return { entered: { row: committed.message.row, resent: false, followed }, committed };
     });
-  }
-
-  #lock(tx: Tx): Promise<ConversationRow> {
-    return tx.kysely
-      .selectFrom('conversations')
-      .selectAll()
-      .where('id', '=', this.#conversationId)
-      .forUpdate()
-      .executeTakeFirstOrThrow();
   }
 
   async #write(

@@ -5,6 +5,7 @@ import { touched } from '../db/touched.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
 
 /** A scheduled message this many milliseconds past its time has lost its job. */
 const LOST_AFTER_MS = 3_000;
@@ -157,7 +158,7 @@ const READ_AUTHOR = statement<[authorId: string | null, conversationId: string],
     JOIN accounts c ON c.id = a.account_id
     LEFT JOIN roles r ON r.id = a.role_id
     LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
-      AND p.membership IN ('active', 'hidden')
+      AND p.${IS_MEMBER}
     WHERE a.id = $1`,
 });
 

@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import { readableConversation, requireSender } from '../conversations/access.ts';
+import { lockConversation } from '../conversations/conversation-store.ts';
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
@@ -10,7 +11,7 @@ import type { TraceContext } from '../protocol/traceparent.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { compose } from './compose.ts';
 import { openDraft } from './drafts.ts';
-import { followExternal, lockConversation, requireActive } from './external-message.ts';
+import { followExternal, requireActive } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import type { Outgoing } from './outgoing.ts';
 import { scheduleMessage } from './scheduled.ts';

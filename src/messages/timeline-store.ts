@@ -1,5 +1,5 @@
 import type { Querier } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
+import { type Statement, statement } from '../db/statement.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 
 /**
@@ -13,6 +13,17 @@ export interface SequenceRange {
   readonly conversationId: string;
   readonly after: number;
   readonly upTo: number;
+}
+
+/** A range of a timeline, between two numbers that are excluded. */
+export interface TimelineRange {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly before: number;
+  readonly order: 'oldest_first' | 'newest_first';
+  readonly limit: number;
+  /** Excludes what customers may not see. */
+  readonly forCustomer: boolean;
 }
 
 export interface SettledHead {
@@ -64,6 +75,14 @@ export function readRange(
   { conversationId, after, upTo }: SequenceRange,
 ): Promise<MessageRow[]> {
   return db.query(READ_STRETCH, conversationId, after, upTo);
+}
+
+/** Returns the sent messages of a range in its order, settled or not. */
+export function readSent(
+  db: Querier,
+  { conversationId, after, before, order, limit, forCustomer }: TimelineRange,
+): Promise<MessageRow[]> {
+  return db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
 }
 
 /** The numbers of a range that have no row and are not settled. */
@@ -150,6 +169,28 @@ const READ_STRETCH = statement<[conversationId: string, after: number, upTo: num
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
     ORDER BY m.sequence`,
 });
+
+const READ_SENT = {
+  oldest_first: sentStatement('oldest', 'm.sequence'),
+  newest_first: sentStatement('newest', 'm.sequence DESC'),
+} as const;
+
+function sentStatement(
+  end: string,
+  order: string,
+): Statement<
+  [conversationId: string, after: number, before: number, limit: number, forCustomer: boolean],
+  MessageRow
+> {
+  return {
+    name: `read-timeline-${end}`,
+    text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
+      AND (NOT $5::boolean OR m.visibility <> 'internal')
+    ORDER BY ${order} LIMIT $4`,
+  };
+}
 
 // Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
 // another number.

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { NotificationRow } from '../resources/notification.ts';
 import { preview } from './notify.ts';
-import { withdrawNotifications, writePreviews } from './store.ts';
+import { lockContent, withdrawNotifications, writePreviews } from './store.ts';
 
 /**
  * Updates the notifications of a message to its current state: an edit changes their previews, a deletion withdraws
@@ -14,16 +14,10 @@ export async function refreshNotifications(
   { message_id, conversation_id }: ContentChanged,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    // Locked, so that the later of two concurrent handlers writes the newer text.
-    const message = await tx.kysely
-      .selectFrom('messages')
-      .select(['body', 'deleted_at'])
-      .where('id', '=', message_id)
-      .where('conversation_id', '=', conversation_id)
-      .forShare()
-      .executeTakeFirst();
-    if (message === undefined) return;
     const place = { messageId: message_id, conversationId: conversation_id };
+    // Locked, so that the later of two concurrent handlers writes the newer text.
+    const message = await lockContent(tx, place);
+    if (message === undefined) return;
     const changed: Pick<NotificationRow, 'id' | 'recipient_id'>[] =
       message.deleted_at === null
         ? await writePreviews(tx, place, message.body && preview(message.body))

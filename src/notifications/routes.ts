@@ -17,9 +17,8 @@ import { OneOf } from '../protocol/schema.ts';
 import type { NotificationMove } from '../protocol/states/notification-states.ts';
 import { toActorIds } from '../resources/actor.ts';
 import { expandNotifications, presentNotification } from '../resources/notification.ts';
-import { readFeed } from './feed.ts';
+import { readFeed, readSummary } from './feed-store.ts';
 import { mark, markAll } from './mark.ts';
-import { readSummary } from './summary.ts';
 
 export function notificationRoutes(database: Database): Route[] {
   return [

@@ -1,8 +1,11 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched } from '../db/touched.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
+import type { MessageRow } from '../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow, readNotifications } from '../resources/notification.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
 import type { NewNotification } from './notify.ts';
 
 /**
@@ -70,6 +73,20 @@ export interface MessagePlace {
   readonly conversationId: string;
 }
 
+/** Returns what a message's notifications depend on, and keeps it from changing until the transaction ends. */
+export function lockContent(
+  tx: Tx,
+  { messageId, conversationId }: MessagePlace,
+): Promise<Pick<MessageRow, 'body' | 'deleted_at'> | undefined> {
+  return tx.kysely
+    .selectFrom('messages')
+    .select(['body', 'deleted_at'])
+    .where('id', '=', messageId)
+    .where('conversation_id', '=', conversationId)
+    .forShare()
+    .executeTakeFirst();
+}
+
 /** Sets the body of a message's notifications. Returns those whose body changed. */
 export function writePreviews(
   tx: Tx,
@@ -96,6 +113,44 @@ export function readChanged(
   sinceXid: string,
 ): Promise<NotificationRow[]> {
   return db.query(READ_CHANGED, recipientIds, sinceXid);
+}
+
+/** A user that was added to a conversation. */
+export interface JoiningRow {
+  readonly account_id: string;
+  readonly recipient_id: string;
+  readonly conversation_id: string;
+  readonly title: string | null;
+  /** The actor that added the recipient; null if there is none. */
+  readonly by_id: string | null;
+  readonly by_type: Actor['type'] | null;
+  readonly by_name: string | null;
+}
+
+/** Returns the participant if it is a user to be notified of being added by this actor. */
+export async function readJoining(
+  db: Db,
+  participantId: string,
+  by: string | null,
+): Promise<JoiningRow | undefined> {
+  const [joining] = await db.query(READ_JOINING, participantId, by);
+  return joining;
+}
+
+/** A scheduled message that was not sent. */
+export interface UnsentRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly author_id: string;
+  readonly body: string | null;
+  readonly title: string | null;
+}
+
+/** Returns the message if its author is a user of the account: other authors get no notifications. */
+export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow | undefined> {
+  const [unsent] = await db.query(READ_UNSENT, messageId);
+  return unsent;
 }
 
 // Rows of one statement are a microsecond apart, so that feeds are in the order of the messages.
@@ -201,4 +256,24 @@ const READ_CHANGED = statement<[recipientIds: readonly string[], sinceXid: strin
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
     WHERE recipient_id = ANY($1) AND changed_in >= $2::xid8
     ORDER BY recipient_id, updated_at, id`,
+});
+
+const READ_JOINING = statement<[participantId: string, by: string | null], JoiningRow>({
+  name: 'read-joining',
+  text: `
+    SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
+      a.id AS by_id, a.type AS by_type, a.name AS by_name
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
+    WHERE p.id = $1 AND p.type = 'user' AND p.${IS_MEMBER}
+      AND p.notifications <> 'muted' AND p.actor_id IS DISTINCT FROM $2`,
+});
+
+const READ_UNSENT = statement<[messageId: string], UnsentRow>({
+  name: 'read-unsent-message',
+  text: `
+    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title
+    FROM messages m
+    JOIN conversations c ON c.id = m.conversation_id
+    JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
+    WHERE m.id = $1`,
 });

@@ -10,7 +10,7 @@ import { readActors } from './actor.ts';
 import { readEntities, refKey } from './entity.ts';
 import { readGroups } from './group.ts';
 import { presentMessage, readMessagesById } from './message.ts';
-import { presentParticipant, presentParticipants, type ShownParticipant } from './participant.ts';
+import { IS_MEMBER, presentParticipant, presentParticipants, type ShownParticipant } from './participant.ts';
 
 export type ConversationRow = Selectable<Schema['conversations']>;
 
@@ -262,7 +262,7 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
     FROM unnest($1::text[]) AS c(id)
     LEFT JOIN LATERAL (
       SELECT id, membership, read_sequence FROM participants
-      WHERE conversation_id = c.id AND actor_id = $2 AND membership IN ('active', 'hidden') OFFSET 0
+      WHERE conversation_id = c.id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0
     ) p ON true
     LEFT JOIN LATERAL (
       SELECT m.id, coalesce((m.outcome ->> 'at')::timestamptz, m.created_at) AS at FROM messages m
@@ -281,7 +281,7 @@ const READ_PARTICIPANTS = statement<
     SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
       agent_trigger_keywords
     FROM participants
-    WHERE conversation_id = ANY($1) AND membership IN ('active', 'hidden')
+    WHERE conversation_id = ANY($1) AND ${IS_MEMBER}
       AND ($2::text IS NULL OR actor_id = $2)
     ORDER BY conversation_id, created_at, id`,
 });

@@ -7,6 +7,16 @@ import { readActors } from './actor.ts';
 
 export type ParticipantRow = Selectable<Schema['participants']>;
 
+/** The values of `membership` that members have: a member that has hidden the conversation stays one. */
+export const MEMBER = ['active', 'hidden'] as const satisfies readonly Participant['membership'][];
+
+/** SQL: the same as a condition. */
+export const IS_MEMBER = `membership IN (${MEMBER.map((value) => `'${value}'`).join(', ')})`;
+
+export function isMember({ membership }: Pick<ParticipantRow, 'membership'>): boolean {
+  return (MEMBER as readonly string[]).includes(membership);
+}
+
 /** The visible columns of a participant's row. */
 export type ShownParticipant = Pick<
   ParticipantRow,

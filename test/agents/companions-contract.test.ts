@@ -3,7 +3,7 @@
 import t from 'tap';
 import { createRole, findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
-import { createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Permission } from '../../src/protocol/permissions.ts';
 import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readTurns } from '../../src/agents/models/history.ts';
 import { instructionsFor } from '../../src/agents/models/instructions.ts';
-import { createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { RunTrigger } from '../../src/protocol/resources/agent-run.ts';
 import { addConversation, createGround, type Ground } from '../support/timeline.ts';

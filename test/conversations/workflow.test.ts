@@ -1,7 +1,7 @@
 /** The workflow of a case (docs/contract.md#workflow), on real Postgres. */
 
 import t from 'tap';
-import { createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { moveWorkflow } from '../../src/conversations/workflow.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { WORKFLOW_STATUSES, type WorkflowStatus } from '../../src/protocol/resources/conversation.ts';

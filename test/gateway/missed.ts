@@ -1,5 +1,5 @@
 import { type Insertable, sql } from 'kysely';
-import { createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import type { Schema } from '../../src/db/schema.ts';
 import type { Client, Ground, ReceivedFrame } from './fixture.ts';
 

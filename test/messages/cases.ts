@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createCustomer } from '../../src/accounts/actors.ts';
-import { createConversation, type NewParticipant } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../src/conversations/participant-store.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { CallAnswer, CallOptions, Refusal, TestApp } from '../support/app.ts';
 

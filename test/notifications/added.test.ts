@@ -2,12 +2,9 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import {
-  addParticipant,
-  createConversation,
-  type NewParticipant,
-} from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { enqueueAdded, type ParticipantAdded } from '../../src/conversations/outbox-topics.ts';
+import { addParticipant, type NewParticipant } from '../../src/conversations/participant-store.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { notifyAdded } from '../../src/notifications/added.ts';
 import { newId } from '../../src/protocol/ids.ts';

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createConversation, type NewParticipant } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../src/conversations/participant-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';

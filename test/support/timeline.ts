@@ -1,4 +1,4 @@
-import { createConversation } from '../../src/conversations/insert-conversation.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { statement } from '../../src/db/statement.ts';
 import type { Engine } from '../../src/engine/engine.ts';

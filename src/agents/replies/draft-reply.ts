@@ -1,6 +1,7 @@
+import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Tx } from '../../db/handle.ts';
 import { openDraft } from '../../messages/drafts.ts';
-import { lockConversation, requireActive } from '../../messages/external-message.ts';
+import { requireActive } from '../../messages/external-message.ts';
 import { conclude } from '../../messages/message-outcome.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
 import { claimReply } from './claim.ts';

@@ -1,6 +1,9 @@
 import { readTime } from '../db/connection-options.ts';
 import type { Database } from '../db/database.ts';
+import type { Db } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import { statement } from '../db/statement.ts';
+import type { NotificationSummary } from '../protocol/resources/notification.ts';
 import type { FeedRow, Links } from '../resources/notification.ts';
 
 /** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
@@ -29,6 +32,14 @@ export async function readFeed(
   const rows = await list.readPage(isPlain ? database.reader : database, values, page);
   return rows.map(unpack);
 }
+
+/** Counted on request and never stored, so it cannot differ from the feed. */
+export async function readSummary(db: Db, recipientId: string): Promise<NotificationSummary> {
+  const [counts] = await db.query(COUNT, recipientId);
+  return { object: 'notification_summary', ...counts! };
+}
+
+type Counts = Pick<NotificationSummary, 'unseen' | 'unread' | 'total'>;
 
 /**
  * The columns of a row as one JSON array: pg's cost is per field, and a page has hundreds. (Measured with pages of 20:
@@ -110,3 +121,13 @@ function feedList(name: string, columns: string) {
     search: ['title', 'body'],
   });
 }
+
+// An index-only scan of the feed's index, which contains the status.
+const COUNT = statement<[recipientId: string], Counts>({
+  name: 'count-feed',
+  text: `
+    SELECT count(*) FILTER (WHERE status = 'unseen') AS unseen,
+      count(*) FILTER (WHERE status IN ('unseen', 'seen')) AS unread,
+      count(*) AS total
+    FROM notifications WHERE recipient_id = $1 AND status <> 'dismissed'`,
+});

@@ -1,0 +1,349 @@
+import type { Updateable } from 'kysely';
+import { type Principal, seesWholeAccount } from '../access/principal.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import { type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
+import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
+import { touched } from '../db/touched.ts';
+import { newId } from '../protocol/ids.ts';
+import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
+import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
+import { IS_MEMBER, MEMBER, type ParticipantRow } from '../resources/participant.ts';
+import { addParticipant, type NewParticipant } from './participant-store.ts';
+
+export interface NewConversation {
+  readonly accountId: string;
+  readonly type: ConversationType;
+  /** Default internal. A customer conversation is a case: its workflow begins with `new`. */
+  readonly audience?: ConversationAudience;
+  readonly title?: string | null;
+  readonly groupId?: string | null;
+  readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
+  /** The key of a direct message: see directKeyOf. */
+  readonly directKey?: string;
+  readonly participants: readonly NewParticipant[];
+}
+
+/** Two users have one direct message, because a key is unique within the account. */
+export function directKeyOf(actorIds: readonly [string, string]): string {
+  return actorIds.toSorted().join(' ');
+}
+
+export interface CreatedConversation {
+  readonly conversation: ConversationRow;
+  readonly participants: readonly ParticipantRow[];
+}
+
+/**
+ * Inserts a conversation and its participants, in the given order. The caller has validated them. Rejects if a
+ * conversation with the same direct key exists.
+ */
+export async function createConversation(tx: Tx, input: NewConversation): Promise<CreatedConversation> {
+  const created = await createUnlessThere(tx, input);
+  if (created === undefined) throw new Error('there is a direct message of the same two');
+  return created;
+}
+
+/**
+ * Like `createConversation`, but returns undefined if a conversation with the same direct key exists, after waiting
+ * for its transaction.
+ */
+export async function createUnlessThere(
+  tx: Tx,
+  input: NewConversation,
+): Promise<CreatedConversation | undefined> {
+  const conversation = await tx.kysely
+    .insertInto('conversations')
+    .values({
+      id: newId('conversation'),
+      account_id: input.accountId,
+      type: input.type,
+      audience: input.audience ?? 'internal',
+      title: input.title ?? null,
+      workflow_status: input.audience === 'customer' ? 'new' : null,
+      group_id: input.groupId ?? null,
+      topic_type: input.topic?.type ?? null,
+      topic_id: input.topic?.id ?? null,
+      direct_key: input.directKey ?? null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'direct_key']).where('direct_key', 'is not', null).doNothing(),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (conversation === undefined) return undefined;
+  const participants = [];
+  for (const participant of input.participants) {
+    participants.push(await addParticipant(tx, conversation, participant));
+  }
+  return { conversation, participants };
+}
+
+/** Returns the conversation, which exists. */
+export function readConversation(tx: Tx, id: string): Promise<ConversationRow> {
+  return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Returns the account's conversation; undefined if the account has no such conversation. */
+export function findConversation(
+  tx: Tx,
+  accountId: string,
+  id: string,
+): Promise<ConversationRow | undefined> {
+  return conversationOf(tx, accountId, id).executeTakeFirst();
+}
+
+/** Like `findConversation`; the row is locked until the transaction ends. */
+export function lockConversationOf(
+  tx: Tx,
+  accountId: string,
+  id: string,
+): Promise<ConversationRow | undefined> {
+  return conversationOf(tx, accountId, id).forUpdate().executeTakeFirst();
+}
+
+function conversationOf(tx: Tx, accountId: string, id: string) {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId);
+}
+
+/**
+ * Locks and returns the conversation. Until the transaction ends, only this transaction can change it and add messages
+ * to or from customers.
+ */
+export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Locks and returns the conversations of which the actor is a member. */
+export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<ConversationRow[]> {
+  const memberships = tx.kysely
+    .selectFrom('participants')
+    .where('actor_id', '=', actorId)
+    .where('membership', 'in', MEMBER);
+  return (
+    tx.kysely
+      .selectFrom('conversations')
+      .selectAll()
+      .where('id', 'in', memberships.select('conversation_id'))
+      // One fixed order, so that two such transactions cannot deadlock.
+      .orderBy('id')
+      .forUpdate()
+      .execute()
+  );
+}
+
+/**
+ * Returns whether the conversation is under legal hold, and locks that state until the transaction ends. Code that
+ * deletes, edits or purges its messages calls this first (docs/contract.md#legal-hold). Throws if there is no such
+ * conversation.
+ */
+export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {
+  const { legal_hold } = await tx.kysely
+    .selectFrom('conversations')
+    .select('legal_hold')
+    .where('id', '=', conversationId)
+    .forShare()
+    .executeTakeFirstOrThrow();
+  return legal_hold === 'held';
+}
+
+/** Returns the id of the conversation with this direct key, which exists. */
+export async function readIdByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<string> {
+  const { id } = await tx.kysely
+    .selectFrom('conversations')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', directKey)
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/**
+ * Returns the conversation with this direct key, which exists, locked until the transaction ends. Rows that refer to
+ * it can be inserted meanwhile.
+ */
+export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<ConversationRow> {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', directKey)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+export type ConversationChange = Omit<Updateable<Schema['conversations']>, 'updated_at' | 'changed_in'>;
+
+/** Writes columns of a locked conversation: its time grows, and readers that were away find it changed. */
+export async function writeConversation(tx: Tx, id: string, change: ConversationChange): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      ...change,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** The columns of a case's workflow (docs/contract.md#workflow). */
+export type WorkflowColumns = Pick<ConversationRow, 'workflow_status' | 'lane_behind'>;
+
+/** Returns the workflow of a conversation, which exists. */
+export function readWorkflow(tx: Tx, id: string): Promise<WorkflowColumns> {
+  return tx.kysely
+    .selectFrom('conversations')
+    .select(['workflow_status', 'lane_behind'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+/** Writes the workflow of a locked conversation. A change that no resource shows leaves the time of the row as it is. */
+export async function writeWorkflow(
+  tx: Tx,
+  id: string,
+  { workflow_status, lane_behind }: WorkflowColumns,
+  isVisible: boolean,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      workflow_status,
+      lane_behind,
+      ...(isVisible && touched()),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Returns whether a draft of the conversation waits for a decision. */
+export async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
+  const draft = await tx.kysely
+    .selectFrom('messages')
+    .select('id')
+    .where('conversation_id', '=', conversationId)
+    .where('status', '=', 'draft')
+    .limit(1)
+    .executeTakeFirst();
+  return draft !== undefined;
+}
+
+/** Returns the highest number that the reader may see, 0 if there is none. */
+export async function readHeadOfReader(
+  tx: Tx,
+  conversationId: string,
+  forCustomer: boolean,
+): Promise<number> {
+  const [row] = await tx.query(READ_HEAD_OF_READER, conversationId, forCustomer);
+  return row?.head ?? 0;
+}
+
+/** Returns whether the account has a group with this id. */
+export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<boolean> {
+  const group = await tx.kysely
+    .selectFrom('messaging_groups')
+    .select('id')
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst();
+  return group !== undefined;
+}
+
+/**
+ * Filters of the list (docs/contract.md#conversations); without `status`: all but those that the caller has hidden.
+ */
+export interface ConversationFilters {
+  readonly status?: string | undefined;
+  readonly type?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly workflowStatus?: string | undefined;
+  /** The value that readAssigneeFilter returns. */
+  readonly assigneeId?: string | undefined;
+}
+
+/** The value of `assigneeId` for conversations without an assignee. */
+export const UNASSIGNED = 'none';
+
+/** Returns the conversations that the caller may read, newest first. */
+export async function readConversations(
+  db: Db,
+  principal: Principal,
+  filters: ConversationFilters,
+  page: KeysetPage,
+): Promise<ConversationRow[]> {
+  const { status = null, type = null, audience = null, workflowStatus = null, assigneeId = null } = filters;
+  // Customers see null in these fields everywhere, so no conversation matches.
+  if (principal.customer && (workflowStatus !== null || assigneeId !== null)) return [];
+  const list = seesWholeAccount(principal) ? OF_ACCOUNT : OWN;
+  const { accountId, actor } = principal;
+  return list.readPage(db, [accountId, actor.id, status, type, audience, workflowStatus, assigneeId], page);
+}
+
+// Filters that are not given are null: one statement for all combinations keeps its plan.
+const CONDITIONS = `CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
+        ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END
+      AND ($4::text IS NULL OR c.type = $4)
+      AND ($5::text IS NULL OR c.audience = $5)
+      AND ($6::text IS NULL OR c.workflow_status = $6)
+      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))`;
+
+/**
+ * The source of the rows: for people their own participations, for other callers the account's index in order. OFFSET
+ * 0 makes Postgres look up the other table row by row: otherwise the planner, while tables are small, scans all of the
+ * caller's participations for each conversation, and keeps that plan while they grow.
+ */
+const OWN = conversationList({
+  name: 'list-conversations-own',
+  from: 'participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c',
+  where: `c.account_id = $1 AND p.actor_id = $2 AND p.${IS_MEMBER} AND ${CONDITIONS}`,
+});
+
+const OF_ACCOUNT = conversationList({
+  name: 'list-conversations-whole_account',
+  from: `conversations c LEFT JOIN LATERAL (
+      SELECT membership FROM participants
+      WHERE conversation_id = c.id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0
+    ) p ON true`,
+  where: `c.account_id = $1 AND ${CONDITIONS}`,
+});
+
+function conversationList(options: Pick<KeysetOptions, 'name' | 'from' | 'where'>) {
+  return keysetList<
+    [
+      accountId: string,
+      actorId: string,
+      status: string | null,
+      type: string | null,
+      audience: string | null,
+      workflowStatus: string | null,
+      assigneeId: string | null,
+    ],
+    ConversationRow
+  >({
+    ...options,
+    columns: conversationColumns('c'),
+    key: [
+      ['c.created_at', 'timestamptz'],
+      ['c.id', 'text'],
+    ],
+    search: ['c.title'],
+  });
+}
+
+const READ_HEAD_OF_READER = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
+  name: 'read-head-of-reader',
+  text: `
+    SELECT sequence AS head FROM messages
+    WHERE conversation_id = $1 AND sequence IS NOT NULL
+      AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
+    ORDER BY sequence DESC LIMIT 1`,
+});
