@@ -4,7 +4,7 @@ import { Artifact } from '../protocol/resources/artifact.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { mayReadRun, type RunSources } from './runs/access.ts';
 import { findRun } from './runs/store.ts';
-import { findArtifact } from './tools/artifacts.ts';
+import { findArtifact } from './tools/artifact-store.ts';
 
 export interface ArtifactRoutesOptions extends RunSources {
   readonly files: Downloads;

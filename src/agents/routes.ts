@@ -17,7 +17,7 @@ import {
 import { Body, Include, OneOf } from '../protocol/schema.ts';
 import { type AgentRow, expandAgents, findAgent } from '../resources/agent.ts';
 import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
-import { readAgents } from './list.ts';
+import { readAgents } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
 export interface AgentRoutesOptions {

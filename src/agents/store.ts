@@ -1,12 +1,13 @@
 import { sql, type Updateable } from 'kysely';
 import { createActor } from '../accounts/actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
-import type { Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import type { AttachedTool, Schema } from '../db/schema.ts';
 import { ApiError, alreadyExists } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { MAX_AGENTS, type Tier, type TriggerType } from '../protocol/resources/agent-definition.ts';
-import type { AgentRow } from '../resources/agent.ts';
+import { AGENT_COLUMNS, type AgentRow } from '../resources/agent.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
 import { eventAgentsOf } from './triggers/event-agents.ts';
@@ -158,6 +159,24 @@ export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
   await enqueueRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
 }
 
+/** Filters for a list of agents. */
+export interface AgentFilters {
+  readonly trigger_type?: string | undefined;
+  readonly status?: string | undefined;
+  readonly category_code?: string | undefined;
+}
+
+/** Returns agents of one account, newest first. */
+export function readAgents(
+  db: Db,
+  accountId: string,
+  filters: AgentFilters,
+  page: KeysetPage,
+): Promise<AgentRow[]> {
+  const { trigger_type = null, status = null, category_code = null } = filters;
+  return AGENTS.readPage(db, [accountId, trigger_type, status, category_code], page);
+}
+
 /** Returns when a changed definition is due next. A time that is due already stays and is taken as it is. */
 function dueAfter(
   row: AgentRow,
@@ -203,3 +222,21 @@ function attach(
   });
   return attached.sort((a, b) => a.sort_order - b.sort_order);
 }
+
+const AGENTS = keysetList<
+  [accountId: string, triggerType: string | null, status: string | null, categoryCode: string | null],
+  AgentRow
+>({
+  name: 'read-agents',
+  columns: AGENT_COLUMNS.join(', '),
+  from: 'agent_definitions',
+  where: `account_id = $1
+      AND ($2::text IS NULL OR trigger_type = $2)
+      AND ($3::text IS NULL OR status = $3)
+      AND ($4::text IS NULL OR category_code = $4)`,
+  key: [
+    ['created_at', 'timestamptz'],
+    ['id', 'text'],
+  ],
+  search: ['name', 'slug', 'description'],
+});

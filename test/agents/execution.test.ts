@@ -59,7 +59,10 @@ t.test('a run that reads without end is ended before its rows are too much', asy
     tools: [tool(async () => ({ output: big }))],
     chain: scripted(() => [{ id: 'c', name: 'tool', arguments: '{}' }]),
   });
-  await t.rejects(execution.run(), new RunFailure('It said and read more than a run may.'));
+  await t.rejects(
+    execution.run(),
+    new RunFailure('The texts and tool results of the run exceed the size limit.'),
+  );
 });
 
 t.test('a call that never returns does not keep the run from ending', async (t) => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { findOverdue } from '../../src/agents/runs/lease.ts';
+import { findOverdue } from '../../src/agents/runs/lease-store.ts';
 import { hasRoomFor } from '../../src/agents/runs/run-limit.ts';
 import { startRun } from '../../src/agents/runs/start.ts';
 import { insertAgent } from '../../src/agents/store.ts';

@@ -1,9 +1,8 @@
 import type { Db } from '../../db/handle.ts';
-import { statement } from '../../db/statement.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
-import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import type { AgentRow } from '../../resources/agent.ts';
-import { type HistoryMessage, labelled } from './labelled.ts';
+import { type HistoryRow, readHistory } from './history-store.ts';
+import { labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './tokens.ts';
 
@@ -39,7 +38,7 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   const budget = Math.max(Math.floor(contextTokens * SHARE) - promptTokens, 500);
   const { conversation_id: conversationId, trigger_message_id: messageId } = run;
   if (conversationId === null) return [{ role: 'user', text: cutToTokens(inputText(run), budget) }];
-  const rows = await db.query(READ_HISTORY, conversationId, messageId, MAX_MESSAGES);
+  const rows = await readHistory(db, conversationId, messageId, MAX_MESSAGES);
   const hasTrigger = messageId !== null && rows[0]?.id === messageId;
   // The run was started by something other than a message, or by a message that was deleted since: its input goes
   // last.
@@ -59,18 +58,12 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   return toTurns(lines.at(-1)?.role === 'user' ? lines : [...lines, UNSHOWN]);
 }
 
-type MessageRow = HistoryMessage & {
-  readonly id: string;
-  readonly author_id: string | null;
-  readonly audience: ConversationAudience;
-};
-
 interface Line {
   readonly role: 'user' | 'assistant';
   readonly text: string;
 }
 
-function lineOf(row: MessageRow, actorId: string): Line {
+function lineOf(row: HistoryRow, actorId: string): Line {
   if (row.author_id === actorId) return { role: 'assistant', text: row.body ?? '' };
   return { role: 'user', text: labelled(row, row.audience) };
 }
@@ -102,27 +95,3 @@ const STARTED_BY: Readonly<Record<RunTrigger, string>> = {
   event: '(An event started you. Do what your instructions say.)',
   chat: '(A message started you that cannot be shown any more.)',
 };
-
-const READ_HISTORY = statement<[conversationId: string, messageId: string | null, limit: number], MessageRow>(
-  {
-    name: 'read-agent-history',
-    text: `
-    SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
-      coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
-    FROM messages m
-    JOIN conversations c ON c.id = m.conversation_id
-    LEFT JOIN actors a ON a.id = coalesce(m.author_id, m.sender_id)
-    LEFT JOIN LATERAL (
-      SELECT json_agg(json_build_object(
-        'id', t.id, 'filename', t.filename, 'content_type', t.content_type, 'url', t.url
-      ) ORDER BY t.position) AS files
-      FROM attachments t WHERE t.message_id = m.id
-    ) f ON m.has_attachments
-    WHERE m.conversation_id = $1
-      AND m.sequence <= coalesce(
-        (SELECT t.sequence FROM messages t WHERE t.id = $2 AND t.conversation_id = $1), 9007199254740991
-      )
-      AND m.status = 'sent' AND m.deleted_at IS NULL AND m.streaming_state IS DISTINCT FROM 'streaming'
-    ORDER BY m.sequence DESC LIMIT $3`,
-  },
-);

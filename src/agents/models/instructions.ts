@@ -24,7 +24,7 @@ export function instructionsFor(
     ...(place === null ? ALONE : whereIs(place)),
     ...ALWAYS,
   ];
-  const guidance = `Guidance of the platform, which counts more than anything else you are told:\n- ${lines.join('\n- ')}`;
+  const guidance = `Guidance of the platform, which takes precedence over all other instructions:\n- ${lines.join('\n- ')}`;
   return prompt === null || prompt === '' ? guidance : `${prompt}\n\n${guidance}`;
 }
 

@@ -1,23 +1,21 @@
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
-import type { Db, Tx } from '../../db/handle.ts';
-import { statement } from '../../db/statement.ts';
-import { touched } from '../../db/touched.ts';
+import type { Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import type { RunRow } from '../../resources/run.ts';
+import {
+  type CompleteContent,
+  completeMessage,
+  completeMessagesOf,
+  insertAttachments,
+  type ReplyPosition,
+  readArtifacts,
+} from './store.ts';
 
-interface ReplyPosition {
-  readonly id: string;
-  readonly conversation_id: string;
-}
-
-export interface End {
+export interface End extends CompleteContent {
   readonly event: 'message.updated' | 'draft.updated';
   /** The attempt that wrote the end of the body. */
   readonly attempt: number;
-  readonly body: string;
-  readonly hasAttachments: boolean;
-  readonly mentions: readonly string[] | null;
 }
 
 /**
@@ -26,18 +24,11 @@ export interface End {
  */
 export async function completeReply(
   tx: Tx,
-  { id, conversation_id: stream }: ReplyPosition,
-  { event, attempt, body, hasAttachments, mentions }: End,
+  position: ReplyPosition,
+  { event, attempt, ...content }: End,
 ): Promise<boolean> {
-  const ended = await tx.kysely
-    .updateTable('messages')
-    .set({ ...COMPLETE, body, has_attachments: hasAttachments, mentions: mentions && [...mentions] })
-    .where('id', '=', id)
-    .where('conversation_id', '=', stream)
-    .where('streaming_state', '=', 'streaming')
-    .returning('id')
-    .executeTakeFirst();
-  if (ended === undefined) return false;
+  if (!(await completeMessage(tx, position, content))) return false;
+  const { id, conversation_id: stream } = position;
   await enqueueChanged(tx, [{ event, id, stream, attempt }]);
   return true;
 }
@@ -50,13 +41,7 @@ export async function attachArtifacts(
   artifactIds: readonly string[],
 ): Promise<void> {
   if (artifactIds.length === 0) return;
-  const artifacts = await tx.kysely
-    .selectFrom('artifacts')
-    .select(['s3_key', 'filename', 'content_type', 'size_bytes'])
-    .where('run_id', '=', runId)
-    .where('id', 'in', artifactIds.slice(0, MESSAGE_LIMITS.attachments))
-    .orderBy('id')
-    .execute();
+  const artifacts = await readArtifacts(tx, runId, artifactIds.slice(0, MESSAGE_LIMITS.attachments));
   if (artifacts.length === 0) return;
   const attachments = artifacts.map((artifact, position) => ({
     ...artifact,
@@ -66,7 +51,7 @@ export async function attachArtifacts(
     resource_type: null,
     resource_id: null,
   }));
-  await tx.kysely.insertInto('attachments').values(attachments).execute();
+  await insertAttachments(tx, attachments);
 }
 
 /**
@@ -75,17 +60,10 @@ export async function attachArtifacts(
  */
 export async function completeAbandoned(
   tx: Tx,
-  { id, conversation_id }: Pick<RunRow, 'id' | 'conversation_id'>,
+  { id: runId, conversation_id }: Pick<RunRow, 'id' | 'conversation_id'>,
 ): Promise<void> {
   if (conversation_id === null) return;
-  const ended = await tx.kysely
-    .updateTable('messages')
-    .set(COMPLETE)
-    .where('conversation_id', '=', conversation_id)
-    .where('streaming_state', '=', 'streaming')
-    .where('agent_run_id', '=', id)
-    .returning(['id', 'conversation_id', 'sequence'])
-    .execute();
+  const ended = await completeMessagesOf(tx, runId, conversation_id);
   await enqueueChanged(
     tx,
     ended.map(({ id, conversation_id: stream, sequence }) => ({
@@ -97,25 +75,3 @@ export async function completeAbandoned(
     })),
   );
 }
-
-/**
- * Returns runs that have ended, or wait, but still have a streaming text: a node that had lost the run without knowing
- * it began the text after the run's end.
- */
-export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
-  return db.query(FIND_STRAYS);
-}
-
-const COMPLETE = {
-  streaming_state: 'complete' as const,
-  ...touched(),
-};
-
-const FIND_STRAYS = statement<[], Pick<RunRow, 'id' | 'conversation_id'>>({
-  name: 'find-stray-replies',
-  text: `
-    SELECT DISTINCT r.id, r.conversation_id
-    FROM messages m JOIN agent_runs r ON r.id = m.agent_run_id
-    WHERE m.streaming_state = 'streaming' AND r.status <> 'running'
-      AND r.updated_at < clock_timestamp() - interval '5 s'`,
-});

@@ -2,11 +2,11 @@ import { hasPermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
-import { statement } from '../../db/statement.ts';
 import { sendDraft } from '../../messages/drafts.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { RunRow } from '../../resources/run.ts';
+import { readAnswers, readDraftOf } from './store.ts';
 
 export interface DeliveryOptions {
   readonly database: Database;
@@ -25,7 +25,7 @@ export async function deliverReply(
   principal: Principal,
 ): Promise<void> {
   if (!hasPermission(principal, 'messaging:send_external')) return;
-  const [draft] = await database.query(READ_DRAFT, runId);
+  const draft = await readDraftOf(database, runId);
   if (draft?.status !== 'draft') return;
   try {
     await sendDraft(lockedWrites, draft, {
@@ -40,51 +40,10 @@ export async function deliverReply(
   }
 }
 
-type Draft = Pick<MessageRow, 'id' | 'conversation_id' | 'status'>;
-
 /** The draft is left for people to decide about. */
 class DraftKept extends Error {}
 
-async function requireUnanswered(
-  tx: Tx,
-  { author_id, conversation_id, edited_at }: MessageRow,
-  runId: string,
-): Promise<void> {
-  const [found] = await tx.query(READ_ANSWERS, runId, conversation_id, author_id);
-  if (found?.may_send !== true || found.is_answered || edited_at !== null) throw new DraftKept();
+async function requireUnanswered(tx: Tx, draft: MessageRow, runId: string): Promise<void> {
+  const found = await readAnswers(tx, runId, draft);
+  if (found?.may_send !== true || found.is_answered || draft.edited_at !== null) throw new DraftKept();
 }
-
-const READ_DRAFT = statement<[runId: string], Draft>({
-  name: 'read-draft-of-run',
-  text: `
-    SELECT m.id, m.conversation_id, m.status
-    FROM agent_runs r JOIN messages m ON m.id = r.reply_message_id AND m.conversation_id = r.conversation_id
-    WHERE r.id = $1 AND r.status = 'completed'`,
-});
-
-// Numbers are assigned under the lock, so the messages after the trigger's number are exactly those that did not exist
-// before it. The trigger counts as well: if it is a person's own answer to the customer, no other answer was
-// requested. Numbers are compared because a time may be that of a transaction that waited. API keys count as people
-// who work through another program.
-const READ_ANSWERS = statement<
-  [runId: string, conversationId: string, authorId: string | null],
-  { is_answered: boolean; may_send: boolean }
->({
-  name: 'read-answers-since-run',
-  text: `
-    SELECT EXISTS (
-      SELECT FROM participants p WHERE p.conversation_id = $2 AND p.actor_id = $3
-        AND p.membership IN ('active', 'hidden') AND p.role <> 'viewer'
-    ) AS may_send, EXISTS (
-      SELECT FROM messages m LEFT JOIN actors a ON a.id = m.author_id
-      WHERE m.conversation_id = $2 AND m.status = 'sent' AND m.visibility = 'external'
-        AND m.sequence >= coalesce(t.sequence, 0)
-        AND (t.sequence IS NOT NULL OR coalesce((m.outcome->>'at')::timestamptz, m.created_at) >= r.started_at)
-        AND (a.type <> 'agent' AND NOT a.customer OR EXISTS (
-          SELECT FROM audit_events e
-          WHERE e.conversation_id = $2 AND e.action = 'draft.approved' AND e.details->>'message_id' = m.id))
-    ) AS is_answered
-    FROM agent_runs r
-      LEFT JOIN messages t ON t.id = r.trigger_message_id AND t.conversation_id = r.conversation_id
-    WHERE r.id = $1`,
-});

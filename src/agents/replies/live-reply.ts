@@ -18,6 +18,7 @@ import type { Pace } from './pace.ts';
 import { PacedText, type Piece } from './paced-text.ts';
 import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
+import type { ReplyCheckpoint } from './store.ts';
 
 /** The dependencies that the replies of a node share. */
 export interface ReplyHost {
@@ -27,15 +28,6 @@ export interface ReplyHost {
   readonly pace: Pace;
   /** The reply needs no more frames and can be forgotten. */
   over(reply: LiveReply): void;
-}
-
-/** The part of a reply that a checkpoint stores. */
-export interface ReplyCheckpoint {
-  readonly id: string;
-  readonly conversation_id: string;
-  readonly run_id: string;
-  readonly fence: number;
-  readonly body: string;
 }
 
 /**

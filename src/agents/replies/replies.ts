@@ -2,7 +2,6 @@ import type { Principal } from '../../access/principal.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
-import { statement } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
@@ -12,13 +11,14 @@ import { presentActor } from '../../protocol/resources/actor.ts';
 import type { AgentRow } from '../../resources/agent.ts';
 import type { RunRow } from '../../resources/run.ts';
 import { BufferedReply } from './buffered-reply.ts';
-import { completeAbandoned, findStrays } from './complete-reply.ts';
+import { completeAbandoned } from './complete-reply.ts';
 import { deliverReply } from './delivery.ts';
 import { DraftReply } from './draft-reply.ts';
-import type { LiveReply, ReplyCheckpoint, ReplyHost } from './live-reply.ts';
+import type { LiveReply, ReplyHost } from './live-reply.ts';
 import { MessageReply } from './message-reply.ts';
 import { Pace } from './pace.ts';
 import type { AgentReply } from './reply.ts';
+import { findStrays, type ReplyCheckpoint, updateCheckpoints } from './store.ts';
 
 export interface RepliesOptions {
   readonly database: Database;
@@ -117,7 +117,7 @@ export class Replies {
     }
     if (unkept.size === 0) return;
     const { database, engine } = this.#options;
-    await database.query(KEEP, JSON.stringify([...unkept.values()]), engine.nodeId);
+    await updateCheckpoints(database, engine.nodeId, [...unkept.values()]);
     for (const [reply, kept] of unkept) reply.keep(kept);
   }
 
@@ -135,15 +135,3 @@ function senderOf({ actor_id: id, name }: Pick<AgentRow, 'actor_id' | 'name'>, f
   const member = facts.members.get(id);
   return member?.actor ?? presentActor({ id, type: 'agent', name, handle: null, avatar_url: null });
 }
-
-// Sets neither `updated_at` nor `changed_in`: nothing has changed for sockets that read along.
-const KEEP = statement<[unkept: string, nodeId: string]>({
-  name: 'keep-replies',
-  text: `
-    UPDATE messages m SET body = k.body
-    FROM json_to_recordset($1::json)
-        AS k(id text, conversation_id text, run_id text, fence bigint, body text)
-      JOIN agent_runs r ON r.id = k.run_id
-    WHERE m.id = k.id AND m.conversation_id = k.conversation_id AND m.streaming_state = 'streaming'
-      AND r.owner = $2 AND r.fence = k.fence`,
-});

@@ -90,23 +90,6 @@ interface PathArguments {
   readonly path?: { readonly id?: unknown } | null;
 }
 
-/** The same rule in SQL, for a run `r` and an actor that does not see the whole account. */
-export function isReadableBy(actor: string): string {
-  return `(r.conversation_id IS NULL OR EXISTS (
-      SELECT FROM participants p
-      WHERE p.conversation_id = r.conversation_id AND p.actor_id = ${actor}
-        AND p.membership IN ('active', 'hidden')))`;
-}
-
-/**
- * The same rule for an actor of which only the id is known: the user who triggered the run is notified only while this
- * holds.
- */
-export function mayReceiveEvents(actor: string): string {
-  return `(${isReadableBy(actor)} OR EXISTS (
-      SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
-}
-
 /**
  * Returns whether the caller may read a run of its account: any run without a conversation, otherwise a run of a
  * conversation that it may read.

@@ -4,7 +4,7 @@ import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Tx } from '../../db/handle.ts';
 import type { AgentRow } from '../../resources/agent.ts';
 import { endRun } from './end-run.ts';
-import { updateRun } from './store.ts';
+import { lockOpenRuns, updateRun } from './store.ts';
 
 /**
  * Cancels all open runs of an agent. Its definition is locked, so nothing starts meanwhile. A run that no node has
@@ -15,16 +15,8 @@ export async function cancelRuns(
   { actor }: Principal,
   { actor_id }: Pick<AgentRow, 'actor_id'>,
 ): Promise<void> {
-  const open = await tx.kysely
-    .selectFrom('agent_runs')
-    .select(['id', 'cancelled_by'])
-    .where('actor_id', '=', actor_id)
-    .where('completed_at', 'is', null)
-    .orderBy('id')
-    .forUpdate()
-    .execute();
   const owned: string[] = [];
-  for (const { id, cancelled_by } of open) {
+  for (const { id, cancelled_by } of await lockOpenRuns(tx, actor_id)) {
     const asked = await updateRun(tx, id, {
       cancel_requested_at: sql<string>`coalesce(cancel_requested_at, clock_timestamp())`,
       cancelled_by: cancelled_by ?? actor.id,

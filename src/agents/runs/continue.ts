@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { requirePermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Tx } from '../../db/handle.ts';
@@ -7,9 +6,10 @@ import type { Permission } from '../../protocol/permissions.ts';
 import type { ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
-import type { ActionRow, RunRow } from '../../resources/run.ts';
+import type { RunRow } from '../../resources/run.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
+import { decideAction, readWaitingActions, type WaitingAction } from './action-store.ts';
 import { continueIfDecided } from './approvals.ts';
 
 export interface ContinueSources extends Pick<RunSources, 'directory'> {
@@ -35,7 +35,7 @@ export async function continueRun(
 ): Promise<RunRow> {
   const run = await lockChangeableRun(tx, { directory }, principal, id);
   transition(RUN_MOVES, 'continue', run.status);
-  const actions = await readActions(tx, run.id);
+  const actions = new Map((await readWaitingActions(tx, run.id)).map((action) => [action.id, action]));
   for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
     if (decisions.findIndex((other) => other.action_id === decision.action_id) < index) {
@@ -51,28 +51,14 @@ export async function continueRun(
     if (endpoint.permission !== null) requirePermission(principal, endpoint.permission as Permission);
     await requirePlaceOf(tx, { directory }, principal, { endpoint, arguments: action.arguments });
   }
-  for (const decision of decisions) await decide(tx, principal, decision);
+  for (const decision of decisions) {
+    await decideAction(tx, decision.action_id, {
+      status: ACTION_MOVES[moveOf(decision)].to,
+      by: principal.actor.id,
+      reason: decision.reason ?? null,
+    });
+  }
   return continueIfDecided(tx, run);
-}
-
-type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status' | 'arguments'> & {
-  readonly is_overdue: boolean | null;
-};
-
-/** The rows cannot change while their run is locked and waits. */
-async function readActions(tx: Tx, runId: string): Promise<ReadonlyMap<string, WaitingAction>> {
-  const rows = await tx.kysely
-    .selectFrom('agent_run_actions')
-    .select([
-      'id',
-      'tool',
-      'status',
-      'arguments',
-      sql<boolean | null>`expires_at <= clock_timestamp()`.as('is_overdue'),
-    ])
-    .where('run_id', '=', runId)
-    .execute();
-  return new Map(rows.map((row) => [row.id, row]));
 }
 
 function moveOf({ approve }: Decision): 'approve' | 'reject' {
@@ -83,18 +69,4 @@ function moveOf({ approve }: Decision): 'approve' | 'reject' {
 function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
   const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
   transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
-}
-
-async function decide(tx: Tx, { actor }: Principal, decision: Decision): Promise<void> {
-  await tx.kysely
-    .updateTable('agent_run_actions')
-    .set({
-      status: ACTION_MOVES[moveOf(decision)].to,
-      reviewed_by: actor.id,
-      reviewed_at: sql<string>`clock_timestamp()`,
-      reason: decision.reason ?? null,
-      updated_at: sql<string>`later_than(updated_at)`,
-    })
-    .where('id', '=', decision.action_id)
-    .execute();
 }

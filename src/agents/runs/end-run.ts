@@ -4,8 +4,10 @@ import { enqueue } from '../../db/outbox.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
 import type { RunRow } from '../../resources/run.ts';
+import { endOpenActions } from './action-store.ts';
 import { RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
+import { failOpenSteps } from './step-store.ts';
 import { updateRun } from './store.ts';
 
 /** The way in which a run ends. `output` is any JSON value; `error` is one line for people. */
@@ -20,7 +22,8 @@ export type Ending =
  */
 export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRow> {
   const status = transition(RUN_MOVES, ending.move, run.status);
-  await endCalls(tx, run.id);
+  await endOpenActions(tx, run.id);
+  await failOpenSteps(tx, run.id);
   const ended = await updateRun(tx, run.id, {
     status,
     output: ending.move === 'complete' ? JSON.stringify(ending.output) : null,
@@ -32,33 +35,4 @@ export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRo
   await enqueue(tx, RUN_ENDED, { run_id: run.id });
   await enqueueRunUpdated(tx, ended);
   return ended;
-}
-
-/** Waiting calls will never be executed. Of those under way it is unknown how far they came. */
-async function endCalls(tx: Tx, runId: string): Promise<void> {
-  const now = sql<string>`clock_timestamp()`;
-  const later = sql<string>`later_than(updated_at)`;
-  await tx.kysely
-    .updateTable('agent_run_actions')
-    .set({ status: 'cancelled', updated_at: later })
-    .where('run_id', '=', runId)
-    .where('status', 'in', ['pending_review', 'approved'])
-    .execute();
-  await tx.kysely
-    .updateTable('agent_run_actions')
-    .set({
-      status: 'failed',
-      error_message: 'The run ended before it was known what came of it.',
-      completed_at: now,
-      updated_at: later,
-    })
-    .where('run_id', '=', runId)
-    .where('status', '=', 'executing')
-    .execute();
-  await tx.kysely
-    .updateTable('agent_run_steps')
-    .set({ status: 'failed', completed_at: now, updated_at: later })
-    .where('run_id', '=', runId)
-    .where('status', '=', 'running')
-    .execute();
 }

@@ -2,7 +2,7 @@ import { eventSource } from '../../conversations/event-source.ts';
 import { statement } from '../../db/statement.ts';
 import type { DomainEvent } from '../../engine/publish.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../resources/run.ts';
-import { mayReceiveEvents } from './access.ts';
+import { mayReceiveEvents } from './store.ts';
 
 /**
  * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events), with nothing

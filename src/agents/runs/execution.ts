@@ -17,23 +17,22 @@ import type { AgentReply } from '../replies/reply.ts';
 import { BLANK_LINE, ReplyText } from '../replies/reply-text.ts';
 import { type RunTool, ToolRefusal } from '../tools/tool.ts';
 import { parseArguments } from '../tools/toolbox.ts';
-import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './actions.ts';
-import { artifactsOf, hasFilesToShow, unattachedArtifacts } from './artifacts.ts';
+import { type ActionOutcome, beginAction, endAction, insertActions, type ReadyCall } from './action-store.ts';
+import { artifactsOf, hasFilesToShow, unattachedArtifacts } from './artifact-store.ts';
 import { type Ending, endRun } from './end-run.ts';
 import { RunFailure, reasonOf, Stop } from './failure.ts';
-import { lockClaimed } from './lease.ts';
+import { lockClaimed } from './lease-store.ts';
 import { enqueueRunUpdated } from './start.ts';
 import {
-  bytesOf,
   completeStep,
   type FailedStep,
   failStep,
   insertStep,
   type RunRecord,
   readRecord,
-} from './steps.ts';
+} from './step-store.ts';
 import { updateRun } from './store.ts';
-import { transcriptOf } from './transcript.ts';
+import { bytesOf, transcriptOf } from './transcript.ts';
 
 /** The dependencies of one claim of a run. */
 export interface ExecutionOptions {
@@ -103,7 +102,7 @@ export class Execution {
     const position = this.#record.steps.length + 1;
     if (position > RUN_LIMITS.steps) throw new RunFailure(`It did not end within ${RUN_LIMITS.steps} turns.`);
     if (bytesOf(this.#record) > RUN_LIMITS.bytes)
-      throw new RunFailure('It said and read more than a run may.');
+      throw new RunFailure('The texts and tool results of the run exceed the size limit.');
     const step = await admit(() => insertStep(database, run.id, position));
     const before = reply.ownText.length;
     const failovers: Failover[] = [];

@@ -1,6 +1,5 @@
 import { systemConversation } from '../../conversations/system-conversation.ts';
 import type { Database } from '../../db/database.ts';
-import { statement } from '../../db/statement.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { publish } from '../../engine/publish.ts';
 import type { WritePath } from '../../messages/write-path.ts';
@@ -11,8 +10,8 @@ import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
 import { readMessage } from '../../resources/message.ts';
 import { notificationEvent } from '../../resources/notification.ts';
-import { mayReceiveEvents } from './access.ts';
 import type { RunEnded } from './outbox-topics.ts';
+import { type EndedRun, readEndedRun } from './store.ts';
 
 export interface EndedOptions {
   readonly database: Database;
@@ -26,27 +25,10 @@ export interface EndedOptions {
  * and alert is inserted once. Rejects if something is left to do.
  */
 export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
-  const [run] = await options.database.query(READ_ENDED, run_id);
+  const run = await readEndedRun(options.database, run_id);
   if (run === undefined) return;
   if (run.notified_id !== null) await notify(options, run, run.notified_id);
   if (run.status === 'failed') await raiseAlert(options, run);
-}
-
-interface EndedRun {
-  readonly id: string;
-  readonly account_id: string;
-  readonly agent_id: string;
-  readonly actor_id: string;
-  /** The agent's name. */
-  readonly name: string | null;
-  readonly status: RunStatus;
-  readonly error_message: string | null;
-  /** The output's `text`, if it has one. */
-  readonly text: string | null;
-  readonly conversation_id: string | null;
-  readonly completed_at: string;
-  /** The user to notify; null if there is none. */
-  readonly notified_id: string | null;
 }
 
 async function notify({ database, engine }: EndedOptions, run: EndedRun, recipientId: string): Promise<void> {
@@ -97,16 +79,3 @@ async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun):
     audience: 'internal',
   });
 }
-
-// Only users of the account get notifications, and not of their own actions.
-const READ_ENDED = statement<[runId: string], EndedRun>({
-  name: 'read-ended-run',
-  text: `
-    SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
-      r.conversation_id, r.completed_at,
-      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')}
-        THEN t.id END AS notified_id
-    FROM agent_runs r JOIN actors a ON a.id = r.actor_id
-      LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
-    WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
-});

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import type { Replies } from '../replies/replies.ts';
 import { type Ending, endRun } from './end-run.ts';
-import { lockDead } from './lease.ts';
+import { lockDead } from './lease-store.ts';
 
 /**
  * Ends the runs of nodes that died, with the text of the last checkpoint, so that no message stays `streaming`

@@ -19,7 +19,7 @@ import type { ToolCatalogue } from '../tools/catalogue.ts';
 import { type RunSources, readableRun } from './access.ts';
 import { cancelRun } from './cancel.ts';
 import { continueRun } from './continue.ts';
-import { readRunsOf } from './list.ts';
+import { readRunsOf } from './store.ts';
 import { checkInput, triggerRun } from './trigger.ts';
 
 export interface RunRoutesOptions extends RunSources {

@@ -7,6 +7,7 @@ import { formatTraceparent, type TraceContext } from '../../protocol/traceparent
 import type { AgentRow } from '../../resources/agent.ts';
 import type { RunRow } from '../../resources/run.ts';
 import { RUN_DUE } from './outbox-topics.ts';
+import { insertRun } from './store.ts';
 
 /** The cause of a run. */
 export interface Trigger {
@@ -40,26 +41,21 @@ export async function startRun(
   { id: agentId, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
   trigger: Trigger,
 ): Promise<RunRow | undefined> {
-  const row = await tx.kysely
-    .insertInto('agent_runs')
-    .values({
-      id: newId('agentRun'),
-      account_id,
-      agent_id: agentId,
-      actor_id,
-      trigger_type: trigger.type,
-      trigger_key: trigger.key,
-      input: JSON.stringify(trigger.input ?? null),
-      triggered_by: trigger.by,
-      conversation_id: trigger.conversationId,
-      trigger_message_id: trigger.messageId,
-      depth: trigger.depth,
-      root_id: trigger.rootId,
-      traceparent: trigger.trace === undefined ? null : formatTraceparent(trigger.trace),
-    })
-    .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
-    .returningAll()
-    .executeTakeFirst();
+  const row = await insertRun(tx, {
+    id: newId('agentRun'),
+    account_id,
+    agent_id: agentId,
+    actor_id,
+    trigger_type: trigger.type,
+    trigger_key: trigger.key,
+    input: JSON.stringify(trigger.input ?? null),
+    triggered_by: trigger.by,
+    conversation_id: trigger.conversationId,
+    trigger_message_id: trigger.messageId,
+    depth: trigger.depth,
+    root_id: trigger.rootId,
+    traceparent: trigger.trace === undefined ? null : formatTraceparent(trigger.trace),
+  });
   if (row === undefined) return undefined;
   await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id });
   await enqueueRunUpdated(tx, row);

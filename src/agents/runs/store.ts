@@ -1,8 +1,12 @@
-import type { UpdateObject } from 'kysely';
+import type { Insertable, UpdateObject } from 'kysely';
+import { type Principal, seesWholeAccount } from '../../access/principal.ts';
 import type { Db, Tx } from '../../db/handle.ts';
+import { type KeysetPage, keysetList } from '../../db/keyset.ts';
 import type { Schema } from '../../db/schema.ts';
+import { statement } from '../../db/statement.ts';
 import { touched } from '../../db/touched.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
+import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../resources/run.ts';
 
 /** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
@@ -17,6 +21,16 @@ export async function lockRun(tx: Tx, accountId: string, id: string): Promise<Ru
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw runNotFound();
   return row;
+}
+
+/** Inserts a run. Returns undefined if the same key has started a run of the agent before. */
+export function insertRun(tx: Tx, run: Insertable<Schema['agent_runs']>): Promise<RunRow | undefined> {
+  return tx.kysely
+    .insertInto('agent_runs')
+    .values(run)
+    .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
 }
 
 /** Updates a locked run. `updated_at` grows, and the change is part of catch-up. */
@@ -36,6 +50,103 @@ export function updateRun(
     .executeTakeFirstOrThrow();
 }
 
+/** Locks the runs of an agent that have not ended, in the order of their ids. */
+export function lockOpenRuns(tx: Tx, actorId: string): Promise<Pick<RunRow, 'id' | 'cancelled_by'>[]> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .select(['id', 'cancelled_by'])
+    .where('actor_id', '=', actorId)
+    .where('completed_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
+/** Returns whether a run of the agent has not ended. */
+export async function hasOpenRun(tx: Tx, actorId: string): Promise<boolean> {
+  const open = await tx.kysely
+    .selectFrom('agent_runs')
+    .select('id')
+    .where('actor_id', '=', actorId)
+    .where('completed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return open !== undefined;
+}
+
+/** Filters for the runs of an agent. */
+export interface RunFilters {
+  readonly status?: string | undefined;
+  readonly trigger_type?: string | undefined;
+}
+
+/** Returns runs of one agent that the caller may read, newest first. */
+export function readRunsOf(
+  db: Db,
+  principal: Principal,
+  agentId: string,
+  filters: RunFilters,
+  page: KeysetPage,
+): Promise<RunRow[]> {
+  const { status = null, trigger_type = null } = filters;
+  const values = [agentId, seesWholeAccount(principal), principal.actor.id, status, trigger_type] as const;
+  return RUNS.readPage(db, values, page);
+}
+
+/** A run that has ended, with what its notification and its alert contain. */
+export interface EndedRun {
+  readonly id: string;
+  readonly account_id: string;
+  readonly agent_id: string;
+  readonly actor_id: string;
+  /** The agent's name. */
+  readonly name: string | null;
+  readonly status: RunStatus;
+  readonly error_message: string | null;
+  /** The output's `text`, if it has one. */
+  readonly text: string | null;
+  readonly conversation_id: string | null;
+  readonly completed_at: string;
+  /** The user to notify; null if there is none. */
+  readonly notified_id: string | null;
+}
+
+/** Returns undefined if the run has not ended. */
+export async function readEndedRun(db: Db, id: string): Promise<EndedRun | undefined> {
+  const [run] = await db.query(READ_ENDED, id);
+  return run;
+}
+
+export interface CompletedRun {
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly conversation_id: string | null;
+  readonly completed_at: string;
+}
+
+/** Returns undefined if the run is not completed. */
+export async function readCompletedRun(db: Db, id: string): Promise<CompletedRun | undefined> {
+  const [run] = await db.query(READ_COMPLETED, id);
+  return run;
+}
+
+/** SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor that does not see the whole account. */
+export function isReadableBy(actor: string): string {
+  return `(r.conversation_id IS NULL OR EXISTS (
+      SELECT FROM participants p
+      WHERE p.conversation_id = r.conversation_id AND p.actor_id = ${actor}
+        AND p.membership IN ('active', 'hidden')))`;
+}
+
+/**
+ * The same rule for an actor of which only the id is known: the user who triggered the run is notified only while this
+ * holds.
+ */
+export function mayReceiveEvents(actor: string): string {
+  return `(${isReadableBy(actor)} OR EXISTS (
+      SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
+}
+
 function ofAccount(db: Db, accountId: string, id: string) {
   return db.kysely
     .selectFrom('agent_runs')
@@ -47,3 +158,46 @@ function ofAccount(db: Db, accountId: string, id: string) {
 export function runNotFound(): ApiError {
   return notFound('run', 'id');
 }
+
+const RUNS = keysetList<
+  readonly [
+    agentId: string,
+    seesWholeAccount: boolean,
+    actorId: string,
+    status: string | null,
+    triggerType: string | null,
+  ],
+  RunRow
+>({
+  name: 'read-runs-of-agent',
+  columns: 'r.*',
+  from: 'agent_runs r',
+  where: `r.agent_id = $1
+      AND ($2::boolean OR ${isReadableBy('$3')})
+      AND ($4::text IS NULL OR r.status = $4)
+      AND ($5::text IS NULL OR r.trigger_type = $5)`,
+  key: [
+    ['r.created_at', 'timestamptz'],
+    ['r.id', 'text'],
+  ],
+});
+
+// Only users of the account get notifications, and not of their own actions.
+const READ_ENDED = statement<[runId: string], EndedRun>({
+  name: 'read-ended-run',
+  text: `
+    SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
+      r.conversation_id, r.completed_at,
+      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')}
+        THEN t.id END AS notified_id
+    FROM agent_runs r JOIN actors a ON a.id = r.actor_id
+      LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
+    WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
+});
+
+const READ_COMPLETED = statement<[runId: string], CompletedRun>({
+  name: 'read-completed-run',
+  text: `
+    SELECT account_id, actor_id, conversation_id, completed_at FROM agent_runs
+    WHERE id = $1 AND status = 'completed'`,
+});

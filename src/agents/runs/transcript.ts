@@ -1,7 +1,7 @@
 import type { StoredCall } from '../../db/agent-run-tables.ts';
 import type { ActionRow } from '../../resources/run.ts';
 import type { ToolResult, Turn } from '../models/model.ts';
-import type { RunRecord } from './steps.ts';
+import type { RunRecord } from './step-store.ts';
 
 /**
  * Returns what a run has produced so far, in the form that models see: each finished turn, followed by the results of
@@ -38,4 +38,11 @@ function outcomeOf({ status, result, error_message, reason }: ActionRow) {
     default:
       return { output: { error: error_message ?? 'It was not executed.' }, failed: true };
   }
+}
+
+/** Returns the size of the texts, the arguments and the results of a run. */
+export function bytesOf({ steps, actions }: RunRecord): number {
+  const written = steps.map(({ text, calls }) => [text, calls]);
+  const read = actions.map(({ result, error_message }) => [result, error_message]);
+  return Buffer.byteLength(JSON.stringify([written, read]));
 }

@@ -1,11 +1,14 @@
-import { type Selectable, sql } from 'kysely';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { Database } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
 import { ID_PREFIXES } from '../../protocol/ids.ts';
-
-/** A file that an agent wrote, as a row of Postgres. */
-export type ArtifactRow = Selectable<Schema['artifacts']>;
+import {
+  type ArtifactRow,
+  findArtifact,
+  insertArtifact,
+  insertUpload,
+  markAttached,
+  readArtifact,
+} from './artifact-store.ts';
 
 export interface NewArtifact {
   readonly accountId: string;
@@ -39,39 +42,13 @@ export async function makeArtifact(
     content_type: artifact.contentType,
     size_bytes: artifact.bytes.length,
   };
-  await database.kysely
-    .insertInto('uploads')
-    .values({ ...file, actor_id: artifact.actorId })
-    .onConflict((conflict) => conflict.column('s3_key').doNothing())
-    .execute();
+  await insertUpload(database, { ...file, actor_id: artifact.actorId });
   await store.put({ key, contentType: artifact.contentType }, artifact.bytes);
   return database.transaction(async (tx) => {
-    await tx.kysely
-      .insertInto('artifacts')
-      .values({ ...file, id, run_id: artifact.runId })
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .execute();
-    await tx.kysely
-      .updateTable('uploads')
-      .set({ attached_at: sql<string>`clock_timestamp()` })
-      .where('s3_key', '=', key)
-      .execute();
-    return tx.kysely.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    await insertArtifact(tx, { ...file, id, run_id: artifact.runId });
+    await markAttached(tx, key);
+    return readArtifact(tx, id);
   });
-}
-
-/** Returns undefined if the account has no artifact with this id. */
-export function findArtifact(
-  { kysely }: Database,
-  accountId: string,
-  id: string,
-): Promise<ArtifactRow | undefined> {
-  return kysely
-    .selectFrom('artifacts')
-    .selectAll()
-    .where('id', '=', id)
-    .where('account_id', '=', accountId)
-    .executeTakeFirst();
 }
 
 /**

@@ -7,8 +7,9 @@ import type { Database } from '../../db/database.ts';
 import type { AttachedTool } from '../../db/schema.ts';
 import { ID_PREFIXES } from '../../protocol/ids.ts';
 import { readMessage } from '../../resources/message.ts';
-import { findArtifact } from './artifacts.ts';
+import { findArtifact } from './artifact-store.ts';
 import { builtInTool } from './built-in-tool.ts';
+import { type DocumentFile, readAttachedDocument, readRunPlace } from './document-store.ts';
 import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
 
@@ -64,31 +65,18 @@ const PARAMETERS = {
   additionalProperties: false,
 };
 
-interface Doc {
-  readonly kind: string;
-  /** Null: the document is not a file. */
-  readonly s3_key: string | null;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly size_bytes: number | null;
-}
-
 /** Returns undefined if there is no such document, or none that this agent may read. */
 async function findDoc(
   options: ReadDocOptions,
   id: string,
   { accountId, principal }: ToolContext,
-): Promise<Doc | undefined> {
+): Promise<DocumentFile | undefined> {
   if (id.startsWith(`${ID_PREFIXES.artifact}_`)) {
     const artifact = await findArtifact(options.database, accountId, id);
     if (artifact === undefined || !(await mayReadRun(options, artifact.run_id, principal))) return undefined;
     return { ...artifact, kind: 'file' };
   }
-  const attachment = await options.database.kysely
-    .selectFrom('attachments')
-    .select(['conversation_id', 'message_id', 'kind', 's3_key', 'filename', 'content_type', 'size_bytes'])
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const attachment = await readAttachedDocument(options.database, id);
   if (attachment === undefined) return undefined;
   if (!(await mayReadConversation(options, attachment.conversation_id, principal))) return undefined;
   const message = await readMessage(options.database, attachment.message_id);
@@ -97,11 +85,7 @@ async function findDoc(
 
 /** The agent may read its own runs, those in conversations that it can read, and those without a conversation. */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
-  const run = await options.database.kysely
-    .selectFrom('agent_runs')
-    .select(['actor_id', 'conversation_id'])
-    .where('id', '=', runId)
-    .executeTakeFirstOrThrow();
+  const run = await readRunPlace(options.database, runId);
   if (run.actor_id === principal.actor.id || run.conversation_id === null) return true;
   return mayReadConversation(options, run.conversation_id, principal);
 }

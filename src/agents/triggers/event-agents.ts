@@ -1,14 +1,7 @@
 import { RevocableCache } from '../../access/revocable-cache.ts';
 import type { Rights } from '../../access/rights.ts';
 import type { Db } from '../../db/handle.ts';
-import { statement } from '../../db/statement.ts';
-import type { TriggerEventName } from '../../protocol/trigger-event.ts';
-
-/** An active agent that is started by events. */
-export interface EventAgent {
-  readonly actor_id: string;
-  readonly events: readonly TriggerEventName[];
-}
+import { type EventAgent, readEventAgents } from './store.ts';
 
 /**
  * The subject of the changed-rights frame that is published whenever such an agent of the account is created, changed
@@ -31,7 +24,7 @@ export class EventAgents {
     this.#cache = new RevocableCache({
       rights,
       max: MAX_CACHED,
-      load: async (accountId): Promise<readonly EventAgent[]> => db.query(READ, accountId),
+      load: async (accountId): Promise<readonly EventAgent[]> => readEventAgents(db, accountId),
       subjectsOf: (_agents, accountId) => [eventAgentsOf(accountId)],
     });
   }
@@ -41,10 +34,3 @@ export class EventAgents {
     return this.#cache.get(accountId);
   }
 }
-
-const READ = statement<[accountId: string], EventAgent>({
-  name: 'read-event-agents',
-  text: `
-    SELECT actor_id, trigger_config->'event_filters' AS events FROM agent_definitions
-    WHERE account_id = $1 AND trigger_type = 'event' AND status = 'active' ORDER BY id`,
-});

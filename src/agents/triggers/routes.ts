@@ -6,7 +6,8 @@ import { ListOf } from '../../protocol/lists.ts';
 import { AgentOccurrence, OCCURRENCE_OUTCOMES } from '../../protocol/resources/agent-occurrence.ts';
 import { OneOf } from '../../protocol/schema.ts';
 import { findAgent } from '../../resources/agent.ts';
-import { presentOccurrence, readOccurrences } from './occurrences.ts';
+import { readOccurrences } from './occurrence-store.ts';
+import { presentOccurrence } from './occurrences.ts';
 
 /** Routes of schedule occurrences (schedule.ts). */
 export function occurrenceRoutes({ database }: { readonly database: Database }): Route[] {

@@ -1,15 +1,13 @@
-import { type Selectable, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
-import type { Schema } from '../../db/schema.ts';
-import { statement } from '../../db/statement.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { SkipReason } from '../../protocol/resources/agent-occurrence.ts';
-import type { AgentRow } from '../../resources/agent.ts';
 import { startRun } from '../runs/start.ts';
+import { hasOpenRun } from '../runs/store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
-import type { OccurrenceRow } from './occurrences.ts';
+import { insertOccurrences, type NewOccurrence, removeOldOccurrences } from './occurrence-store.ts';
+import { type DueAgent, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -22,16 +20,13 @@ const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 /** Maximum number of missed occurrences recorded for one outage; earlier ones leave no trace. */
 const MAX_MISSED = 100;
 
-/** Days for which the outcome of an occurrence can be read. */
-const KEPT_DAYS = 90;
-
 /** Opens the loop that starts due schedules, until it is closed. Every node of a database has one. */
 export function openSchedules(database: Database, log: Logger): Loop {
   return new Loop({
     intervalMs: LOOK_EVERY_MS,
     async run(signal) {
       // A transaction is opened only if something is due.
-      if ((await database.query(FIND_DUE)).length > 0) await takeDue(database, signal);
+      if (await hasDue(database)) await takeDue(database, signal);
     },
     onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
   });
@@ -65,60 +60,23 @@ export async function takeDue(database: Database, signal?: AbortSignal): Promise
     throw new AggregateError(failed.values(), `not taken: ${[...failed.keys()].join(', ')}`);
 }
 
-const FIND_DUE = statement({
-  name: 'find-due-schedule',
-  text: 'SELECT FROM agent_definitions WHERE next_due_at <= statement_timestamp() LIMIT 1',
-});
-
-type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_config'> & {
-  readonly due: string;
-  readonly now: string;
-  readonly subscription: Selectable<Schema['accounts']>['subscription'] | null;
-};
-
-function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
-  // The time of the statement: unlike clock_timestamp(), it can be used in an index condition.
-  const now = sql<string>`statement_timestamp()`;
-  return tx.kysely
-    .selectFrom('agent_definitions')
-    .select(['id', 'account_id', 'actor_id', 'trigger_config', now.as('now')])
-    .select((of) => of.ref('next_due_at').$notNull().as('due'))
-    .select(({ selectFrom }) =>
-      selectFrom('accounts')
-        .select('subscription')
-        .whereRef('accounts.id', '=', 'agent_definitions.account_id')
-        .as('subscription'),
-    )
-    .where('next_due_at', '<=', now)
-    .where('id', '<>', sql<string>`ALL(${[...but]})`)
-    .orderBy('next_due_at')
-    .limit(1)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
-}
-
 async function take(tx: Tx, agent: DueAgent): Promise<void> {
   const [since, now] = [new Date(agent.due), new Date(agent.now)];
   const schedule = agent.trigger_config as CronSchedule;
   const { newest, others, next } = await dueBy(schedule, { since, now, most: MAX_MISSED });
   const missed = others.map((due) => skipped(agent, due, 'missed'));
-  await record(tx, agent, [...missed, await run(tx, agent, newest, now)]);
-  await tx.kysely
-    .updateTable('agent_definitions')
-    .set({ next_due_at: next?.toISOString() ?? null })
-    .where('id', '=', agent.id)
-    .execute();
+  const taken = await run(tx, agent, newest, now);
+  await removeOldOccurrences(tx, agent.id);
+  await insertOccurrences(tx, [...missed, taken]);
+  await updateNextDue(tx, agent.id, next?.toISOString() ?? null);
 }
 
-type Occurrence = Omit<OccurrenceRow, 'created_at'>;
-
-async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<Occurrence> {
+async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOccurrence> {
   const lateMs = now.getTime() - due.getTime();
   if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
   // Its runs would fail, each with an alert.
   if (agent.subscription !== 'active') return skipped(agent, due, 'unsubscribed');
-  if (await hasOpenRun(tx, agent)) return skipped(agent, due, 'overlap');
+  if (await hasOpenRun(tx, agent.actor_id)) return skipped(agent, due, 'overlap');
   const due_at = due.toISOString();
   const started = await startRun(tx, agent, {
     type: 'scheduled',
@@ -134,30 +92,6 @@ async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<Occur
   return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };
 }
 
-function skipped({ id }: DueAgent, due: Date, reason: SkipReason): Occurrence {
+function skipped({ id }: DueAgent, due: Date, reason: SkipReason): NewOccurrence {
   return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
-}
-
-async function hasOpenRun(tx: Tx, { actor_id }: DueAgent): Promise<boolean> {
-  const open = await tx.kysely
-    .selectFrom('agent_runs')
-    .select('id')
-    .where('actor_id', '=', actor_id)
-    .where('completed_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  return open !== undefined;
-}
-
-async function record(tx: Tx, { id }: DueAgent, occurrences: readonly Occurrence[]): Promise<void> {
-  await tx.kysely
-    .deleteFrom('agent_occurrences')
-    .where('agent_id', '=', id)
-    .where('due_at', '<', sql<string>`now() - ${sql.lit(`${KEPT_DAYS} days`)}::interval`)
-    .execute();
-  await tx.kysely
-    .insertInto('agent_occurrences')
-    .values([...occurrences])
-    .onConflict((conflict) => conflict.columns(['agent_id', 'due_at']).doNothing())
-    .execute();
 }

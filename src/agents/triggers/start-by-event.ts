@@ -1,8 +1,8 @@
 import type { Database } from '../../db/database.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import { type Cause, readOrigin } from '../runs/origin.ts';
-import type { EventAgent } from './event-agents.ts';
 import { startRuns } from './start-runs.ts';
+import type { EventAgent } from './store.ts';
 
 /** An event that agents of the trigger type `event` may subscribe to. */
 export interface TriggerEvent {

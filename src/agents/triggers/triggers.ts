@@ -2,13 +2,14 @@ import type { Rights } from '../../access/rights.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
-import { statement } from '../../db/statement.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { RunEnded } from '../runs/outbox-topics.ts';
+import { readCompletedRun } from '../runs/store.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
 import { startByEvent, type TriggerEvent } from './start-by-event.ts';
+import { readConversationUpdatedAt } from './store.ts';
 
 /** A message, with the trace of the request that sent it if known. */
 export interface SentMessage {
@@ -81,11 +82,11 @@ export class Triggers {
       if (event !== 'conversation.updated') continue;
       const facts = await this.#directory.facts(id);
       if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
-      const [row] = await this.#database.query(READ_UPDATED, id);
-      if (row === undefined) continue;
+      const at = await readConversationUpdatedAt(this.#database, id);
+      if (at === undefined) continue;
       await this.#startByEvent({
-        ...{ event, accountId: facts.accountId, key: `${id}:${row.updated_at}` },
-        cause: { by, runId: null, at: row.updated_at },
+        ...{ event, accountId: facts.accountId, key: `${id}:${at}` },
+        cause: { by, runId: null, at },
         input: { conversation_id: id },
       });
     }
@@ -93,7 +94,7 @@ export class Triggers {
 
   /** Handles the end of a run; only completed runs matter here. */
   async runEnded({ run_id }: RunEnded): Promise<void> {
-    const [run] = await this.#database.query(READ_COMPLETED, run_id);
+    const run = await readCompletedRun(this.#database, run_id);
     if (run === undefined) return;
     const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
     await this.#startByEvent({
@@ -118,22 +119,3 @@ function isComplete({ kind, status, streaming_state, deleted_at }: MessageRow): 
   if (kind === 'system_event' || kind === 'alert') return false;
   return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
 }
-
-interface CompletedRun {
-  readonly account_id: string;
-  readonly actor_id: string;
-  readonly conversation_id: string | null;
-  readonly completed_at: string;
-}
-
-const READ_UPDATED = statement<[id: string], { updated_at: string }>({
-  name: 'read-conversation-updated-at',
-  text: 'SELECT updated_at FROM conversations WHERE id = $1',
-});
-
-const READ_COMPLETED = statement<[runId: string], CompletedRun>({
-  name: 'read-completed-run',
-  text: `
-    SELECT account_id, actor_id, conversation_id, completed_at FROM agent_runs
-    WHERE id = $1 AND status = 'completed'`,
-});

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../db/database.ts';
-import type { Tx } from '../../db/handle.ts';
+import type { Db, Tx } from '../../db/handle.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Failover } from '../../protocol/resources/agent-run.ts';
 import type { ActionRow, StepRow } from '../../resources/run.ts';
@@ -12,15 +11,15 @@ export interface RunRecord {
   readonly actions: ActionRow[];
 }
 
-export async function readRecord(database: Database, runId: string): Promise<RunRecord> {
-  const steps = await database.kysely
+export async function readRecord(db: Db, runId: string): Promise<RunRecord> {
+  const steps = await db.kysely
     .selectFrom('agent_run_steps')
     .selectAll()
     .where('run_id', '=', runId)
     .orderBy('position')
     .execute();
   if (steps.length === 0) return { steps, actions: [] };
-  const actions = await database.kysely
+  const actions = await db.kysely
     .selectFrom('agent_run_actions')
     .selectAll()
     .where('run_id', '=', runId)
@@ -30,16 +29,9 @@ export async function readRecord(database: Database, runId: string): Promise<Run
   return { steps, actions };
 }
 
-/** Returns the size of the texts, the arguments and the results of a run. */
-export function bytesOf({ steps, actions }: RunRecord): number {
-  const written = steps.map(({ text, calls }) => [text, calls]);
-  const read = actions.map(({ result, error_message }) => [result, error_message]);
-  return Buffer.byteLength(JSON.stringify([written, read]));
-}
-
 /** Inserts a turn that begins. */
-export function insertStep(database: Database, runId: string, position: number): Promise<StepRow> {
-  return database.kysely
+export function insertStep(db: Db, runId: string, position: number): Promise<StepRow> {
+  return db.kysely
     .insertInto('agent_run_steps')
     .values({ id: newId('agentStep'), run_id: runId, position })
     .returningAll()
@@ -87,6 +79,16 @@ export async function failStep(
       ...ENDED,
     })
     .where('id', '=', id)
+    .execute();
+}
+
+/** Ends the turn that was under way when the run ended. */
+export async function failOpenSteps(tx: Tx, runId: string): Promise<void> {
+  await tx.kysely
+    .updateTable('agent_run_steps')
+    .set({ status: 'failed', ...ENDED })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'running')
     .execute();
 }
 

@@ -1,11 +1,10 @@
-import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import type { RunRow } from '../../resources/run.ts';
 
 /** Returns the ids of the files that a run has made, oldest first. */
-export async function artifactsOf(database: Database, runId: string): Promise<string[]> {
-  const rows = await database.kysely
+export async function artifactsOf(db: Db, runId: string): Promise<string[]> {
+  const rows = await db.kysely
     .selectFrom('artifacts')
     .select('id')
     .where('run_id', '=', runId)
