@@ -4,6 +4,7 @@ import type { Schema } from '../../db/schema.ts';
 import { statement } from '../../db/statement.ts';
 import { touched } from '../../db/touched.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
+import { IS_MEMBER } from '../../resources/participant.ts';
 import type { RunRow } from '../../resources/run.ts';
 
 export interface ReplyPosition {
@@ -232,7 +233,7 @@ const READ_ANSWERS = statement<[runId: string, conversationId: string, authorId:
   text: `
     SELECT EXISTS (
       SELECT FROM participants p WHERE p.conversation_id = $2 AND p.actor_id = $3
-        AND p.membership IN ('active', 'hidden') AND p.role <> 'viewer'
+        AND p.${IS_MEMBER} AND p.role <> 'viewer'
     ) AS may_send, EXISTS (
       SELECT FROM messages m LEFT JOIN actors a ON a.id = m.author_id
       WHERE m.conversation_id = $2 AND m.status = 'sent' AND m.visibility = 'external'

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
+import { IS_MEMBER } from '../../resources/participant.ts';
 import type { RunRow } from '../../resources/run.ts';
 
 /** Returns the ids of the files that a run has made, oldest first. */
@@ -62,7 +63,7 @@ const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
     FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
       JOIN conversations c ON c.id = r.conversation_id AND c.status <> 'archived'
       JOIN participants p ON p.conversation_id = c.id AND p.actor_id = r.actor_id
-        AND p.membership IN ('active', 'hidden') AND p.role <> 'viewer'
+        AND p.${IS_MEMBER} AND p.role <> 'viewer'
       JOIN actors a ON a.id = r.actor_id AND a.deactivated_at IS NULL
       JOIN accounts o ON o.id = r.account_id AND o.subscription = 'active'
     WHERE f.run_id = $1 AND f.created_at >= $2::timestamptz

@@ -7,6 +7,7 @@ import { statement } from '../../db/statement.ts';
 import { touched } from '../../db/touched.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
+import { IS_MEMBER } from '../../resources/participant.ts';
 import type { RunRow } from '../../resources/run.ts';
 
 /** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
@@ -135,7 +136,7 @@ export function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
       WHERE p.conversation_id = r.conversation_id AND p.actor_id = ${actor}
-        AND p.membership IN ('active', 'hidden')))`;
+        AND p.${IS_MEMBER}))`;
 }
 
 /**
