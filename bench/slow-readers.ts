@@ -111,7 +111,7 @@ class Timings {
 
   arrived(ordinal: number): void {
     const sentAt = this.#sentAt[ordinal];
-    if (sentAt === undefined) throw new Error('a message arrived that nobody sent');
+    if (sentAt === undefined) throw new Error('a message arrived that was never sent');
     this.#histogram.recordValue(Math.round((performance.now() - sentAt) * 1_000));
   }
 
@@ -177,7 +177,7 @@ async function messagesToClosing(ground: Ground): Promise<number> {
       await delay(2 * CUT_MS);
       if ((await slowConsumers(product)) > 0) return sent;
     }
-    throw new Error(`nobody was closed after ${MAX_TO_CLOSING} messages of the flood`);
+    throw new Error(`no socket was closed after ${MAX_TO_CLOSING} messages of the flood`);
   } finally {
     slow.close();
     connections.close();

@@ -137,7 +137,7 @@ function sideByPost(
   return {
     name,
     run: async (durationMs) => {
-      // Anew for each block: servers cut connections that were idle while others had their turn.
+      // New ones for each block: servers cut connections that were idle while others had their turn.
       const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: window + 1 });
       // A message that was refused is missing among the deliveries, and the block fails for that.
       let refused: string | undefined;

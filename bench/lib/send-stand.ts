@@ -80,7 +80,7 @@ export class SendStand {
    */
   async sendAtRate(ratePerSecond: number, durationMs: number, seed: number): Promise<RateReport> {
     const { process, port, headers } = this.product;
-    // Anew each time: the server cuts connections that were idle while others had their turn.
+    // New ones each time: the server cuts connections that were idle while others had their turn.
     const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: CONNECTIONS });
     const send = (done: (ok: boolean) => void) => {
       this.#sent += 1;

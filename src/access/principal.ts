@@ -35,7 +35,7 @@ export function seesWholeAccount(principal: Principal): boolean {
 }
 
 /** The principal of an endpoint that requires no credential. It has no permissions and no account. */
-export const NOBODY: Principal = Object.freeze({
+export const UNAUTHENTICATED: Principal = Object.freeze({
   accountId: '',
   subscribed: false,
   actor: presentActor({ id: '', type: 'user', name: null, handle: null, avatar_url: null }),

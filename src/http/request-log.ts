@@ -59,7 +59,7 @@ function fieldsOf(
     status,
     ms: Math.round(ms * 10) / 10,
     request_id: id,
-    // An open endpoint has a principal without an id: it stands for nobody.
+    // An open endpoint has a principal without an id (UNAUTHENTICATED).
     actor_id: principal?.actor.id || undefined,
     account_id: principal?.accountId || undefined,
     run_id: runId,

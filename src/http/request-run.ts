@@ -1,7 +1,7 @@
 import type { Authenticator } from '../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../access/authorize.ts';
 import { type Begun, fingerprintOf, type Idempotency, type IdempotencyClaim } from '../access/idempotency.ts';
-import { NOBODY, type Principal } from '../access/principal.ts';
+import { type Principal, UNAUTHENTICATED } from '../access/principal.ts';
 import type { RateState } from '../access/rate-window.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
@@ -144,12 +144,12 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #checkVersion({ since, open }: Route): void {
     this.#version = requireVersion(this.#exchange.head.version, since);
-    if (open === true) this.#admitAnybody();
+    if (open === true) this.#admitUnauthenticated();
     else this.#authenticate();
   }
 
-  #admitAnybody(): void {
-    this.#principal = NOBODY;
+  #admitUnauthenticated(): void {
+    this.#principal = UNAUTHENTICATED;
     this.#readQuery();
   }
 
@@ -232,7 +232,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const { accountId, actor } = this.#principal!;
     const fingerprint = fingerprintOf(query, this.#body);
     // Without a credential, callers are distinguished by what they send, because they choose their keys independently.
-    const actorId = this.#principal === NOBODY ? fingerprint.toString('base64url') : actor.id;
+    const actorId = this.#principal === UNAUTHENTICATED ? fingerprint.toString('base64url') : actor.id;
     const scope = { accountId, actorId, method, path };
     this.#await(idempotency.begin(scope, idempotencyKey, fingerprint), this.#replayOrHandle);
   }

@@ -87,7 +87,7 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly own?: { readonly permission: Permission; readonly of: string };
   /**
    * Credential and Service-Account are neither required nor read: the body itself proves the caller's identity. `principal`
-   * is NOBODY, and `permission` is null.
+   * is UNAUTHENTICATED, and `permission` is null.
    */
   readonly open?: boolean;
   /** Answers also while the account's subscription is not active, so that a caller can find out why others refuse. */

@@ -51,7 +51,7 @@ export function lockLost(tx: Tx, limit: number): Promise<{ id: string; conversat
   return tx.query(LOCK_LOST, limit);
 }
 
-/** Gives a locked message that waits another time, and its attempts begin anew. Undefined: it has this time already. */
+/** Reschedules a locked message that waits, with no attempts counted. Returns undefined if it has this time already. */
 export function updateSchedule(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,

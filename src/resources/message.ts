@@ -170,7 +170,7 @@ function forTeam(
   viewer: MessageViewer,
   expansions: MessageExpansions,
 ): Required<ChatMessage> {
-  if (row.kind === 'void' || row.status === 'void') throw new TypeError('a void is shown to nobody');
+  if (row.kind === 'void' || row.status === 'void') throw new TypeError('a void has no presentation');
   return {
     id: row.id,
     object: 'chat_message',

@@ -4,7 +4,7 @@ import { createServer, get, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t from 'tap';
-import { NOBODY } from '../../src/access/principal.ts';
+import { UNAUTHENTICATED } from '../../src/access/principal.ts';
 import { fetchUrlTool } from '../../src/agents/tools/fetch-url.ts';
 import { GuardedFetch } from '../../src/agents/tools/guarded-fetch.ts';
 import { ToolRefusal } from '../../src/agents/tools/tool.ts';
@@ -293,7 +293,7 @@ async function callOf(
   url: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Page> {
-  const context = { accountId: '', runId: '', actionId: '', principal: NOBODY, signal };
+  const context = { accountId: '', runId: '', actionId: '', principal: UNAUTHENTICATED, signal };
   return (await called.call({ url }, context)).output as Page;
 }
 

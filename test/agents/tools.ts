@@ -1,5 +1,5 @@
 import { Authenticator } from '../../src/access/authenticate.ts';
-import { NOBODY, type Principal } from '../../src/access/principal.ts';
+import { type Principal, UNAUTHENTICATED } from '../../src/access/principal.ts';
 import type { Rights } from '../../src/access/rights.ts';
 import { Tokens } from '../../src/access/tokens.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from '../../src/agents/tools/tool.ts';
@@ -68,7 +68,7 @@ export function toolContext(fields: Partial<ToolContext> = {}): ToolContext {
     accountId: fields.principal?.accountId ?? '',
     runId: newId('agentRun'),
     actionId: newId('agentAction'),
-    principal: NOBODY,
+    principal: UNAUTHENTICATED,
     signal: new AbortController().signal,
     ...fields,
   };

@@ -15,7 +15,7 @@ export interface IdempotencyFigures {
   readonly seed: number;
   readonly keys: number;
   readonly requests: number;
-  /** Told that a request with the key was under way. */
+  /** Answered that a request with the key was in progress. */
   readonly inProgress: number;
   /** No answer, or 5xx: the node was killed under the request. */
   readonly interrupted: number;

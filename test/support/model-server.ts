@@ -1,6 +1,6 @@
 /**
  * A provider of language models for tests: the OpenAI chat-completions protocol over real HTTP. Each request is
- * answered by the next script that fits, and kept, so that tests see what the model was told.
+ * answered by the next script that fits, and kept, so that tests see what the model received.
  *
  *     const models = await ModelServer.start(t);
  *     models.reply('Hello there.');                                 // the next request, whichever model

@@ -58,8 +58,8 @@ export class ConversationPresence {
   }
 
   /**
-   * To be called when nobody reads the conversation here any more: reports of others do not arrive, and no reader was
-   * sent a status.
+   * To be called when the last reader of the conversation on this node has left: reports of other nodes do not arrive
+   * from then on, and no reader was sent a status.
    */
   forgetOthers(): void {
     this.#nodes.clear();

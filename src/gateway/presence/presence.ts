@@ -24,7 +24,7 @@ export interface PresenceOptions {
    * another.
    */
   readonly holdMs: number;
-  /** Sends an event to the team's readers on this node; returns false where nobody reads the conversation here. */
+  /** Sends an event to the team's readers on this node; returns false where it has none for the conversation. */
   readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
   readonly onError: (error: unknown) => void;
 }
