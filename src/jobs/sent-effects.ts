@@ -2,23 +2,17 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
 import { removeDone } from '../db/outbox.ts';
-import { statement } from '../db/statement.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
 import type { MessagesSent } from '../messages/outbox-topics.ts';
 import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
+import { readSentMessages } from '../messages/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
 import { insertNotifications } from '../notifications/store.ts';
 import type { Downloads } from '../resources/attachment.ts';
-import {
-  type MessageRow,
-  type MessageWithParts,
-  messageColumns,
-  messageEvent,
-  withParts,
-} from '../resources/message.ts';
+import { type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
 import { notificationEvent } from '../resources/notification.ts';
 
 export interface SentEffectsOptions {
@@ -63,7 +57,7 @@ export class SentEffects {
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
     const ids = payload.messages.map(({ id }) => id);
-    const rows = await database.query(READ_MESSAGES, ids);
+    const rows = await readSentMessages(database, ids);
     const messages: CommittedMessage[] = [];
     for (const message of await withParts(database, files, rows)) {
       const facts = await directory.facts(message.row.conversation_id);
@@ -80,7 +74,7 @@ export class SentEffects {
    */
   async finished(ids: readonly string[]): Promise<void> {
     const { database, files } = this.#options;
-    const rows = await database.query(READ_MESSAGES, ids);
+    const rows = await readSentMessages(database, ids);
     await this.#cause(await withParts(database, files, rows));
   }
 
@@ -164,10 +158,3 @@ interface PublishedRow {
   readonly messages: readonly CommittedMessage[];
   readonly published: Promise<boolean>;
 }
-
-const READ_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
-  name: 'read-sent-messages',
-  text: `
-    SELECT ${messageColumns('m')} FROM messages m
-    WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
-});

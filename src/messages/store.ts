@@ -18,6 +18,11 @@ export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]):
   return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
 }
 
+/** Returns the messages with these ids that are in their timelines, by conversation and number. */
+export function readSentMessages(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
+  return db.query(READ_SENT_MESSAGES, ids);
+}
+
 /** A message of this conversation, in whatever state; undefined where there is none. */
 export async function readMessageOf(
   db: Db,
@@ -106,6 +111,13 @@ const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>({
     SELECT ${messageColumns('m')}
     FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
     JOIN messages m USING (conversation_id, author_id, client_message_id)`,
+});
+
+const READ_SENT_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
+  name: 'read-sent-messages',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
 });
 
 const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], MessageRow>({
