@@ -77,11 +77,16 @@ export function readRange(
   return db.query(READ_STRETCH, conversationId, after, upTo);
 }
 
+/** A message with the highest number of its conversation at the moment of the read. */
+export interface SentRow extends MessageRow {
+  readonly head: number;
+}
+
 /** Returns the sent messages of a range in its order, settled or not. */
 export function readSent(
   db: Querier,
   { conversationId, after, before, order, limit, forCustomer }: TimelineRange,
-): Promise<MessageRow[]> {
+): Promise<SentRow[]> {
   return db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
 }
 
@@ -180,12 +185,13 @@ function sentStatement(
   order: string,
 ): Statement<
   [conversationId: string, after: number, before: number, limit: number, forCustomer: boolean],
-  MessageRow
+  SentRow
 > {
   return {
     name: `read-timeline-${end}`,
     text: `
-    SELECT ${messageColumns('m')} FROM messages m
+    SELECT ${messageColumns('m')}, (SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head
+    FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
       AND (NOT $5::boolean OR m.visibility <> 'internal')
     ORDER BY ${order} LIMIT $4`,
