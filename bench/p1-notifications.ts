@@ -156,7 +156,7 @@ const SEED = {
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, status, sender_id, sender_type,
       resource_type, resource_id, seen_at, created_at, updated_at)
-    SELECT 'ntf_' || lpad(n::text, 8, '0') || right(r.id, 16), $2, r.id, 'chat.message', 'Ada Lovelace in Demo group',
+    SELECT notification_id(at, n::text, r.id), $2, r.id, 'chat.message', 'Ada Lovelace in Demo group',
       $5, CASE WHEN n > $6::integer - 10 THEN 'unseen' ELSE 'seen' END, $3, 'user', 'entity', $4,
       CASE WHEN n > $6::integer - 10 THEN NULL ELSE at END, at, at
     FROM generate_series(1, $6::integer) AS n, unnest($1::text[]) AS r(id),

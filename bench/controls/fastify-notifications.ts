@@ -31,7 +31,7 @@ const statement = {
     FROM notifications
     WHERE recipient_id = $1 AND status <> 'dismissed' AND ($2::text IS NULL OR status = $2)
       AND ($3::text IS NULL OR category = $3)
-    ORDER BY created_at DESC, id DESC LIMIT $4`,
+    ORDER BY id DESC LIMIT $4`,
 };
 
 const text = { type: 'string' } as const;

@@ -25,11 +25,24 @@ export interface EventSource<Event extends ChangeEventName = ChangeEventName> {
 
 export interface CatchUp {
   readonly arm: ChangedArm;
-  /**
-   * Returns the events that readers of these streams may have missed since a transaction (an xid8 as decimal text),
-   * oldest changes first.
-   */
-  since(from: EventReads, streamIds: readonly string[], sinceXid: string): Promise<readonly DomainEvent[]>;
+  /** Returns the events that readers of these streams may have missed since then, oldest changes first. */
+  since(from: EventReads, streamIds: readonly string[], since: Since): Promise<readonly DomainEvent[]>;
+}
+
+/** The moment from which on readers may have missed something. */
+export interface Since {
+  /** The transaction, an xid8 as decimal text: the changes of this one and of later ones may have been missed. */
+  readonly xid: string;
+  /** ISO 8601, by the clock of Postgres: all of these transactions began later. */
+  readonly began: string;
+}
+
+/** Returns a moment that covers both. */
+export function earlier(one: Since, other: Since): Since {
+  return {
+    xid: BigInt(one.xid) < BigInt(other.xid) ? one.xid : other.xid,
+    began: [one.began, other.began].sort()[0]!,
+  };
 }
 
 /**
@@ -39,7 +52,10 @@ export interface CatchUp {
  */
 export interface ChangedArm {
   readonly part: string;
-  /** SQL after FROM, with its WHERE: the rows of the stream `s.id` that changed since the transaction `$3::xid8`. */
+  /**
+   * SQL after FROM, with its WHERE: the rows of the stream `s.id` that changed since the transaction `$3::xid8`, whose
+   * `began` is `$5::timestamptz`.
+   */
   readonly rows: string;
 }
 

@@ -18,8 +18,8 @@ export const conversationEvents = eventSource({
   changed: {
     conversation: {
       arm: { part: 'conversation', rows: 'conversations c WHERE c.id = s.id AND c.changed_in >= $3::xid8' },
-      async since({ database }, conversationIds, sinceXid) {
-        const rows = await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, sinceXid);
+      async since({ database }, conversationIds, since) {
+        const rows = await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, since.xid);
         return conversationUpdates(
           database,
           rows.map(({ id }) => id),
@@ -57,8 +57,8 @@ export const participantEvents = eventSource({
         part: 'participants',
         rows: 'participants p WHERE p.conversation_id = s.id AND p.changed_in >= $3::xid8',
       },
-      async since({ database }, conversationIds, sinceXid) {
-        const rows = await database.query(READ_CHANGED_PARTICIPANTS, conversationIds, sinceXid);
+      async since({ database }, conversationIds, since) {
+        const rows = await database.query(READ_CHANGED_PARTICIPANTS, conversationIds, since.xid);
         return participantUpdates(
           database,
           rows.map(({ id, membership, is_new }) => {
@@ -113,8 +113,8 @@ export const membershipEvents = eventSource({
         part: 'memberships',
         rows: 'participants p WHERE p.actor_id = s.id AND p.changed_in >= $3::xid8',
       },
-      async since({ database }, actorIds, sinceXid) {
-        const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, sinceXid);
+      async since({ database }, actorIds, since) {
+        const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, since.xid);
         return membershipUpdates(
           database,
           rows.map(({ id, stream, membership }) => {

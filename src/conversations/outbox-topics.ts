@@ -6,6 +6,7 @@ import { defineTopic } from '../db/topic.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ChangeEventName } from '../protocol/socket/events.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import type { ParticipantRow } from '../resources/participant.ts';
 
 /** Durable events are published (jobs/changed-effects.ts). */
 export const RESOURCES_CHANGED = defineTopic<ResourcesChanged>('changed');
@@ -59,9 +60,9 @@ export async function enqueueCreated(
 export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
 
 export interface ParticipantAdded {
-  /** The notification's id, created with the change, so that there is one however often it is tried. */
-  readonly notification_id: string;
   readonly participant_id: string;
+  /** The time of the participant's row when it was added: being added again is another cause. */
+  readonly at: string;
   /** The actor that added the participant; null: no actor did. */
   readonly by: string | null;
 }
@@ -69,13 +70,10 @@ export interface ParticipantAdded {
 /** May be called for every participant: only users whom another actor added are notified. */
 export async function enqueueAdded(
   tx: Tx,
-  { participantId, by }: { readonly participantId: string; readonly by: string | null },
+  { id, updated_at: at }: Pick<ParticipantRow, 'id' | 'updated_at'>,
+  by: string | null,
 ): Promise<void> {
-  await enqueue(tx, PARTICIPANT_ADDED, {
-    notification_id: newId('notification'),
-    participant_id: participantId,
-    by,
-  });
+  await enqueue(tx, PARTICIPANT_ADDED, { participant_id: id, at, by });
 }
 
 /** The timeline gets a message that describes a change of the conversation (messages/system-messages.ts). */

@@ -50,7 +50,7 @@ export async function joinConversation(
     { event: 'participant.added', id: participant.id, stream: id },
     { event: 'conversation.added', id, stream: actorId },
   ]);
-  await enqueueAdded(tx, { participantId: participant.id, by: principal.actor.id });
+  await enqueueAdded(tx, participant, principal.actor.id);
   await auditParticipant(tx, principal, participant, 'participant.added', { role: participant.role });
   const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
   await writeParticipantMessage(tx, principal, conversation, sentence);

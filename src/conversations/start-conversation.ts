@@ -43,7 +43,7 @@ export async function startConversation(
     participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
   );
   for (const participant of participants) {
-    await enqueueAdded(tx, { participantId: participant.id, by: actorId });
+    await enqueueAdded(tx, participant, actorId);
   }
   await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.created' });
   return { conversation, isNew: true };

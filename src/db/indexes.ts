@@ -22,10 +22,6 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   messages_changed: {
     on: 'messages (conversation_id, changed_in) WHERE updated_at > created_at OR sequence IS NULL',
   },
-  notifications_message: {
-    unique: true,
-    on: 'notifications (recipient_id, message_id) WHERE message_id IS NOT NULL',
-  },
   notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
   actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
   // The index for resuming an author's own feed. A plain send does not touch it.

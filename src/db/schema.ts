@@ -193,6 +193,8 @@ interface MessagesTable extends Times, Streamed {
   deleted_at: string | null;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
   attempts: Generated<number>;
+  /** The time of the message's notifications: when it entered the timeline or ended. Null: `created_at`. */
+  notified_at: string | null;
 }
 
 /** How a draft or a scheduled message ended. */
@@ -218,7 +220,8 @@ interface AttachmentsTable {
   created_at: Time;
 }
 
-interface NotificationsTable extends Times, Streamed {
+interface NotificationsTable extends Times {
+  /** SQL's notification_id(at, cause, recipient_id): ids are in the order of the feed. */
   id: string;
   account_id: string;
   recipient_id: string;
@@ -235,6 +238,8 @@ interface NotificationsTable extends Times, Streamed {
   seen_at: string | null;
   read_at: string | null;
   dismissed_at: string | null;
+  /** Null: the row was made in time and has not changed (docs/decisions.md#new-notifications-are-found-by-their-ids). */
+  changed_in: string | null;
 }
 
 interface OutboxTable {

@@ -145,7 +145,7 @@ export class SentEffects {
     }
     const rows = await insertNotifications(database, wanted);
     // A feed is published in the order of its list.
-    rows.sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
+    rows.sort((a, b) => (a.id < b.id ? -1 : 1));
     await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
   }
 }

@@ -34,8 +34,8 @@ export const messageEvents = eventSource({
   changed: {
     conversation: {
       arm: MESSAGES_ARM,
-      async since(from, conversationIds, sinceXid) {
-        const rows = await from.database.query(READ_CHANGED_SENT, conversationIds, sinceXid);
+      async since(from, conversationIds, since) {
+        const rows = await from.database.query(READ_CHANGED_SENT, conversationIds, since.xid);
         return (await messageUpdates(from, rows)).map(({ event }) => event);
       },
     },
@@ -59,8 +59,8 @@ export const unsentEvents = eventSource({
   changed: {
     conversation: {
       arm: MESSAGES_ARM,
-      async since(from, conversationIds, sinceXid) {
-        const rows = await from.database.query(READ_CHANGED_OUTSIDE, conversationIds, sinceXid);
+      async since(from, conversationIds, since) {
+        const rows = await from.database.query(READ_CHANGED_OUTSIDE, conversationIds, since.xid);
         return outsideEvents(from, rows, outsideUpdateOf);
       },
     },
@@ -69,8 +69,8 @@ export const unsentEvents = eventSource({
         part: 'schedules',
         rows: `messages m WHERE m.author_id = s.id AND m.kind = 'scheduled' AND m.changed_in >= $3::xid8`,
       },
-      async since(from, authorIds, sinceXid) {
-        const rows = await from.database.query(READ_CHANGED_SCHEDULES, authorIds, sinceXid);
+      async since(from, authorIds, since) {
+        const rows = await from.database.query(READ_CHANGED_SCHEDULES, authorIds, since.xid);
         return authorEvents(from, rows);
       },
     },

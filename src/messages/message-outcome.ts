@@ -21,7 +21,7 @@ export async function conclude(
   reason: string | null = null,
 ): Promise<MessageRow> {
   const status = transition(MESSAGE_MOVES, move, row.status);
-  const concluded = await updateMessage(tx, row, { status, outcome: ended(status, reason) });
+  const concluded = await updateMessage(tx, row, { status, ...ended(status, reason) });
   const { id, conversation_id: stream } = row;
   await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
   return concluded;

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql, type UpdateObject } from 'kysely';
+import { sql, type UpdateObject } from 'kysely';
 import type { Db, Querier, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import type { Schema } from '../db/schema.ts';
@@ -67,9 +67,12 @@ export function updateMessage(
 
 export type MessageChange = Omit<UpdateObject<Schema, 'messages'>, 'updated_at' | 'changed_in'>;
 
-/** Returns the outcome of a message that ends now without being sent. */
-export function ended(result: string, reason: string | null): RawBuilder<string> {
-  return sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(REACHED_NOW)}`;
+/** Returns the columns of a message that ends now without being sent. */
+export function ended(result: string, reason: string | null) {
+  return {
+    outcome: sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(REACHED_NOW)}`,
+    notified_at: sql<string>`clock_timestamp()`,
+  };
 }
 
 /** Removes the attachments of a message. Returns the keys of those that are files. */
@@ -176,7 +179,8 @@ export interface InsertedRow {
 
 /**
  * One statement, one transaction: the messages, their attachments and the outbox row of their effects. Rows are
- * sorted, so that two nodes whose batches overlap cannot deadlock. A row that is missing from the result conflicted
+ * sorted, so that two nodes whose batches overlap cannot deadlock, and a microsecond apart in the order in which they are
+ * given, which is that of their notifications. A row that is missing from the result conflicted
  * with a unique key, or its number is so far below the head that it counts as settled.
  *
  * One JSON parameter instead of 17 arrays: the speed is the same within 10 % at 32 and 128 rows, and lists inside a
@@ -228,10 +232,11 @@ const ATTACHMENT_COLUMNS = {
 function insertText(withAttachments: boolean): string {
   return `
     WITH input AS (
-      SELECT * FROM json_to_recordset($1::json) AS i(${definitions(COLUMNS)}, attachments json)
+      SELECT i.*, now() + (i.ordinality - 1) * interval '1 microsecond' AS at
+      FROM ROWS FROM (json_to_recordset($1::json) AS (${definitions(COLUMNS)}, attachments json)) WITH ORDINALITY AS i
     ), inserted AS (
       INSERT INTO messages (${names(COLUMNS)}, status, has_attachments, created_at, updated_at)
-      SELECT ${names(COLUMNS, 'i')}, 'sent', json_array_length(i.attachments) > 0, now(), now()
+      SELECT ${names(COLUMNS, 'i')}, 'sent', json_array_length(i.attachments) > 0, i.at, i.at
       FROM input i
       WHERE i.sequence > coalesce(
         (SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = i.conversation_id), 0
@@ -316,7 +321,7 @@ const ENTER_TIMELINE = statement<
     WITH entered AS (
       UPDATE messages SET sequence = $3::bigint, status = 'sent', sender_id = $5,
         outcome = '{"result": "sent", "reason": null}'::jsonb || ${REACHED_NOW},
-        ${setTouched()}
+        notified_at = clock_timestamp(), ${setTouched()}
       WHERE id = $1 AND conversation_id = $2 AND status = $4
         AND $3::bigint > coalesce(
           (SELECT max(o.sequence) FROM messages o WHERE o.conversation_id = $2), 0) - ${SETTLE_WINDOW}

@@ -14,15 +14,14 @@ import { insertNotifications, type JoiningRow, readJoining } from './store.ts';
 export async function notifyAdded(db: Db, engine: Engine, added: ParticipantAdded): Promise<void> {
   const joining = await readJoining(db, added.participant_id, added.by);
   if (joining === undefined) return;
-  const rows = await insertNotifications(db, [addedNotification(added.notification_id, joining)]);
+  const rows = await insertNotifications(db, [addedNotification(added, joining)]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
 }
 
-function addedNotification(id: string, joining: JoiningRow): NewNotification {
+function addedNotification({ participant_id, at }: ParticipantAdded, joining: JoiningRow): NewNotification {
   const { by_id, by_type, by_name, title } = joining;
   const where = title ?? 'a conversation';
   return {
-    id,
     account_id: joining.account_id,
     recipient_id: joining.recipient_id,
     category: 'chat.added',
@@ -32,5 +31,6 @@ function addedNotification(id: string, joining: JoiningRow): NewNotification {
     sender_type: senderType(by_type && { type: by_type }),
     resource_id: joining.conversation_id,
     message_id: null,
+    cause: { key: `added ${participant_id}`, at },
   };
 }

@@ -100,7 +100,7 @@ export const FEED = {
   linked: feedList('read-feed-linked', LINKED),
 } as const;
 
-// Filters that are not given are null: one statement for all combinations keeps its plan, which is the feed's index in
+// Filters that are not given are null: one statement for all combinations keeps its plan, which is the primary key in
 // order.
 function feedList(name: string, columns: string) {
   return keysetList<FeedValues, { readonly fields: Fields }>({
@@ -114,15 +114,12 @@ function feedList(name: string, columns: string) {
     AND ($3::text IS NULL OR category = $3)
     AND ($4::text[] IS NULL OR sender_id = ANY($4))
     AND ($5::text[] IS NULL OR sender_type = ANY($5))`,
-    key: [
-      ['created_at', 'timestamptz'],
-      ['id', 'text'],
-    ],
+    key: [['id', 'text']],
     search: ['title', 'body'],
   });
 }
 
-// An index-only scan of the feed's index, which contains the status.
+// An index-only scan of the primary key, which contains the status.
 const COUNT = statement<[recipientId: string], Counts>({
   name: 'count-feed',
   text: `

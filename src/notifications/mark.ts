@@ -44,17 +44,17 @@ export async function markAll<Reply>(
   finish: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> {
   const { from } = NOTIFICATION_MOVES[MOVE_TO[to]];
-  let upTo = 'infinity';
+  let before: string | null = null;
   for (let marked = MARK_ALL_BATCH; ; marked += MARK_ALL_BATCH) {
     const { rows, answer } = await database.transaction(async (tx) => {
-      const rows = await moveAll(tx, recipientId, { from, to, upTo, limit: MARK_ALL_BATCH });
+      const rows = await moveAll(tx, recipientId, { from, to, before, limit: MARK_ALL_BATCH });
       await enqueueUpdated(tx, recipientId, rows);
       const isLast = rows.length < MARK_ALL_BATCH || marked >= MAX_MARK_ALL;
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
     });
     if (answer !== undefined) return answer.reply;
     // The next batch starts after the rows that are done, so it does not scan them again.
-    upTo = rows.map(({ created_at }) => created_at).sort()[0]!;
+    before = rows.map(({ id }) => id).sort()[0]!;
   }
 }
 

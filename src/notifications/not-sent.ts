@@ -2,7 +2,6 @@ import type { Db } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { NotSent } from '../messages/outbox-topics.ts';
-import { newId } from '../protocol/ids.ts';
 import { notificationEvent } from '../resources/notification.ts';
 import { type NewNotification, preview } from './notify.ts';
 import { insertNotifications, readUnsent, type UnsentRow } from './store.ts';
@@ -21,7 +20,6 @@ export async function notifyNotSent(db: Db, engine: Engine, { message_id }: NotS
 
 function notification({ title, body, ...message }: UnsentRow): NewNotification {
   return {
-    id: newId('notification'),
     account_id: message.account_id,
     recipient_id: message.author_id,
     category: 'system.broadcast',
@@ -32,5 +30,6 @@ function notification({ title, body, ...message }: UnsentRow): NewNotification {
     resource_id: message.conversation_id,
     // One notification a message: an author gets no other notification of their own message.
     message_id: message.id,
+    cause: null,
   };
 }

@@ -1,12 +1,10 @@
 import type { ConversationFacts, Member } from '../conversations/directory.ts';
-import { newId } from '../protocol/ids.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
 
-/** A notification before Postgres has set its times. */
+/** A notification before Postgres has made its id and its times. */
 export interface NewNotification {
-  readonly id: string;
   readonly account_id: string;
   readonly recipient_id: string;
   readonly category:
@@ -20,8 +18,18 @@ export interface NewNotification {
   readonly sender_type: 'user' | 'group' | 'system';
   /** The conversation's id; null if it is about none. */
   readonly resource_id: string | null;
-  /** Null: not caused by a message. */
+  /** The message that it is about; null: none. */
   readonly message_id: string | null;
+  /** Null: the message. */
+  readonly cause: Cause | null;
+}
+
+/** What caused a notification where no message did: the same cause again makes the same notification. */
+export interface Cause {
+  /** Names the cause among everything that notifies a recipient. */
+  readonly key: string;
+  /** When it became true: a time that Postgres has stored with the cause. */
+  readonly at: string;
 }
 
 /**
@@ -54,7 +62,6 @@ function notification(
   isMention: boolean,
 ): NewNotification {
   return {
-    id: newId('notification'),
     account_id: row.account_id,
     recipient_id: recipient.actor.id,
     category: isMention ? 'chat.mention' : categoryOf(row, sender),
@@ -64,6 +71,7 @@ function notification(
     sender_type: senderType(sender),
     resource_id: row.conversation_id,
     message_id: row.id,
+    cause: null,
   };
 }
 

@@ -93,12 +93,12 @@ function listRoute(database: Database): Route {
         { ...page, links: include.length > 0 },
       );
       const present = await expandNotifications(database, principal.accountId, rows, include);
-      return toList(rows, page, url, (row) => [row.created_at, row.id], present);
+      return toList(rows, page, url, (row) => [row.id], present);
     },
   });
 }
 
-const FEED = defineList('notifications', ['time', 'text']);
+const FEED = defineList('notifications', ['text']);
 
 function several<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Array(schema, { maxItems: FEED_FILTER_LIMITS.items }));

@@ -1,32 +1,33 @@
-import type { Db, Tx } from '../db/handle.ts';
+import type { Since } from '../conversations/event-source.ts';
+import type { Db, Querier, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched } from '../db/touched.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { NOTIFICATION_COLUMNS, type NotificationRow, readNotifications } from '../resources/notification.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import type { NewNotification } from './notify.ts';
 
+/** A notification is late if its transaction begins this much after the time of its cause. */
+const IN_TIME_MS = 1_000;
+
+/** Characters of an id up to the end of its time. */
+const ID_TIME = 'ntf_'.length + 13;
+
 /**
  * Inserts the notifications that do not exist yet, and returns the current rows of all of them. There is one for each
- * message and recipient, and without a message one for each id, however often this is called.
+ * cause and recipient, however often this is called: the id is made of both and of the time of the cause. To be called
+ * outside of transactions (docs/decisions.md#new-notifications-are-found-by-their-ids).
  */
 export async function insertNotifications(
-  db: Db,
+  db: Querier,
   notifications: readonly NewNotification[],
 ): Promise<NotificationRow[]> {
   if (notifications.length === 0) return [];
-  const inserted = await db.query(INSERT, JSON.stringify(notifications));
-  if (inserted.length === notifications.length) return inserted;
-  const recipientIds = [...new Set(notifications.map(({ recipient_id }) => recipient_id))];
-  const messageIds = [...new Set(notifications.flatMap(({ message_id }) => message_id ?? []))];
-  const ids = notifications.filter(({ message_id }) => message_id === null).map(({ id }) => id);
-  const [ofMessages, others] = await Promise.all([
-    messageIds.length === 0 ? [] : db.query(READ_OF_MESSAGES, recipientIds, messageIds),
-    readNotifications(db, recipientIds, ids),
-  ]);
-  return [...ofMessages, ...others];
+  const wanted = JSON.stringify(notifications);
+  const inserted = await db.query(INSERT, wanted);
+  return inserted.length === notifications.length ? inserted : db.query(READ_AGAIN, wanted);
 }
 
 /** Returns the recipient's notification, locked until the transaction ends. */
@@ -49,12 +50,12 @@ export async function moveOne(
   return row!;
 }
 
-/** The rows that `moveAll` moves: `limit` rows in these states, the newest first, created at `upTo` or before. */
+/** The rows that `moveAll` moves: `limit` rows in these states, the newest first. */
 export interface Batch {
   readonly from: readonly Notification['status'][];
   readonly to: Notification['status'];
-  /** ISO 8601, or `infinity`. */
-  readonly upTo: string;
+  /** Only rows older than this id; null: all. */
+  readonly before: string | null;
   readonly limit: number;
 }
 
@@ -62,9 +63,9 @@ export interface Batch {
 export function moveAll(
   tx: Tx,
   recipientId: string,
-  { from, to, upTo, limit }: Batch,
-): Promise<Pick<NotificationRow, 'id' | 'created_at'>[]> {
-  return tx.query(MOVE_ALL, recipientId, to, from, upTo, limit);
+  { from, to, before, limit }: Batch,
+): Promise<Pick<NotificationRow, 'id'>[]> {
+  return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
 }
 
 /** A message that notifications are about, and its conversation. */
@@ -106,13 +107,13 @@ export function withdrawNotifications(
   return tx.query(WITHDRAW, messageId, conversationId);
 }
 
-/** Returns the notifications of these recipients that changed since a transaction, oldest first. */
+/** Returns the notifications of these recipients that are new or changed since then, oldest first. */
 export function readChanged(
   db: Db,
   recipientIds: readonly string[],
-  sinceXid: string,
+  { xid, began }: Since,
 ): Promise<NotificationRow[]> {
-  return db.query(READ_CHANGED, recipientIds, sinceXid);
+  return db.query(READ_CHANGED, recipientIds, xid, began);
 }
 
 /** A user that was added to a conversation. */
@@ -153,27 +154,45 @@ export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow |
   return unsent;
 }
 
-// Rows of one statement are a microsecond apart, so that feeds are in the order of the messages.
-const INSERT = statement<[notifications: string], NotificationRow>({
+// The moment of a message is its own (messages.notified_at). A notification of a message that is not there has no moment,
+// and is not made.
+const WANTED = `
+    FROM json_to_recordset($1::json) AS w(account_id text, recipient_id text, category text, title text, body text,
+        sender_id text, sender_type text, resource_id text, message_id text, cause json),
+      LATERAL (SELECT CASE WHEN w.cause IS NOT NULL THEN (w.cause->>'at')::timestamptz ELSE (
+        SELECT coalesce(m.notified_at, m.created_at) FROM messages m
+        WHERE m.id = w.message_id AND m.conversation_id = w.resource_id) END AS at OFFSET 0) AS c,
+      LATERAL (SELECT notification_id(c.at, coalesce(w.cause->>'key', w.message_id), w.recipient_id) AS id OFFSET 0) AS i`;
+
+// A row that is late carries its transaction, because readers that resume may have passed its id already.
+const INSERT = statement<[wanted: string], NotificationRow>({
   name: 'insert-notifications',
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id,
-      sender_type, resource_type, resource_id, message_id, created_at, updated_at)
-    SELECT id, account_id, recipient_id, category, title, body, sender_id,
-      sender_type, CASE WHEN resource_id IS NOT NULL THEN 'entity' END, resource_id, message_id, at, at
-    FROM ROWS FROM (json_to_recordset($1::json) AS (id text, account_id text, recipient_id text,
-        category text, title text, body text, sender_id text, sender_type text, resource_id text,
-        message_id text)) WITH ORDINALITY AS n,
-      LATERAL (SELECT now() + n.ordinality * interval '1 microsecond' AS at) AS t
-    ORDER BY recipient_id, message_id
+      sender_type, resource_type, resource_id, message_id, created_at, updated_at, changed_in)
+    SELECT i.id, w.account_id, w.recipient_id, w.category, w.title, w.body, w.sender_id, w.sender_type,
+      CASE WHEN w.resource_id IS NOT NULL THEN 'entity' END, w.resource_id, w.message_id, c.at, c.at,
+      CASE WHEN c.at < now() - interval '${IN_TIME_MS} ms' THEN pg_current_xact_id() END
+    ${WANTED}
+    WHERE c.at IS NOT NULL
+    ORDER BY w.recipient_id, i.id
     ON CONFLICT DO NOTHING
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
 });
 
-// Every recipient is, or was, a participant, and the index of a message's notifications begins with the recipient.
+const READ_AGAIN = statement<[wanted: string], NotificationRow>({
+  name: 'read-notifications-again',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
+    ${WANTED}, notifications n
+    WHERE n.recipient_id = w.recipient_id AND n.id = i.id`,
+});
+
+// The ids are made again from the message. Every recipient is, or was, a participant.
 const OF_MESSAGE = `
-    FROM participants p
-    WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.message_id = $1`;
+    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
+    WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
+      AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)`;
 
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],
@@ -227,34 +246,41 @@ const MOVE_ONE = statement<[recipientId: string, status: string, id: string], No
 
 // Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
 const MOVE_ALL = statement<
-  [recipientId: string, status: string, from: readonly string[], upTo: string, limit: number],
-  Pick<NotificationRow, 'id' | 'created_at'>
+  [recipientId: string, status: string, from: readonly string[], before: string | null, limit: number],
+  Pick<NotificationRow, 'id'>
 >({
   name: 'move-notifications',
   text: `
     WITH due AS MATERIALIZED (
       SELECT id, later_than(updated_at) AS at FROM notifications
-      WHERE recipient_id = $1 AND status <> 'dismissed' AND status = ANY($3) AND created_at <= $4::timestamptz
-      ORDER BY created_at DESC, id DESC LIMIT $5 FOR UPDATE
+      WHERE recipient_id = $1 AND status = ANY($3) AND id < coalesce($4, '~')
+      ORDER BY id DESC LIMIT $5 FOR UPDATE
     ) ${MOVE}
-    RETURNING n.id, n.created_at`,
+    RETURNING n.id`,
 });
 
-const READ_OF_MESSAGES = statement<
-  [recipientIds: readonly string[], messageIds: readonly string[]],
+/**
+ * SQL: the notifications that readers of a feed may have missed, which are disjoint: those that changed or were made
+ * late, and the new ones, which are found by their ids (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ */
+export function missedNotifications(recipient: string, { xid, began }: Record<keyof Since, string>): string {
+  const columns = NOTIFICATION_COLUMNS.join(', ');
+  return `(
+        SELECT ${columns} FROM notifications
+        WHERE recipient_id = ${recipient} AND changed_in >= ${xid}::xid8
+        UNION ALL
+        SELECT ${columns} FROM notifications
+        WHERE recipient_id = ${recipient} AND id >= left(notification_id(${began}::timestamptz, '', ''), ${ID_TIME})
+          AND changed_in IS NULL)`;
+}
+
+const READ_CHANGED = statement<
+  [recipientIds: readonly string[], xid: string, began: string],
   NotificationRow
 >({
-  name: 'read-notifications-of-messages',
-  text: `
-    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = ANY($1) AND message_id = ANY($2)`,
-});
-
-const READ_CHANGED = statement<[recipientIds: readonly string[], sinceXid: string], NotificationRow>({
   name: 'read-changed-notifications',
   text: `
-    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = ANY($1) AND changed_in >= $2::xid8
+    SELECT n.* FROM unnest($1::text[]) AS r(id), LATERAL ${missedNotifications('r.id', { xid: '$2', began: '$3' })} AS n
     ORDER BY recipient_id, updated_at, id`,
 });
 

@@ -56,11 +56,14 @@ export type Links = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resou
 /** Returns the current rows; deleted ones are left out. */
 export async function readNotifications(
   db: Db,
-  recipientIds: readonly string[],
-  ids: readonly string[],
+  keys: readonly Pick<NotificationRow, 'recipient_id' | 'id'>[],
 ): Promise<NotificationRow[]> {
-  if (ids.length === 0) return [];
-  return db.query(READ, recipientIds, ids);
+  if (keys.length === 0) return [];
+  return db.query(
+    READ,
+    keys.map(({ recipient_id }) => recipient_id),
+    keys.map(({ id }) => id),
+  );
 }
 
 /** Returns a row as its recipient sees it (docs/contract.md#notifications). */
@@ -167,6 +170,6 @@ const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly str
 const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>({
   name: 'read-notifications',
   text: `
-    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = ANY($1) AND id = ANY($2)`,
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')}
+    FROM unnest($1::text[], $2::text[]) AS k(recipient_id, id) JOIN notifications USING (recipient_id, id)`,
 });

@@ -209,6 +209,6 @@ const INSERT_NOTIFICATIONS = {
   name: 'insert-many-notifications',
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, sender_type, changed_in)
-    SELECT 'ntf_' || gen_random_uuid(), $1, $2, 'system.broadcast', 'Tide', 'system', pg_current_xact_id()
+    SELECT notification_id(now(), gen_random_uuid()::text, $2), $1, $2, 'system.broadcast', 'Tide', 'system', pg_current_xact_id()
     FROM generate_series(1, 1001)`,
 };

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
+import type { Since } from '../../src/conversations/event-source.ts';
 import { conversationEvents, membershipEvents, participantEvents } from '../../src/conversations/events.ts';
 import { statement } from '../../src/db/statement.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
@@ -186,20 +187,20 @@ t.test('events lost by a broken link are read again, for subscribers and feeds',
   t.strictSame(await missedBySubscribers([unchanged.id], since), []);
 });
 
-async function missedBySubscribers(ids: readonly string[], since: string) {
+async function missedBySubscribers(ids: readonly string[], since: Since) {
   const sources = [conversationEvents, participantEvents];
   return (
     await Promise.all(sources.map(({ changed }) => changed.conversation.since(reads, ids, since)))
   ).flat();
 }
 
-async function currentTransaction(): Promise<string> {
-  const current = statement<[], { xid: string }>({
+async function currentTransaction(): Promise<Since> {
+  const current = statement<[], Since>({
     name: 'test-current-xact',
-    text: 'SELECT pg_current_xact_id() AS xid',
+    text: 'SELECT pg_current_xact_id() AS xid, now() AS began',
   });
   const [row] = await app.database.query(current);
-  return row!.xid;
+  return row!;
 }
 
 async function open(t: Teardown, token: string): Promise<Client> {

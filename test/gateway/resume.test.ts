@@ -1,6 +1,7 @@
 /** The op `resume` (docs/realtime.md#catching-up). */
 
 import t from 'tap';
+import { statement } from '../../src/db/statement.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -166,14 +167,12 @@ t.test("the actor's own feed: notifications, conversations joined and left", asy
   const joined = await missed.newConversation(grace.id);
   const left = await missed.newConversation(grace.id);
   await ground.setMember(left, grace.id, false);
-  const notification = newId('notification');
-  await database.query(
-    {
+  const [{ id: notification } = { id: '' }] = await database.query(
+    statement<[accountId: string, recipientId: string], { id: string }>({
       name: 'test-notify',
       text: `INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
-        VALUES ($1, $2, $3, 'chat.message', 'Ahoy', now(), now())`,
-    },
-    notification,
+        VALUES (notification_id(now(), 'ahoy', $2), $1, $2, 'chat.message', 'Ahoy', now(), now()) RETURNING id`,
+    }),
     demo.account_id,
     grace.id,
   );
@@ -315,7 +314,7 @@ const INSERT_NOTIFICATIONS = {
   name: 'insert-many-notifications',
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, sender_type, created_at, updated_at, changed_in)
-    SELECT 'ntf_' || gen_random_uuid(), $1, $2, 'system.broadcast', 'Tide', 'system', now() - interval '1 day', now(),
+    SELECT notification_id(now(), gen_random_uuid()::text, $2), $1, $2, 'system.broadcast', 'Tide', 'system', now() - interval '1 day', now(),
       pg_current_xact_id()
     FROM generate_series(1, $3::int)`,
 };

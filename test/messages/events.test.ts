@@ -5,6 +5,7 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
+import type { Since } from '../../src/conversations/event-source.ts';
 import { statement } from '../../src/db/statement.ts';
 import { unsentEvents } from '../../src/messages/events.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
@@ -109,10 +110,10 @@ t.test('edits and tombstones reach readers that saw the message', async (t) => {
 t.test('missed events outside the timeline can be requested', async (t) => {
   const { id } = await cases.open();
   const { id: other } = await cases.open();
-  const [{ xid } = { xid: '' }] = await database.query(
-    statement<[], { xid: string }>({
+  const [before] = await database.query(
+    statement<[], Since>({
       name: 'test-xid',
-      text: 'SELECT pg_current_xact_id() AS xid',
+      text: 'SELECT pg_current_xact_id() AS xid, now() AS began',
     }),
   );
   const approved = await cases.draft(id);
@@ -123,7 +124,7 @@ t.test('missed events outside the timeline can be requested', async (t) => {
   await cases.draft(other);
   const sent = message(await cases.act('approve', approved.id), 200);
   const files = { presignDownload: async () => '' };
-  const missed = await unsentEvents.changed.conversation.since({ database, files }, [id], xid);
+  const missed = await unsentEvents.changed.conversation.since({ database, files }, [id], before!);
   t.strictSame(
     missed.map(({ event, resource, sequence, customer }) => [event, resource, sequence, customer]),
     [
@@ -132,13 +133,13 @@ t.test('missed events outside the timeline can be requested', async (t) => {
       ['draft.updated', approved.id, sent.sequence, undefined],
     ],
   );
-  const [{ xid: now } = { xid: '' }] = await database.query(
-    statement<[], { xid: string }>({
+  const [now] = await database.query(
+    statement<[], Since>({
       name: 'test-xid',
-      text: 'SELECT pg_current_xact_id() AS xid',
+      text: 'SELECT pg_current_xact_id() AS xid, now() AS began',
     }),
   );
-  t.strictSame(await unsentEvents.changed.conversation.since({ database, files }, [id], now), []);
+  t.strictSame(await unsentEvents.changed.conversation.since({ database, files }, [id], now!), []);
 });
 
 interface Subscribed extends Case {

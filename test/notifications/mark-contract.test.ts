@@ -134,7 +134,7 @@ t.test(
         name: 'test-many-notifications',
         text: `
         INSERT INTO notifications (id, account_id, recipient_id, category, title, status, created_at, updated_at)
-        SELECT 'ntf_many' || n, $1, $2, 'chat.message', 'row', CASE n % 3 WHEN 0 THEN 'read' ELSE 'unseen' END, at, at
+        SELECT notification_id(at, n::text, $2), $1, $2, 'chat.message', 'row', CASE n % 3 WHEN 0 THEN 'read' ELSE 'unseen' END, at, at
         FROM generate_series(1, $3::int) n, LATERAL (SELECT now() - (n % 50) * interval '1 ms' AS at) AS t`,
       },
       demo.account_id,

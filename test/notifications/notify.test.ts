@@ -9,7 +9,7 @@ t.test('every user of the conversation is notified once, except the author', asy
   const facts = conversation([member('ada'), member('grace'), member('vera'), member('bot', 'agent')]);
   const told = notificationsFor(message({ author_id: 'ada' }), actor('ada'), facts);
   t.strictSame(
-    told.map(({ id: _, ...rest }) => rest),
+    told,
     ['grace', 'vera'].map((recipient_id) => ({
       account_id: 'acc_1',
       recipient_id,
@@ -20,10 +20,9 @@ t.test('every user of the conversation is notified once, except the author', asy
       sender_type: 'user',
       resource_id: 'cnv_1',
       message_id: 'msg_1',
+      cause: null,
     })),
   );
-  t.equal(new Set(told.map(({ id }) => id)).size, 2);
-  for (const { id } of told) t.match(id, /^ntf_\w{24}$/);
 });
 
 t.test('a mention replaces the notification of the message, once, and overrides the mute', async (t) => {

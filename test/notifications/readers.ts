@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
-import { newId } from '../../src/protocol/ids.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
 import type { TestApp } from '../support/app.ts';
 
@@ -36,11 +37,15 @@ export async function newReader({ database, demo, tokenOf }: TestApp, role = 'vi
 
 /** Returns the id. Later than the previous one unless `created_at` is given. */
 export async function insertRow({ database, demo }: TestApp, { id }: Reader, row: Row = {}): Promise<string> {
+  const { created_at, ...others } = row;
+  const at =
+    created_at === undefined ? sql<string>`statement_timestamp()` : sql<string>`${created_at}::timestamptz`;
   const inserted = await database.kysely
     .insertInto('notifications')
     .values({
-      ...{ id: newId('notification'), account_id: demo.account_id, recipient_id: id },
-      ...{ category: 'chat.message', title: 'row', body: null, ...row },
+      id: sql`notification_id(${at}, ${randomUUID()}, ${id})`,
+      ...{ account_id: demo.account_id, recipient_id: id, created_at: at, updated_at: at },
+      ...{ category: 'chat.message', title: 'row', body: null, ...others },
     })
     .returning('id')
     .executeTakeFirstOrThrow();

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { statement } from '../../db/statement.ts';
@@ -182,8 +182,10 @@ export async function readAnswers(
   return found;
 }
 
+// A text notifies at its end.
 const COMPLETE = {
   streaming_state: 'complete' as const,
+  notified_at: sql<string>`clock_timestamp()`,
   ...touched(),
 };
 

@@ -20,8 +20,8 @@ export const runEvents = eventSource({
   changed: {
     actor: {
       arm: { part: 'runs', rows: 'agent_runs r WHERE r.triggered_by = s.id AND r.changed_in >= $3::xid8' },
-      async since({ database }, actorIds, sinceXid) {
-        const rows = await database.query(READ_CHANGED, actorIds, sinceXid);
+      async since({ database }, actorIds, since) {
+        const rows = await database.query(READ_CHANGED, actorIds, since.xid);
         return rows.map(runEvent);
       },
     },

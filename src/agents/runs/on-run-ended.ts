@@ -35,7 +35,6 @@ async function notify({ database, engine }: EndedOptions, run: EndedRun, recipie
   const body = run.status === 'failed' ? run.error_message : run.text;
   const rows = await insertNotifications(database, [
     {
-      id: derivedId('notification', `run ended ${run.id}`),
       account_id: run.account_id,
       recipient_id: recipientId,
       category: 'agent.run_completed',
@@ -45,6 +44,7 @@ async function notify({ database, engine }: EndedOptions, run: EndedRun, recipie
       sender_type: 'system',
       resource_id: run.conversation_id,
       message_id: null,
+      cause: { key: `run ended ${run.id}`, at: run.completed_at },
     },
   ]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));

@@ -3,6 +3,7 @@ import type {
   ChangedArm,
   EventReads,
   EventSource,
+  Since,
   Stream,
 } from '../../conversations/event-source.ts';
 import { statement } from '../../db/statement.ts';
@@ -24,22 +25,22 @@ export interface Changes {
 }
 
 /**
- * What readers of these streams may have missed since the transaction `since` (an xid8 as decimal text), as the events
- * of every source (src/event-sources.ts). New messages are not among them: they are replayed by number. One query where
+ * What readers of these streams may have missed, as the events of every source (src/event-sources.ts). New messages are not among them: they are replayed by number. One query where
  * nothing changed.
  */
 export async function readChanges(
   from: EventReads,
   { conversationIds, actorIds }: ChangesOf,
-  since: string,
+  since: Since,
   limit = NO_LIMIT,
 ): Promise<Changes> {
   const rows = await from.database.query(
     READ_CHANGED,
     conversationIds,
     actorIds,
-    since,
+    since.xid,
     Math.min(limit + 1, NO_LIMIT),
+    since.began,
   );
   const tooMany = new Set(rows.filter(({ count }) => count > limit).map(({ stream }) => stream));
   const frames = new Map<string, CommittedFrame[]>();
@@ -81,7 +82,13 @@ function streamsWith(stream: Stream, { part, rows }: ChangedArm): string {
 }
 
 const READ_CHANGED = statement<
-  [conversationIds: readonly string[], actorIds: readonly string[], sinceXid: string, limit: number],
+  [
+    conversationIds: readonly string[],
+    actorIds: readonly string[],
+    xid: string,
+    limit: number,
+    began: string,
+  ],
   Changed
 >({
   name: 'read-changed',

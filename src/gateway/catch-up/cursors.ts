@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Since } from '../../conversations/event-source.ts';
 import type { Database } from '../../db/database.ts';
 import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../db/outbox.ts';
 import { sharedSecret } from '../../db/shared-secret.ts';
@@ -15,9 +16,7 @@ const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
 
 /** The content of a cursor. */
-export interface ReadCursor {
-  /** The transaction from which on changes may have been missed. */
-  readonly xid: string;
+export interface ReadCursor extends Since {
   readonly ageMs: number;
   /** Older than the lifetime of cursors. */
   readonly expired: boolean;
@@ -48,6 +47,8 @@ export class Cursors {
   /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
   readonly #holds = new Set<{ readonly atMs: number }>();
   #current: string | undefined;
+  /** `writers_began` of the last query. */
+  #began = '';
   #databaseId = '';
   #secret = '';
 
@@ -61,6 +62,8 @@ export class Cursors {
     const cursors = new Cursors(database, engine, log, timing);
     try {
       cursors.#secret = await sharedSecret(database, SECRET);
+      const [before] = await database.query(READ_SNAPSHOT);
+      cursors.#began = before!.writers_began;
       await cursors.#sample();
     } catch (error) {
       await cursors.close();
@@ -106,21 +109,21 @@ export class Cursors {
     if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
       return undefined;
     }
-    const [databaseId, xid, expiresAtMs]: [string, string, number] = JSON.parse(
+    const [databaseId, xid, expiresAtMs, beganMs = expiresAtMs - LIFETIME_MS]: CursorContent = JSON.parse(
       Buffer.from(content, 'base64url').toString(),
     );
     if (databaseId !== this.#databaseId) return undefined;
     const ageMs = Date.now() - (expiresAtMs - LIFETIME_MS);
-    return { xid, ageMs, expired: ageMs >= LIFETIME_MS };
+    return { xid, began: new Date(beganMs).toISOString(), ageMs, expired: ageMs >= LIFETIME_MS };
   }
 
   /**
-   * Returns the transaction id from which on a node may have missed changes that was last whole at `healthySinceMs`
+   * Returns the moment from which on a node may have missed changes that was last whole at `healthySinceMs`
    * (`performance.now()`).
    */
-  xidBefore(healthySinceMs: number): string {
+  before(healthySinceMs: number): Since {
     const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
-    return (safe.at(-1) ?? this.#samples[0]!).point.xid;
+    return (safe.at(-1) ?? this.#samples[0]!).point;
   }
 
   /**
@@ -137,9 +140,10 @@ export class Cursors {
     return this.#loop.close();
   }
 
-  #write({ point: { xid, time } }: Sample): string {
+  #write({ point: { xid, began, time } }: Sample): string {
     const expiresAtMs = Date.parse(time) + LIFETIME_MS;
-    const content = Buffer.from(JSON.stringify([this.#databaseId, xid, expiresAtMs])).toString('base64url');
+    const fields: CursorContent = [this.#databaseId, xid, expiresAtMs, Date.parse(began)];
+    const content = Buffer.from(JSON.stringify(fields)).toString('base64url');
     return `${content}.${this.#seal(content).toString('base64url')}`;
   }
 
@@ -150,12 +154,15 @@ export class Cursors {
   async #sample(): Promise<void> {
     // While the link is in doubt, a sample is too young to be used before the link is proven.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
-    const [snapshot] = await this.#database.query(READ_SNAPSHOT);
+    const [read] = await this.#database.query(READ_SNAPSHOT);
     const takenAtMs = this.#now();
-    this.#databaseId = snapshot!.database_id;
+    this.#databaseId = read!.database_id;
+    // Of the query before: a transaction that is open in this snapshot either was open there too, or began later.
+    const snapshot = { ...read!, began: this.#began };
+    this.#began = read!.writers_began;
     const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
     const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= wholeMs - MARGIN_MS);
-    const sample = { takenAtMs, point: this.#lastPublished(snapshot!) };
+    const sample = { takenAtMs, point: this.#lastPublished(snapshot) };
     this.#samples = [...this.#samples.slice(Math.max(aged, 0)), sample];
     this.#current = undefined;
   }
@@ -184,24 +191,37 @@ interface Sample {
   readonly point: Snapshot;
 }
 
-interface Snapshot {
-  /** The oldest open transaction. */
-  readonly xid: string;
+interface Snapshot extends Since {
   readonly time: string;
   readonly last_outbox_id: number;
   readonly first_undone_id: number | null;
 }
 
+/** `beganMs` is absent in cursors of earlier versions. */
+type CursorContent = [databaseId: string, xid: string, expiresAtMs: number, beganMs?: number];
+
 const SEAL_BYTES = 16;
+
+/**
+ * Longer than a statement may run before its first write, which gives it a transaction id, plus the time by which a
+ * notification may be older than its transaction (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ */
+const UNSEEN_MS = 10_000;
 
 // A restored database has the identity of its original and other transactions behind the same ids; the timeline tells
 // them apart.
-const READ_SNAPSHOT = statement<[], Snapshot & { database_id: string }>({
-  name: 'read-snapshot',
-  text: `
-    SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
+const READ_SNAPSHOT = statement<[], Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }>(
+  {
+    name: 'read-snapshot',
+    text: `
+    SELECT (
+        SELECT least(now(), min(xact_start)) - interval '${UNSEEN_MS} ms'
+        FROM pg_stat_get_activity(NULL) JOIN pg_database d ON d.oid = datid AND d.datname = current_database()
+        WHERE backend_xid IS NOT NULL
+      ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
       ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
       (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
       (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
       (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
-});
+  },
+);

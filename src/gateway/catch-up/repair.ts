@@ -1,3 +1,4 @@
+import { earlier, type Since } from '../../conversations/event-source.ts';
 import type { Database } from '../../db/database.ts';
 import type { Engine, Missed } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
@@ -55,7 +56,7 @@ export class Repair {
     const { cursors, metrics } = this.#options;
     metrics.engineLostFrames.inc(frames);
     metrics.repairs.inc({ reason });
-    this.#due.push({ channels, since: cursors.xidBefore(sinceMs), release: cursors.hold(sinceMs) });
+    this.#due.push({ channels, since: cursors.before(sinceMs), release: cursors.hold(sinceMs) });
     this.#loop.wake();
   }
 
@@ -90,7 +91,7 @@ export class Repair {
     );
   }
 
-  async #repairStreams(streams: readonly ConversationStream[], since: string): Promise<void> {
+  async #repairStreams(streams: readonly ConversationStream[], since: Since): Promise<void> {
     const ids = streams.map(({ id }) => id);
     const byId = new Map(streams.map((stream) => [stream.id, stream]));
     const heads = await readHeads(this.#options.database, ids);
@@ -100,7 +101,7 @@ export class Repair {
     for (const [id, ofStream] of frames) for (const frame of ofStream) byId.get(id)!.receive(frame);
   }
 
-  async #repairFeeds(actorIds: readonly string[], since: string): Promise<void> {
+  async #repairFeeds(actorIds: readonly string[], since: Since): Promise<void> {
     const { broadcast } = this.#options;
     const { frames } = await readChanges(this.#options, { conversationIds: [], actorIds }, since);
     for (const frame of [...frames.values()].flat()) broadcast('durable', frame);
@@ -110,13 +111,8 @@ export class Repair {
 /** A loss on these channels, or on any, since that transaction. */
 interface Loss {
   readonly channels: ReadonlySet<string> | undefined;
-  readonly since: string;
+  readonly since: Since;
   readonly release: () => void;
-}
-
-/** Returns the lower of two xid8 in decimal. */
-function earlier(one: string, other: string): string {
-  return BigInt(one) < BigInt(other) ? one : other;
 }
 
 function* chunks<T>(items: readonly T[]): Iterable<readonly T[]> {

@@ -1,5 +1,5 @@
 import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { EventReads } from '../../conversations/event-source.ts';
+import { type EventReads, earlier, type Since } from '../../conversations/event-source.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import type { CommittedFrame } from '../../engine/frame.ts';
@@ -124,14 +124,14 @@ export class Resume {
     session.sendFrame({ type: 'resumed', cursor });
   }
 
-  async #runSome(session: Session, { xid, ageMs }: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
+  async #runSome(session: Session, since: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
     const joins = await Promise.all(resumed.map((one) => this.#join(session, one)));
     for (const joined of joins) joined?.readAhead();
     // Read after the joins: later frames come through the streams.
     const conversationIds = resumed
       .map(({ id }) => id)
       .filter((id) => session.subscription(id) !== undefined);
-    const { frames, tooMany } = await this.#changes.ask({ xid, ageMs, conversationIds, actorIds: [] });
+    const { frames, tooMany } = await this.#changes.ask({ since, conversationIds, actorIds: [] });
     for (const [index, one] of resumed.entries()) {
       if (!isHere(session, one)) continue;
       const changes = tooMany.has(one.id) ? 'too_many' : (frames.get(one.id) ?? []);
@@ -194,15 +194,10 @@ export class Resume {
    * Sends the missed events of the actor's feed; live ones arrive already. With too many it sends none, and the
    * client loads its lists again.
    */
-  async #runFeed(session: Session, { xid, ageMs }: ReadCursor): Promise<void> {
+  async #runFeed(session: Session, since: ReadCursor): Promise<void> {
     const actorId = session.principal?.actor.id;
     if (actorId === undefined || !session.hasFeed || session.closed) return;
-    const { frames, tooMany } = await this.#changes.ask({
-      xid,
-      ageMs,
-      conversationIds: [],
-      actorIds: [actorId],
-    });
+    const { frames, tooMany } = await this.#changes.ask({ since, conversationIds: [], actorIds: [actorId] });
     if (tooMany.has(actorId)) {
       resyncFeed(session, 'too_many');
       return;
@@ -269,7 +264,8 @@ function resync(session: Session, conversationId: string, reason: ResyncReason, 
   session.sendFrame(head === undefined ? frame : { ...frame, head_sequence: head });
 }
 
-interface ChangesAsk extends Pick<ReadCursor, 'xid' | 'ageMs'> {
+interface ChangesAsk {
+  readonly since: Pick<ReadCursor, keyof Since | 'ageMs'>;
   readonly conversationIds: readonly string[];
   readonly actorIds: readonly string[];
 }
@@ -284,12 +280,12 @@ const READ_STREAMS = 1_000;
  */
 async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();
-  for (const ofAge of Map.groupBy(asks, ({ ageMs }) => ageClass(ageMs)).values()) {
-    const [since] = ofAge.map(({ xid }) => BigInt(xid)).sort((a, b) => (a < b ? -1 : 1));
+  for (const ofAge of Map.groupBy(asks, ({ since: { ageMs } }) => ageClass(ageMs)).values()) {
+    const since = ofAge.map((ask): Since => ask.since).reduce(earlier);
     const frames = new Map<string, readonly CommittedFrame[]>();
     const tooMany = new Set<string>();
     for (const streams of inQueries(ofAge)) {
-      const changes = await readChanges(source, streams, String(since), MAX_REPLAY);
+      const changes = await readChanges(source, streams, since, MAX_REPLAY);
       for (const [stream, ofStream] of changes.frames) frames.set(stream, ofStream);
       for (const stream of changes.tooMany) tooMany.add(stream);
     }
