@@ -86,6 +86,90 @@ t.test('every earlier state migrates to the schema of a new database', async (t)
   }
 });
 
+t.test(
+  'notifications of before 0010 keep their order, and get the ids that are made again from their causes',
+  async (t) => {
+    const server = await startPostgres(t);
+    const { database } = await create(t, server.url, 'with_notifications');
+    const migrations = Object.keys(CHECKSUMS).filter((name) => name < '0010');
+    await runEarlier(
+      database,
+      Object.fromEntries(migrations.map((name) => [name.replace('.ts', ''), 'today'])),
+    );
+    await sql
+      .raw(
+        `
+    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, author_id,
+      streaming_state, created_at, updated_at, outcome)
+    SELECT id, 'acc_1', 'cnv_1', sequence, kind, status, 'external', 'act_author', streaming, day(made), day(made),
+      CASE WHEN ended IS NOT NULL THEN jsonb_build_object('result', status, 'reason', NULL, 'at', day(ended)) END
+    FROM (VALUES
+      -- One statement wrote these three.
+      ('msg_c', 1, 'chat', 'sent', NULL, 1, NULL), ('msg_a', 2, 'chat', 'sent', NULL, 1, NULL),
+      ('msg_b', 3, 'chat', 'sent', NULL, 1, NULL),
+      ('msg_draft', 4, 'agent', 'sent', NULL, 1, 4), ('msg_schedule', 5, 'scheduled', 'sent', NULL, 2, 6),
+      ('msg_stream', 6, 'agent', 'sent', 'complete', 3, NULL),
+      ('msg_failed', NULL, 'scheduled', 'failed', NULL, 2, 7)
+    ) AS m(id, sequence, kind, status, streaming, made, ended);
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, resource_id, message_id, created_at, updated_at)
+    SELECT id, 'acc_1', 'act_reader', 'chat.message', 'Ada', 'cnv_1', message_id, at, at
+    FROM (VALUES
+      ('ntf_1', 'msg_c', day(1) + interval '11 us'), ('ntf_2', 'msg_a', day(1) + interval '12 us'),
+      ('ntf_3', 'msg_b', day(1) + interval '13 us'), ('ntf_4', NULL, day(2)), ('ntf_5', 'msg_draft', day(4) + interval '1 s'),
+      ('ntf_6', 'msg_stream', day(5)), ('ntf_7', 'msg_schedule', day(6) + interval '1 s'),
+      ('ntf_8', 'msg_failed', day(7) + interval '1 s'), ('ntf_9', NULL, now())
+    ) AS n(id, message_id, at);
+    UPDATE notifications SET status = 'read', updated_at = day(8) WHERE id = 'ntf_2';
+    INSERT INTO outbox (topic, payload, created_at)
+    VALUES ('participants.added', '{"notification_id": "ntf_x", "participant_id": "prt_x", "by": null}', day(9))`.replaceAll(
+          /day\((\w+)\)/g,
+          "(timestamptz '2026-01-01 00:00Z' + $1 * interval '1 day')",
+        ),
+      )
+      .execute(database.kysely);
+    const { rows: before } = await sql<{ id: string; changed_in: string }>`
+    SELECT coalesce(message_id, id) AS id, changed_in FROM notifications ORDER BY created_at`.execute(
+      database.kysely,
+    );
+    await migrate(database, log);
+
+    const { rows } = await sql<{
+      cause: string;
+      changed_in: string | null;
+      is_new: boolean;
+      in_order: boolean;
+    }>`
+    SELECT coalesce(n.message_id, o.id) AS cause, n.changed_in, n.updated_at = n.created_at AS is_new,
+      n.id = notification_id(n.created_at, coalesce(n.message_id, o.id), n.recipient_id)
+        AND n.created_at = coalesce(m.notified_at, m.created_at, n.created_at) AS in_order
+    FROM notifications n
+      LEFT JOIN messages m ON m.id = n.message_id
+      LEFT JOIN unnest(ARRAY['ntf_4', 'ntf_9']) AS o(id) ON notification_id(n.created_at, o.id, 'act_reader') = n.id
+    ORDER BY n.id`.execute(database.kysely);
+    t.strictSame(
+      rows.map(({ cause }) => cause),
+      before.map(({ id }) => id),
+    );
+    t.ok(rows.every(({ in_order }) => in_order));
+    t.strictSame(
+      rows.filter(({ is_new }) => !is_new).map(({ cause }) => cause),
+      ['msg_a'],
+    );
+    const kept = before.filter(({ id }) => id === 'msg_a' || id === 'ntf_9');
+    t.strictSame(
+      rows
+        .filter(({ changed_in }) => changed_in !== null)
+        .map(({ cause: id, changed_in }) => ({ id, changed_in })),
+      kept,
+      'cursors that are younger than seven days find what they found before',
+    );
+    const { rows: outbox } = await sql<{ payload: object }>`SELECT payload FROM outbox`.execute(
+      database.kysely,
+    );
+    t.match(outbox, [{ payload: { participant_id: 'prt_x', by: null, at: /^2026-01-10T00:00:00/ } }]);
+  },
+);
+
 t.test('an index build blocks no writes, and is repeated after a kill', async (t) => {
   const server = await startPostgres(t);
   const { database, url } = await create(t, server.url, 'killed');
