@@ -2,4 +2,5 @@
 // The entry of every npm script: says what to do where this Node cannot run the rest, and becomes src/main.ts where it can.
 
 require('./runtime.cjs').requireRuntime({ atInstall: false });
+require('./quick-load.cjs').loadQuickly();
 void import('../src/main.ts');

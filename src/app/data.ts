@@ -6,7 +6,6 @@ import { acquireNodeLock } from '../db/node-lock.ts';
 import { startEmbeddedPostgres } from '../db/postgres/embedded-postgres.ts';
 import type { Engine } from '../engine/engine.ts';
 import { MemoryEngine } from '../engine/memory-engine.ts';
-import { RedisEngine } from '../engine/redis-engine.ts';
 import { Cursors } from '../gateway/catch-up/cursors.ts';
 import type { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
@@ -56,6 +55,8 @@ async function openEngine(
   metrics: Metrics,
 ): Promise<{ engine: Engine; description: string }> {
   if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
+  // Loaded here, since a node without Redis needs none of its library.
+  const { RedisEngine } = await import('../engine/redis-engine.ts');
   const engine = await RedisEngine.connect({ url: redisUrl, log, metrics });
   const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
   return { engine, description: `${new URL(redisUrl).host}${version}` };
