@@ -62,7 +62,7 @@ const STATEMENTS = [
         LEFT JOIN messages m ON m.id = o.message_id AND m.conversation_id = o.resource_id
     ) caused
     WHERE caused.id = n.id AND caused.recipient_id = n.recipient_id`,
-  'ALTER TABLE notifications ADD PRIMARY KEY (recipient_id, id) INCLUDE (status)',
+  'ALTER TABLE notifications ADD PRIMARY KEY (recipient_id, id) INCLUDE (status, updated_at)',
   'CREATE INDEX notifications_changed ON notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL',
 
   `UPDATE outbox SET payload = payload - 'notification_id' || jsonb_build_object('at', created_at)
