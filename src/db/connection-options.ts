@@ -9,11 +9,13 @@ export interface ConnectionOptionsInput {
   /** Milliseconds after which the connection counts as dead; 0: never. Must exceed `statementTimeoutMs`. */
   readonly queryTimeoutMs: number;
   /** Further settings of the session, by name. */
-  readonly settings?: Readonly<Record<string, string | number>>;
+  readonly settings?: Readonly<Record<string, string | number>> | undefined;
 }
 
+export type ConnectionOptions = pg.ClientConfig & { readonly types: pg.CustomTypesConfig };
+
 /** Throws an Error of one line if `url` is not a Postgres URL. */
-export function connectionOptions(input: ConnectionOptionsInput): pg.ClientConfig {
+export function connectionOptions(input: ConnectionOptionsInput): ConnectionOptions {
   const url = parsed(input.url);
   const settings = {
     // The parsers below depend on these two. The keepalives let Postgres notice a node that vanished.

@@ -1,9 +1,9 @@
-import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { connectionOptions } from './connection-options.ts';
 import type { Querier } from './handle.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
 import { DatabaseUnavailableError, wrapUnavailable } from './unavailable.ts';
+import { Session, type SessionOptions } from './wire/session.ts';
 
 export interface PipelinedConnectionOptions {
   readonly url: string;
@@ -18,7 +18,8 @@ export interface PipelinedConnectionOptions {
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /**
    * Maximum number of queries of one turn of the event loop that are written to the socket together, for many small
-   * reads: the system call costs more than the rest of such a query. Default 1: each is written at once.
+   * reads of different callers: the system call costs more than the rest of such a query. Default 1: only those that
+   * one callback of the event loop causes are written together.
    */
   readonly gather?: number | undefined;
 }
@@ -30,37 +31,24 @@ export interface PipelinedConnectionOptions {
  *
  * A lost connection is restored automatically; meanwhile queries reject at once. A query whose connection died before
  * its answer rejects with DatabaseUnavailableError: it is unknown whether it was executed.
- *
- * Relies on these properties of pg 8.23.1 (`pipeline: true`, client.js and query.js): one Sync per query (errors are
- * isolated); a query that timed out destroys the stream; the end of a stream rejects everything that was sent.
  */
 export class PipelinedConnection implements Querier {
-  readonly #config: pg.ClientConfig;
+  readonly #options: SessionOptions;
   readonly #log: Logger;
+  readonly #onStatement: ((name: string) => void) | undefined;
+  readonly #onError: ((error: unknown) => void) | undefined;
   #current: Session | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
   #backoffMs = MIN_BACKOFF_MS;
-  readonly #gather: number;
-  readonly #onStatement: ((name: string) => void) | undefined;
-  readonly #onError: ((error: unknown) => void) | undefined;
 
-  constructor(options: PipelinedConnectionOptions) {
-    this.#gather = options.gather ?? 1;
+  constructor({ url, log, queryTimeoutMs = 10_000, gather = 1, ...options }: PipelinedConnectionOptions) {
+    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
+    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs, settings: options.settings });
+    this.#options = { config, queryTimeoutMs, gather, onLost: (reason) => this.#lost(reason) };
+    this.#log = log;
     this.#onStatement = options.onStatement;
     this.#onError = options.onError;
-    const queryTimeoutMs = options.queryTimeoutMs ?? 10_000;
-    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    this.#config = {
-      ...connectionOptions({
-        url: options.url,
-        statementTimeoutMs,
-        queryTimeoutMs,
-        ...(options.settings && { settings: options.settings }),
-      }),
-      pipeline: true,
-    };
-    this.#log = options.log;
   }
 
   get connected(): boolean {
@@ -81,12 +69,13 @@ export class PipelinedConnection implements Querier {
     statement: Statement<Params, Row>,
     ...values: NoInfer<Params>
   ): Promise<Row[]> {
-    const query = { name: statement.name, text: statement.text, values: bindable(values) };
+    const bound = bindable(values);
     this.#onStatement?.(statement.name);
     try {
-      const { rows } = await this.#send(query);
-      return rows;
+      return (await this.#session().query(statement, bound)) as Row[];
     } catch (error) {
+      // Its stack is that of the read that brought it; this one names the caller.
+      if (error instanceof Error) Error.captureStackTrace(error);
       this.#onError?.(error);
       throw wrapUnavailable(error);
     }
@@ -96,60 +85,12 @@ export class PipelinedConnection implements Querier {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    const client = this.#current?.client;
+    const session = this.#current;
     this.#current = undefined;
-    if (client === undefined) return;
-    const timer = setTimeout(() => client.connection.stream.destroy(), 2_000);
-    await client.end();
+    if (session === undefined) return;
+    const timer = setTimeout(() => session.destroy(), 2_000);
+    await session.end();
     clearTimeout(timer);
-  }
-
-  /**
-   * The first use of a name on a connection is sent alone: pg sends the statement's text only with that query. If it
-   * failed to parse, queries sent after it would refer to a missing statement, or to one that pg no longer knows
-   * about.
-   */
-  async #send(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    const name = query.name ?? '';
-    for (;;) {
-      const { client, prepared, preparing } = this.#session();
-      if (prepared.has(name)) {
-        if (this.#gather > 1) this.#gatherWrites();
-        return client.query(query);
-      }
-      const first = preparing.get(name);
-      if (first === undefined) {
-        const answer = client.query(query);
-        const settled = answer.then(
-          () => void prepared.add(name),
-          () => undefined,
-        );
-        preparing.set(
-          name,
-          settled.finally(() => preparing.delete(name)),
-        );
-        return answer;
-      }
-      await first;
-    }
-  }
-
-  /** Writes from now on leave when the turn ends, or when enough have gathered. */
-  #gatherWrites(): void {
-    const session = this.#session();
-    if (session.gathered === 0) {
-      session.client.connection.stream.cork();
-      setImmediate(() => this.#letGo(session));
-    }
-    session.gathered += 1;
-    // Runs after this query, which is written in the same step.
-    if (session.gathered === this.#gather) process.nextTick(() => this.#letGo(session));
-  }
-
-  #letGo(session: Session): void {
-    if (session.gathered === 0) return;
-    session.gathered = 0;
-    session.client.connection.stream.uncork();
   }
 
   #session(): Session {
@@ -160,23 +101,15 @@ export class PipelinedConnection implements Querier {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client(this.#config);
-    client.on('error', (error) => this.#lost(client, error));
-    client.on('end', () => this.#lost(client, undefined));
-    await client.connect();
-    if (this.#closed) return client.end();
-    this.#current = { client, prepared: new Set(), preparing: new Map(), gathered: 0 };
+    const session = await Session.open(this.#options);
+    if (this.#closed) return session.end();
+    this.#current = session;
     this.#backoffMs = MIN_BACKOFF_MS;
   }
 
-  /** Handles both an error of the client and the end of its stream, which may arrive in this order. */
-  #lost(client: pg.Client, error: Error | undefined): void {
-    if (this.#current?.client !== client) return;
+  #lost(reason: Error): void {
     this.#current = undefined;
-    // The socket of a dead server would linger; nothing more is expected from it.
-    client.connection.stream.destroy();
-    if (this.#closed) return;
-    this.#log.warn({ reason: error?.message }, 'lost the pipelined connection to Postgres');
+    this.#log.warn({ reason: reason.message }, 'lost the pipelined connection to Postgres');
     this.#reconnectLater();
   }
 
@@ -191,16 +124,6 @@ export class PipelinedConnection implements Querier {
     }, this.#backoffMs);
     this.#backoffMs = Math.min(this.#backoffMs * 2, MAX_BACKOFF_MS);
   }
-}
-
-interface Session {
-  readonly client: pg.Client;
-  /** Names of the statements prepared on this connection. */
-  readonly prepared: Set<string>;
-  /** Names whose first use is in progress; these promises never reject. */
-  readonly preparing: Map<string, Promise<void>>;
-  /** Number of queries that wait in the stream's cork. */
-  gathered: number;
 }
 
 const MIN_BACKOFF_MS = 50;

@@ -26,23 +26,43 @@ export function statement<Params extends readonly Value[] = [], Row extends obje
  */
 export type Value = string | number | bigint | boolean | null | object;
 
+/** A value as it is sent: bytes as such, everything else as text. */
+export type Bindable = string | Buffer | null;
+
 /**
- * Returns the values in a form that pg can always convert, or throws here. If the conversion fails inside pg (on a
- * circular object, for instance), pg deallocates the named statement on the server but still considers it prepared:
- * every later use of the name fails on that connection.
+ * Returns the values as they are sent, or throws here. If the conversion fails inside pg (on a circular object, for
+ * instance), pg deallocates the named statement on the server but still considers it prepared: every later use of the
+ * name fails on that connection.
  */
 export function bindable(values: readonly Value[]): Bindable[] {
   return values.map(convert);
 }
 
-type Bindable = string | Buffer | null | Bindable[];
-
 function convert(value: Value): Bindable {
   if (value === null || value === undefined || typeof value === 'string') return value ?? null;
   if (typeof value !== 'object') return String(value);
   if (Buffer.isBuffer(value)) return value;
-  if (Array.isArray(value)) return value.map(convert);
+  if (Array.isArray(value)) return arrayText(value);
   if (value instanceof Date) return value.toISOString();
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return JSON.stringify(value);
 }
+
+/** Returns the literal of a Postgres array (PostgreSQL, Array Input and Output Syntax). */
+function arrayText(items: readonly Value[]): string {
+  let text = '{';
+  for (const [index, item] of items.entries()) {
+    if (index > 0) text += ',';
+    text += Array.isArray(item) ? arrayText(item) : elementText(convert(item));
+  }
+  return `${text}}`;
+}
+
+function elementText(value: Bindable): string {
+  if (value === null) return 'NULL';
+  if (typeof value !== 'string') return `"\\\\x${value.toString('hex')}"`;
+  return SPECIAL.test(value) ? `"${value.replaceAll(SPECIALS, '\\$&')}"` : `"${value}"`;
+}
+
+const SPECIAL = /["\\]/;
+const SPECIALS = /["\\]/g;
