@@ -7,13 +7,15 @@ import type { List } from '../src/protocol/lists.ts';
 import type { Notification } from '../src/protocol/resources/notification.ts';
 import type { Listening } from './controls/delivery-loop.ts';
 import type { NotificationsStart } from './controls/fastify-notifications.ts';
-import { closedLoop } from './lib/closed-loop.ts';
-import { type Block, type Comparison, comparePairs, type Side } from './lib/pairs.ts';
+import { compareWith } from './lib/compare.ts';
+import { GENERATORS, type GeneratorName } from './lib/generators.ts';
+import type { Side } from './lib/pairs.ts';
 import { runPgbench } from './lib/pgbench.ts';
 import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
+import { startMeter } from './lib/processor-time.ts';
 import { type Product, startProduct } from './lib/product.ts';
 import { ServerProcess } from './lib/server-process.ts';
-import { comparisonRow, type Findings, type Row, type Session, schedule, type Work } from './lib/work.ts';
+import type { Session, Work } from './lib/work.ts';
 
 /**
  * List Notifications over REST: authenticated, limited, validated, a page of 20 from Postgres, against pgbench
@@ -21,7 +23,7 @@ import { comparisonRow, type Findings, type Row, type Session, schedule, type Wo
  */
 export const P1: Work = { name: 'p1', title: 'notifications', run };
 
-async function run(session: Session): Promise<Findings> {
+async function run(session: Session): Promise<void> {
   const { disposer, full } = session;
   const { parley } = await startPostgres(disposer, ['parley']);
   const product = await startProduct(disposer, {
@@ -32,38 +34,39 @@ async function run(session: Session): Promise<Findings> {
   const fastify = await openFastify(session, product, parley, readers);
   await requireSamePage(product, fastify.port, readers[0]!);
 
-  const ours = (connections: number) => side('parley', product.process, product.port, readers, connections);
+  const side = (name: 'parley' | 'fastify', connections: number, generator: GeneratorName = 'raw') => {
+    const { process, port } = name === 'parley' ? product : fastify;
+    return pagesSide({ name, process, port, postgres: parley, readers, connections, generator });
+  };
   const pgbench = pgbenchSide(parley);
-  const rows: Row[] = [];
-  const comparisons: Record<string, Comparison> = {};
-  const timing = schedule(full, { pairs: 2, blockMs: 1_000 });
-  const compare = async (work: string, left: Side, control: Side, atLeast?: number) => {
-    session.say(work);
-    const onBlock = (name: string, { figure }: Block) => session.say(`  ${name}: ${Math.round(figure)}/s`);
-    const comparison = await comparePairs({ ours: left, control, onBlock, ...timing });
-    comparisons[work] = comparison;
-    rows.push(comparisonRow(work, { comparison, unit: '/s', atLeast }));
+  const facts = {
+    feeds: READERS,
+    'notifications in each': FEED,
+    page: PAGE,
+    'bytes of an answer': await bytesOf(product.port, readers[0]!),
+    'rate limit': `${RATE_LIMIT.requests} in ${RATE_LIMIT.seconds} s, counted and never reached`,
+    pgbench: `${PGBENCH.clients} clients, ${PGBENCH.threads} threads, prepared`,
   };
-  await compare('P1 notifications, 64 connections', ours(64), pgbench, 0.7);
-  await compare(
-    'P1 notifications, against Fastify',
-    ours(64),
-    side('fastify', fastify.process, fastify.port, readers, 64),
-    2,
-  );
-  if (full) await compare('P1 notifications, 16 connections', ours(16), pgbench);
-  return {
-    rows,
-    comparisons,
-    facts: {
-      feeds: READERS,
-      'notifications in each': FEED,
-      page: PAGE,
-      'bytes of an answer': await bytesOf(product.port, readers[0]!),
-      'rate limit': `${RATE_LIMIT.requests} in ${RATE_LIMIT.seconds} s, counted and never reached`,
-      pgbench: `${PGBENCH.clients} clients, ${PGBENCH.threads} threads, prepared`,
-    },
-  };
+  const work = 'P1 notifications, 64 connections';
+  await session.part(work, () => {
+    const against = [
+      { work: `${work}, raw`, control: pgbench, atLeast: 0.6 },
+      { work: `${work}, raw, Fastify`, control: side('fastify', 64), atLeast: 2.5 },
+    ];
+    return compareWith(session, { unit: '/s', ours: side('parley', 64), against, facts });
+  });
+  if (!full) return;
+  await session.part('P1 notifications, 16 connections', () => {
+    const against = [{ work: 'P1 notifications, 16 connections, raw', control: pgbench }];
+    return compareWith(session, { unit: '/s', ours: side('parley', 16), against });
+  });
+  await session.part(`${work}, autocannon`, () => {
+    const against = [
+      { work: `${work}, autocannon`, control: pgbench },
+      { work: `${work}, autocannon, Fastify`, control: side('fastify', 64, 'autocannon') },
+    ];
+    return compareWith(session, { unit: '/s', ours: side('parley', 64, 'autocannon'), against });
+  });
 }
 
 const PAGE = 20;
@@ -81,32 +84,33 @@ interface FeedReader {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-function side(
-  name: string,
-  server: ServerProcess,
-  port: number,
-  readers: readonly FeedReader[],
-  connections: number,
-): Side {
+interface PagesOptions {
+  readonly name: string;
+  readonly process: ServerProcess;
+  readonly port: number;
+  readonly postgres: BenchDatabase;
+  readonly readers: readonly FeedReader[];
+  readonly connections: number;
+  readonly generator: GeneratorName;
+}
+
+function pagesSide(options: PagesOptions): Side {
+  const { name, process, port, postgres, readers, connections, generator } = options;
   return {
     name,
     run: async (durationMs) => {
-      const cpuBefore = server.cpuSeconds();
-      const report = await closedLoop({
+      const used = startMeter({ servers: [process], postgres });
+      const report = await GENERATORS[generator]({
         port,
         connections,
         durationMs,
         headers: (connection) => readers[connection % READERS]!.headers,
         path: () => PATH,
       });
-      const cpuSeconds = server.cpuSeconds() - cpuBefore;
       return {
         figure: report.perSecond,
-        notes: {
-          p50_ms: report.p50Ms,
-          p99_ms: report.p99Ms,
-          server_cpu_us_per_request: Math.round((cpuSeconds * 1e6) / report.answered),
-        },
+        processor: used(report.answered),
+        notes: { p50_ms: report.p50Ms, p99_ms: report.p99Ms },
       };
     },
   };
@@ -209,17 +213,22 @@ async function bytesOf(port: number, reader: FeedReader): Promise<number> {
 
 const PGBENCH = { clients: 16, threads: 2, seed: 7 };
 
-function pgbenchSide({ url }: BenchDatabase): Side {
+function pgbenchSide(postgres: BenchDatabase): Side {
   return {
     name: 'pgbench',
     run: async (durationMs) => {
-      const { transactionsPerSecond, latencyMs } = await runPgbench({
-        url,
+      const used = startMeter({ postgres });
+      const { transactions, transactionsPerSecond, latencyMs } = await runPgbench({
+        url: postgres.url,
         durationMs,
         script: PGBENCH_SCRIPT,
         ...PGBENCH,
       });
-      return { figure: transactionsPerSecond, notes: { latency_ms: latencyMs } };
+      return {
+        figure: transactionsPerSecond,
+        processor: used(transactions),
+        notes: { latency_ms: latencyMs },
+      };
     },
   };
 }

@@ -1,86 +1,114 @@
-import { BODY, CONVERSATIONS, insertScript, PGBENCH } from './lib/insert-script.ts';
-import { type Block, type Comparison, comparePairs, type Side } from './lib/pairs.ts';
-import { runPgbench } from './lib/pgbench.ts';
-import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
-import { HISTORY, SendStand } from './lib/send-stand.ts';
-import { comparisonRow, type Findings, type Row, type Session, schedule, type Work } from './lib/work.ts';
+import { compareWith } from './lib/compare.ts';
+import { BODY, CONVERSATIONS } from './lib/insert-script.ts';
+import { Inserts, PGBENCH_FACT } from './lib/inserts.ts';
+import { type Comparison, compareBy } from './lib/pairs.ts';
+import { checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
+import { type Condition, comparisonRow } from './lib/row.ts';
+import { HISTORY, RECIPIENTS, SendStand } from './lib/send-stand.ts';
+import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Durable sends over REST, answered after the commit, with fan-out and notifications going on, against
- * pgbench's single-row inserts into the same table of the same server in the same minute.
+ * Durable sends over REST, answered after the commit, with fan-out and notifications going on, against pgbench in the
+ * same tables of the same server in the same minute: the message row alone, and with the notification rows too.
  */
 export const P2: Work = { name: 'p2', title: 'durable sends', run };
 
-async function run(session: Session): Promise<Findings> {
-  const { disposer, full } = session;
+async function run(session: Session): Promise<void> {
+  const { disposer, full, say, timing } = session;
   const databases = await startPostgres(disposer, ['parley', 'unbatched']);
-  const batched = await SendStand.open(session, databases.parley);
-  const unbatched = await SendStand.open(session, databases.unbatched, {
-    name: 'unbatched',
-    entry: 'bench/servers/unbatched.ts',
-  });
-  const pgbench = pgbenchSide(databases.parley);
-  const timing = schedule(full, { pairs: 2, blockMs: 1_000 });
+  const stand = await SendStand.open(session, databases.parley);
   const before = async () => {
     await drainOutbox(databases.parley);
-    await drainOutbox(databases.unbatched);
     await checkpoint(databases.parley);
   };
-
-  const rows: Row[] = [];
-  const comparisons: Record<string, Comparison> = {};
-  const compare = async (work: string, ours: Side, control: Side, atLeast?: number) => {
-    session.say(work);
-    const onBlock = (side: string, { figure }: Block) => session.say(`  ${side}: ${Math.round(figure)}/s`);
-    const comparison = await comparePairs({ ours, control, before, onBlock, ...timing });
-    comparisons[work] = comparison;
-    const besides = atLeast === undefined ? undefined : promptEffects(comparison);
-    rows.push(comparisonRow(work, { comparison, unit: '/s', atLeast, besides }));
+  const openInserts = async (kind: 'direct' | 'group') => {
+    const recipients = RECIPIENTS[kind];
+    const options = { recipients, trialMs: timing.warmupMs, say };
+    return Inserts.open(databases.parley, await stand.sample(kind), options);
+  };
+  const common = { unit: '/s', before };
+  const direct = await openInserts('direct');
+  const facts = {
+    conversations: CONVERSATIONS,
+    'messages in each before': HISTORY,
+    'body, characters': BODY.length,
+    'caused by a send to a direct conversation': '1 message row, 1 notification row, 2 frames',
+    'caused by a send to a group': `1 message row, ${RECIPIENTS.group} notification rows, 2 frames`,
+    'caused by a send to nobody': '1 message row, 1 frame',
+    'faster script of equal work': direct.faster,
+    pgbench: PGBENCH_FACT,
   };
 
-  await compare('P2 sends, 64 connections', batched.side(64, 'direct'), pgbench, 0.9);
-  await compare('P2 sends, 256 connections', batched.side(256, 'direct'), pgbench, 1.25);
-  await compare(
-    'P2 batching, 256 connections',
-    batched.side(256, 'direct'),
-    unbatched.side(256, 'direct'),
-    3,
-  );
-  if (full) {
-    await compare('P2 sends, 256, to nobody', batched.side(256, 'silent'), pgbench);
-    await compare('P2 batching, 64 connections', batched.side(64, 'direct'), unbatched.side(64, 'direct'));
+  for (const { connections, single, equal } of GOALS) {
+    const work = `P2 sends, ${connections} connections`;
+    await session.part(work, async () => {
+      const ours = stand.side(connections, 'direct');
+      const against = [
+        { work: `${work}, raw`, control: direct.single, atLeast: single, besides: promptEffects },
+        { work: `${work}, raw, equal work`, control: direct.equal, atLeast: equal, besides: promptEffects },
+      ];
+      const findings = await compareWith(session, { ...common, ours, against, facts });
+      return withPostgresTime(
+        findings,
+        `${work}, raw, equal work`,
+        `P2 Postgres' time a send, ${connections}`,
+      );
+    });
+    if (!full) continue;
+    await session.part(`${work}, autocannon`, () => {
+      const ours = stand.side(connections, 'direct', 'autocannon');
+      const against = [{ work: `${work}, autocannon`, control: direct.single }];
+      return compareWith(session, { ...common, ours, against });
+    });
   }
-  return {
-    rows,
-    comparisons,
-    facts: {
-      conversations: CONVERSATIONS,
-      'messages in each before': HISTORY,
-      'body, characters': BODY.length,
-      'caused by a send to a direct conversation':
-        '1 message row, 1 outbox row, 1 notification row, 2 frames',
-      'caused by a send to nobody': '1 message row, 1 outbox row, 1 frame',
-      pgbench: `${PGBENCH.clients} clients, ${PGBENCH.threads} threads, prepared`,
-    },
-  };
+  await session.part('P2 groups', async () => {
+    const inserts = await openInserts('group');
+    const work = `P2 sends, 64, groups of ${RECIPIENTS.group}`;
+    const ours = stand.side(64, 'group');
+    const against = [{ work: `${work}, raw, equal work`, control: inserts.equal, besides: promptEffects }];
+    return compareWith(session, { ...common, ours, against });
+  });
+  await session.part('P2 batching', async () => {
+    const options = { name: 'unbatched', entry: 'bench/servers/unbatched.ts' };
+    const unbatched = await SendStand.open(session, databases.unbatched, options);
+    const ours = stand.side(256, 'direct');
+    const control = unbatched.side(256, 'direct');
+    const against = [{ work: 'P2 batching, 256 connections, raw', control, atLeast: 3 }];
+    const drained = async () => {
+      await drainOutbox(databases.unbatched);
+      await before();
+    };
+    return compareWith(session, { ...common, ours, against, before: drained });
+  });
+  if (!full) return;
+  await session.part('P2 to nobody', () => {
+    const against = [{ work: 'P2 sends, 256, to nobody, raw', control: direct.single }];
+    return compareWith(session, { ...common, ours: stand.side(256, 'silent'), against });
+  });
 }
 
-function pgbenchSide(database: BenchDatabase): Side {
-  let block = 0;
+/** The least ratios to the single row and to equal work. */
+const GOALS = [
+  { connections: 64, single: 0.9, equal: 1.3 },
+  { connections: 256, single: 1.25, equal: 2 },
+] as const;
+const MOST_OF_POSTGRES = 0.6;
+
+/** Adds the row that compares what Postgres spends on a send, in the blocks of a comparison that has been made. */
+function withPostgresTime(findings: Findings, of: string, work: string): Findings {
+  const compared = findings.comparisons?.[of];
+  if (compared === undefined) throw new Error(`there is no comparison ${of}`);
+  const comparison = compareBy(compared, ({ processor }) => processor?.postgres ?? Number.NaN);
+  const row = comparisonRow(work, comparison, 'µs', { atMost: MOST_OF_POSTGRES });
   return {
-    name: 'pgbench',
-    run: async (durationMs) => {
-      block += 1;
-      const { transactionsPerSecond, latencyMs } = await runPgbench(
-        insertScript(database, block, durationMs),
-      );
-      return { figure: transactionsPerSecond, notes: { latency_ms: latencyMs } };
-    },
+    ...findings,
+    rows: [...findings.rows, { ...row, processor: { ours: {}, control: {} } }],
+    comparisons: { ...findings.comparisons, [work]: comparison },
   };
 }
 
 /** The notifications and the rest that a send causes may not be put off to make the send look fast. */
-function promptEffects({ ours }: Comparison): { text: string; met: boolean } {
+function promptEffects({ ours }: Comparison): Condition[] {
   const lag = Math.max(...ours.blocks.map(({ notes }) => notes?.outbox_lag_at_end_s ?? 0));
-  return { text: `lag ${lag.toFixed(2)} s < 1 s`, met: lag < 1 };
+  return [{ text: `lag ${lag.toFixed(2)} s < 1 s`, met: lag < 1 }];
 }

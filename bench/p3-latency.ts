@@ -1,88 +1,117 @@
-import { BODY, CONVERSATIONS, insertScript, PGBENCH } from './lib/insert-script.ts';
+import { compareWith } from './lib/compare.ts';
+import type { Curves, Point } from './lib/curves.ts';
+import { BODY, CONVERSATIONS } from './lib/insert-script.ts';
+import { Inserts, PGBENCH_FACT } from './lib/inserts.ts';
 import type { Percentiles } from './lib/latency-histogram.ts';
-import { comparePairs, type Side } from './lib/pairs.ts';
-import { runPgbenchAtRate } from './lib/pgbench.ts';
-import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
+import type { Block, Side } from './lib/pairs.ts';
+import { checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
+import { count } from './lib/row.ts';
 import { CONNECTIONS, HISTORY, SendStand } from './lib/send-stand.ts';
-import { comparisonRow, type Findings, type Session, schedule, type Work } from './lib/work.ts';
+import { spreadOf } from './lib/spread.ts';
+import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Latency of durable sends that do not wait for each other, at half of the rate that the server accepted at most a
- * minute before, against pgbench's inserts at the same rate.
+ * Latency of durable sends that do not wait for each other, at half of the rate that the slower of both sides accepted
+ * a minute before, against equal work by pgbench at the same rate.
  */
 export const P3: Work = { name: 'p3', title: 'latency of sends', run };
 
-async function run(session: Session): Promise<Findings> {
-  const { disposer, full, say } = session;
+async function run(session: Session): Promise<void> {
+  const { disposer, full, say, timing } = session;
   const { parley } = await startPostgres(disposer, ['parley']);
   const stand = await SendStand.open(session, parley);
-  const timing = schedule(full, { pairs: 2, blockMs: 2_000 });
   const before = async () => {
     await drainOutbox(parley);
     await checkpoint(parley);
   };
-  const saturation = stand.side(CONNECTIONS, 'direct');
-  await saturation.run(timing.warmupMs);
-  await before();
-  const most = (await saturation.run(timing.blockMs)).figure;
-  const rate = Math.round(most / 2);
-  say(`  ${Math.round(most)}/s at most, so ${rate}/s`);
-  const comparison = await comparePairs({
-    ours: parleySide(stand, rate),
-    control: pgbenchSide(parley, rate),
-    before,
-    onBlock: (side, { figure }) => say(`  ${side}: p99 ${figure.toFixed(2)} ms`),
-    ...timing,
+  const trialMs = timing.warmupMs;
+  const inserts = await Inserts.open(parley, await stand.sample('direct'), { recipients: 1, trialMs, say });
+  const most = await saturations([stand.side(CONNECTIONS, 'direct'), inserts.equal], session, before);
+  const [ownMost, equalMost] = most as [number, number];
+  const rate = Math.round(Math.min(ownMost, equalMost) / 2);
+  const ownRate = Math.round(ownMost / 2);
+  say(`  at most ${count(ownMost)}/s, equal work ${count(equalMost)}/s: so at ${rate}/s`);
+
+  const seeds = { last: 0 };
+  const work = `P3 send p99 at ${rate}/s, half of the slower side's most`;
+  await session.part('P3 at half of the slower side', () =>
+    compareWith(session, {
+      unit: 'ms',
+      ours: parleySide(stand, rate, seeds),
+      against: [{ work, control: equalSide(inserts, rate), atMost: MAX_RATIO }],
+      before,
+      facts: {
+        'sends a second, closed loop': Math.round(ownMost),
+        'equal work a second, closed loop': Math.round(equalMost),
+        'sends a second, here': rate,
+        connections: CONNECTIONS,
+        conversations: CONVERSATIONS,
+        'messages in each before': HISTORY,
+        'body, characters': BODY.length,
+        'faster script of equal work': inserts.faster,
+        pgbench: `${PGBENCH_FACT}, --rate, --log`,
+      },
+    }),
+  );
+  await session.part('P3 at half of its own', async () => {
+    const side = parleySide(stand, ownRate, seeds);
+    const blocks: Block[] = [];
+    for (let block = 0; block < Math.ceil(timing.pairs / 2); block++) {
+      await before();
+      blocks.push(await side.run(timing.blockMs));
+    }
+    return aloneRow(`P3 send p99 at ${ownRate}/s, half of its own most`, blocks);
   });
-  const work = "P3 send p99 at half of P2's rate";
-  const { median } = comparison.ours.figure;
-  const besides = { text: `≤ ${MAX_MS} ms`, met: median <= MAX_MS };
-  return {
-    rows: [comparisonRow(work, { comparison, unit: 'ms', atMost: MAX_RATIO, besides })],
-    comparisons: { [work]: comparison },
-    facts: {
-      'sends a second, closed loop': Math.round(most),
-      'sends a second, here': rate,
-      connections: CONNECTIONS,
-      conversations: CONVERSATIONS,
-      'messages in each before': HISTORY,
-      'body, characters': BODY.length,
-      pgbench: `${PGBENCH.clients} clients, ${PGBENCH.threads} threads, prepared, --rate, --log`,
-    },
-  };
+  if (!full) return;
+  await session.part('P3 curve', async () => {
+    const rates = SHARES.map((share) => Math.round(Math.min(ownMost, equalMost) * share));
+    return { rows: [], curves: { latency: await latencyCurves(stand, inserts, rates, session, before) } };
+  });
 }
 
-const MAX_MS = 5;
-const MAX_RATIO = 3;
+const MAX_RATIO = 1.5;
+/** Of the slower side's most: where the curve is measured. */
+const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-function parleySide(stand: SendStand, rate: number): Side {
-  let seed = 0;
+/** What each side gets through in a closed loop. */
+async function saturations(
+  sides: readonly Side[],
+  { timing }: Session,
+  before: () => Promise<void>,
+): Promise<number[]> {
+  const figures: number[] = [];
+  for (const side of sides) {
+    await before();
+    await side.run(timing.warmupMs);
+    await before();
+    figures.push((await side.run(timing.blockMs)).figure);
+  }
+  return figures;
+}
+
+function parleySide(stand: SendStand, rate: number, seeds: { last: number }): Side {
   return {
     name: 'parley',
     run: async (durationMs) => {
-      seed += 1;
-      const { latencyUs, latenessUs, cpuUsPerSend } = await stand.sendAtRate(rate, durationMs, seed);
+      seeds.last += 1;
+      const { latencyUs, latenessUs, processor } = await stand.sendAtRate(rate, durationMs, seeds.last);
       return {
         figure: latencyUs.p99 / 1_000,
-        notes: {
-          ...milliseconds('', latencyUs),
-          ...milliseconds('generator_late_', latenessUs),
-          server_cpu_us_per_send: Math.round(cpuUsPerSend),
-        },
+        processor,
+        notes: { ...milliseconds('', latencyUs), ...milliseconds('generator_late_', latenessUs) },
       };
     },
   };
 }
 
-function pgbenchSide(database: BenchDatabase, rate: number): Side {
-  let block = 0;
+function equalSide(inserts: Inserts, rate: number): Side {
   return {
-    name: 'pgbench',
+    name: 'equal work',
     run: async (durationMs) => {
-      block += 1;
-      const report = await runPgbenchAtRate(insertScript(database, block, durationMs), rate);
+      const report = await inserts.atRate(rate, durationMs);
       return {
         figure: report.latencyUs.p99 / 1_000,
+        processor: report.processor,
         notes: {
           per_second: report.transactionsPerSecond,
           ...milliseconds('', report.latencyUs),
@@ -90,6 +119,53 @@ function pgbenchSide(database: BenchDatabase, rate: number): Side {
         },
       };
     },
+  };
+}
+
+function aloneRow(work: string, blocks: readonly Block[]): Findings {
+  const p99 = spreadOf(blocks.map(({ figure }) => figure));
+  const ours = `${count(p99.median)} ms (${count(p99.least)}–${count(p99.most)})`;
+  const processor = { ours: blocks[0]?.processor ?? {}, control: {} };
+  return { rows: [{ work, ours, control: '', ratio: null, processor, goal: null }] };
+}
+
+/** The median and the 99th percentile of both sides at each rate: two blocks of each, A B B A. */
+async function latencyCurves(
+  stand: SendStand,
+  inserts: Inserts,
+  rates: readonly number[],
+  { timing, say }: Session,
+  before: () => Promise<void>,
+): Promise<Curves> {
+  const lines = {
+    'Parley, p99': [] as Point[],
+    'Parley, median': [] as Point[],
+    'equal work by pgbench, p99': [] as Point[],
+    'equal work by pgbench, median': [] as Point[],
+  };
+  const seeds = { last: 1_000 };
+  for (const rate of rates) {
+    const found = { ours: [] as Block[], equal: [] as Block[] };
+    const sides = { ours: parleySide(stand, rate, seeds), equal: equalSide(inserts, rate) };
+    for (const which of ['ours', 'equal', 'equal', 'ours'] as const) {
+      await before();
+      found[which].push(await sides[which].run(timing.blockMs));
+    }
+    const at = (blocks: readonly Block[], name: string): Point => [
+      rate,
+      spreadOf(blocks.map(({ notes }) => notes?.[name] ?? Number.NaN)).median,
+    ];
+    lines['Parley, p99'].push(at(found.ours, 'p99_ms'));
+    lines['Parley, median'].push(at(found.ours, 'p50_ms'));
+    lines['equal work by pgbench, p99'].push(at(found.equal, 'p99_ms'));
+    lines['equal work by pgbench, median'].push(at(found.equal, 'p50_ms'));
+    say(`  ${rate}/s`);
+  }
+  return {
+    title: 'Latency of durable sends by rate',
+    x: { label: 'sends a second', scale: 'linear' },
+    y: { label: 'milliseconds from the intended time to the answer', scale: 'logarithmic' },
+    lines: Object.entries(lines).map(([name, points]) => ({ name, points })),
   };
 }
 

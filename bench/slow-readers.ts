@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { build, type Histogram } from 'hdr-histogram-js';
 import { createConversation } from '../src/conversations/conversation-store.ts';
+import { compareWith } from './lib/compare.ts';
 import { type Dialect, parleyDialect } from './lib/dialects.ts';
 import { HttpConnections, postRequest } from './lib/http-connections.ts';
 import { type OpenLoopReport, openLoop } from './lib/open-loop.ts';
-import { type Block, comparePairs, type Side } from './lib/pairs.ts';
+import type { Block, Side } from './lib/pairs.ts';
 import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
+import { type Charged, startMeter } from './lib/processor-time.ts';
 import { type Product, startProduct } from './lib/product.ts';
 import { RawSubscribers } from './lib/raw-subscribers.ts';
-import { comparisonRow, type Findings, type Session, schedule, type Work } from './lib/work.ts';
+import type { Session, Work } from './lib/work.ts';
 
 /**
  * How long the readers of a conversation wait while fifty others of it do not read at all, and while those read. The
@@ -24,7 +26,8 @@ export const SLOW_READERS: Work = {
   run,
 };
 
-async function run({ disposer, full, say }: Session): Promise<Findings> {
+async function run(session: Session): Promise<void> {
+  const { disposer, say } = session;
   const { parley } = await startPostgres(disposer, ['parley']);
   const product = await startProduct(disposer, {
     databaseUrl: parley.url,
@@ -41,6 +44,7 @@ async function run({ disposer, full, say }: Session): Promise<Findings> {
     conversation: await seedConversation(product, parley),
     flooded: await seedConversation(product, parley),
     timings: new Timings(),
+    charged: { servers: [product.process], postgres: parley },
   };
   const prefill = (await messagesToClosing(ground)) - QUEUE_MESSAGES;
   say(`  ${prefill} messages of the flood before each block`);
@@ -51,25 +55,22 @@ async function run({ disposer, full, say }: Session): Promise<Findings> {
     onDelivery: (ordinal) => ground.timings.arrived(ordinal),
   });
   disposer.add('readers', readers, (it) => it.close());
-  const comparison = await comparePairs({
-    ours: sideOf('stalled', ground, readers, prefill),
-    control: sideOf('reading', ground, readers, prefill),
-    onBlock: (side, { figure }) => say(`  ${side}: p99 ${figure.toFixed(2)} ms`),
-    ...schedule(full, { pairs: 2, blockMs: BLOCK_MS }),
-  });
   const work = `p99 of ${READERS - SLOW} readers, ${SLOW} others stalled`;
-  return {
-    rows: [comparisonRow(work, { comparison, unit: 'ms', atMost: MAX_RATIO })],
-    comparisons: { [work]: comparison },
-    facts: {
-      readers: READERS,
-      'of these on the flooded conversation': SLOW,
-      'messages a second': RATE,
-      'flood, messages a second': FLOOD_RATE,
-      'flood, bytes of a body': FLOOD_BODY.length,
-      'flood, messages before a block': prefill,
-    },
-  };
+  await session.part(work, () =>
+    compareWith(session, {
+      unit: 'ms',
+      ours: sideOf('stalled', ground, readers, prefill),
+      against: [{ work, control: sideOf('reading', ground, readers, prefill), atMost: MAX_RATIO }],
+      facts: {
+        readers: READERS,
+        'of these on the flooded conversation': SLOW,
+        'messages a second': RATE,
+        'flood, messages a second': FLOOD_RATE,
+        'flood, bytes of a body': FLOOD_BODY.length,
+        'flood, messages before a block': prefill,
+      },
+    }),
+  );
 }
 
 const READERS = 1_000;
@@ -93,6 +94,7 @@ interface Ground {
   readonly conversation: string;
   readonly flooded: string;
   readonly timings: Timings;
+  readonly charged: Charged;
 }
 
 /** When each message of the conversation was sent, and how long it took to each reader. Microseconds. */
@@ -144,11 +146,14 @@ function sideOf(name: 'stalled' | 'reading', ground: Ground, readers: RawSubscri
       for (let n = 0; n < prefill; n++) await post(connections, product, ground.flooded, FLOOD_BODY);
       if (name === 'reading') await slow.delivered(prefill * SLOW, PATIENCE_MS);
       timings.take();
+      const used = startMeter(ground.charged);
+      const sentBefore = timings.sent;
       const report = await send(ground, connections, Math.max(blockMs, BLOCK_MS));
       await readers.delivered(timings.sent * readers.count, PATIENCE_MS);
       await requireClosed(product, closedBefore + (name === 'stalled' ? SLOW : 0));
       if (readers.lost > 0) throw new Error(`the server closed ${readers.lost} readers`);
-      return blockOf(timings.take(), report);
+      const processor = used((timings.sent - sentBefore) * readers.count);
+      return { ...blockOf(timings.take(), report), processor };
     } finally {
       slow.close();
       connections.close();

@@ -10,9 +10,7 @@ const TOPIC = 'readers';
 
 app.ws('/', {
   compression: 0,
-  // With one, uWS sends pings of its own: what P8 compares with.
-  idleTimeout: Number(process.env.BENCH_IDLE_TIMEOUT_S ?? 0),
-  sendPingsAutomatically: true,
+  idleTimeout: 0,
   maxBackpressure: 1_048_576,
   open: (ws) => {
     ws.subscribe(TOPIC);

@@ -89,6 +89,9 @@ export const BARE_DIALECT: Dialect = {
   pong: textFrame(''),
 };
 
+/** A server that sends heartbeats of Parley's, which are answered as Parley's are. */
+export const PONGING_DIALECT: Dialect = { ...BARE_DIALECT, pong: PARLEY_PONG };
+
 /** Socket.IO 4 over its WebSocket transport alone: engine.io's open packet, then the namespace. */
 export const SOCKET_IO_DIALECT: Dialect = {
   path: '/socket.io/?EIO=4&transport=websocket',

@@ -6,6 +6,7 @@ import { seedHistory } from './history.ts';
 import { HttpConnections, postRequest } from './http-connections.ts';
 import type { Side } from './pairs.ts';
 import { type BenchDatabase, startPostgres } from './postgres.ts';
+import type { Charged } from './processor-time.ts';
 import { type Product, startProduct } from './product.ts';
 import { RawSubscribers } from './raw-subscribers.ts';
 import { saturate } from './saturation.ts';
@@ -46,7 +47,7 @@ export async function openFanout(session: Session): Promise<Fanout> {
   await seedHistory(parley, HISTORY);
   const frame = await sampleFrame(product, conversation);
   return {
-    whole: (window) => openWhole(session, product, conversation, window),
+    whole: (window) => openWhole(session, product, parley, conversation, window),
     alone: (bursts) => openAlone(session, parley, frame, bursts),
     control: (name) => openControl(session, name, frame),
     facts: { sockets: SOCKETS, 'frame, bytes': Buffer.byteLength(frame) },
@@ -61,6 +62,7 @@ const BODY = 'The build is green again.';
 async function openWhole(
   { disposer }: Session,
   { process, port, headers, demo }: Product,
+  postgres: BenchDatabase,
   conversation: string,
   window: number,
 ): Promise<Side> {
@@ -77,7 +79,7 @@ async function openWhole(
     return postRequest(`/v1/messaging/conversations/${conversation}/messages`, headers, body);
   };
   const subscribers = await openSubscribers(disposer, port, dialect);
-  return sideByPost('parley', process, port, subscribers, request, window);
+  return sideByPost('parley', { servers: [process], postgres }, port, subscribers, request, window);
 }
 
 async function openAlone(
@@ -99,7 +101,7 @@ async function openAlone(
   const { port } = await server.message<Listening>();
   // Live with its first frame, `caught_up`.
   const subscribers = await openSubscribers(disposer, port, { ...BARE_DIALECT, open: () => () => 'live' });
-  return sideByCredit('publish alone', server, subscribers, bursts);
+  return sideByCredit('publish alone', { servers: [server] }, subscribers, bursts, server);
 }
 
 async function openControl({ disposer }: Session, name: ControlName, frame: string): Promise<Control> {
@@ -112,8 +114,8 @@ async function openControl({ disposer }: Session, name: ControlName, frame: stri
   const subscribers = await openSubscribers(disposer, port, dialect);
   const request = postRequest('/publish', {}, JSON.stringify({ body: BODY }));
   return {
-    byPost: (window) => sideByPost(name, server, port, subscribers, () => request, window),
-    byCredit: (bursts) => sideByCredit(name, server, subscribers, bursts),
+    byPost: (window) => sideByPost(name, { servers: [server] }, port, subscribers, () => request, window),
+    byCredit: (bursts) => sideByCredit(name, { servers: [server] }, subscribers, bursts, server),
   };
 }
 
@@ -128,7 +130,7 @@ async function openSubscribers(
 
 function sideByPost(
   name: string,
-  server: ServerProcess,
+  charged: Charged,
   port: number,
   subscribers: RawSubscribers,
   request: () => Buffer,
@@ -147,7 +149,7 @@ function sideByPost(
         });
       };
       try {
-        return await saturate({ subscribers, server, trigger, window, durationMs });
+        return await saturate({ subscribers, charged, trigger, window, durationMs });
       } catch (cause) {
         throw new Error(`${name} failed, refused: ${refused ?? 'nothing'}`, { cause });
       } finally {
@@ -159,14 +161,15 @@ function sideByPost(
 
 function sideByCredit(
   name: string,
-  server: ServerProcess,
+  charged: Charged,
   subscribers: RawSubscribers,
   bursts: Bursts,
+  server: ServerProcess,
 ): Side {
   const trigger = () => server.tell({ credit: bursts.burst });
   return {
     name,
-    run: (durationMs) => saturate({ subscribers, server, trigger, durationMs, ...bursts }),
+    run: (durationMs) => saturate({ subscribers, charged, trigger, durationMs, ...bursts }),
   };
 }
 

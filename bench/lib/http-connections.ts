@@ -64,11 +64,29 @@ export class HttpConnections {
 }
 
 /** One request with a JSON body, as bytes; `headers` beside those that every request needs. */
-export function postRequest(path: string, headers: Readonly<Record<string, string>>, body: string): Buffer {
+export function postRequest(
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  host = '127.0.0.1',
+): Buffer {
+  const all = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+  return Buffer.from(`${head('POST', path, host, all)}${body}`);
+}
+
+/** One request without a body. */
+export function getRequest(path: string, headers: Readonly<Record<string, string>>): Buffer {
+  return Buffer.from(head('GET', path, '127.0.0.1', headers));
+}
+
+function head(
+  method: string,
+  path: string,
+  host: string,
+  headers: Readonly<Record<string, string | number>>,
+): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${lines.join('')}\r\n`;
 }
 
 class Connection {

@@ -1,6 +1,6 @@
 import type { Listening } from '../controls/delivery-loop.ts';
 import { seedConversations } from './conversations.ts';
-import { BARE_DIALECT, type Dialect, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';
+import { type Dialect, PONGING_DIALECT, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';
 import { startPostgres } from './postgres.ts';
 import { startProduct } from './product.ts';
 import { RawSubscribers } from './raw-subscribers.ts';
@@ -11,6 +11,8 @@ import type { Session } from './work.ts';
 export interface IdleServer {
   readonly name: string;
   readonly process: ServerProcess;
+  /** Of ours. */
+  readonly postgresPid?: number;
   readonly open: (count: number) => Promise<RawSubscribers>;
 }
 
@@ -37,21 +39,24 @@ export async function openIdleParley({ disposer }: Session, most: number): Promi
       accountId: demo.account_id,
       conversations: () => [conversations[index % conversations.length]!],
     });
-  return { name: 'parley', process, open: (count) => RawSubscribers.open({ port, count, dialect }) };
+  return {
+    name: 'parley',
+    process,
+    postgresPid: parley.postgresPid,
+    open: (count) => RawSubscribers.open({ port, count, dialect }),
+  };
 }
 
-/** The controls of the fan-out, whose sockets are all subscribed to what they publish, without authentication. */
+/** Controls that publish to all sockets (or send them heartbeats of `frame`), without authentication. */
 export async function openIdleControl(
   { disposer }: Session,
-  name: 'uws' | 'ws' | 'socket-io',
-  env: Readonly<Record<string, string>> = {},
+  name: 'uws' | 'ws' | 'socket-io' | 'uws-heartbeats',
+  frame = '{}',
 ): Promise<IdleServer> {
-  const entry = `bench/controls/${name}-fanout.ts`;
-  const process = disposer.add(name, new ServerProcess({ entry, nodeFlags: SETTLING, env }), (it) =>
-    it.stop(),
-  );
-  process.tell({ frame: '{}' });
+  const entry = `bench/controls/${name === 'uws-heartbeats' ? name : `${name}-fanout`}.ts`;
+  const process = disposer.add(name, new ServerProcess({ entry, nodeFlags: SETTLING }), (it) => it.stop());
+  process.tell({ frame });
   const { port } = await process.message<Listening>();
-  const dialect: Dialect = name === 'socket-io' ? SOCKET_IO_DIALECT : BARE_DIALECT;
+  const dialect: Dialect = name === 'socket-io' ? SOCKET_IO_DIALECT : PONGING_DIALECT;
   return { name, process, open: (count) => RawSubscribers.open({ port, count, dialect }) };
 }

@@ -1,33 +1,102 @@
-import type { PgbenchOptions } from './pgbench.ts';
-import type { BenchDatabase } from './postgres.ts';
+/** What a row of the product holds, column by column, as Postgres writes it in text; null: nothing. */
+export type SampleRow = readonly SampleColumn[];
 
-/** That sends and inserts are spread over. */
+export interface SampleColumn {
+  readonly name: string;
+  /** As Postgres names it: `timestamp with time zone`. */
+  readonly type: string;
+  readonly value: string | null;
+}
+
+/** The rows that a send of the product made, and what else its schema has. */
+export interface SendSample {
+  readonly message: SampleRow;
+  readonly notification: SampleRow;
+  /** Whether ids of notifications come from the SQL function notification_id(time, cause, recipient). */
+  readonly hasIdFunction: boolean;
+}
+
+/** Number of conversations that sends and inserts are spread over. */
 export const CONVERSATIONS = 50;
 export const BODY =
   'The build for the release candidate is green again; I will tag it after lunch unless you object.';
 
-export const PGBENCH = { clients: 16, threads: 2, seed: 7 };
+/** The clients of pgbench: part of the numbers that its scripts make. */
+export const CLIENTS = 16;
 
-/** pgbench's part of a comparison with sends; number `block` of its database, from 1. */
-export function insertScript({ url }: BenchDatabase, block: number, durationMs: number): PgbenchOptions {
-  return { url, durationMs, script: PGBENCH_SCRIPT, variables: { n: block * NUMBERS_A_BLOCK }, ...PGBENCH };
+/** pgbench's scripts for one send. Each is one transaction. */
+export interface InsertScripts {
+  /** The message row alone. */
+  readonly single: string;
+  /** The message row and its notification rows: two statements in one pipeline. */
+  readonly pipeline: string;
+  /** The same rows by one statement. */
+  readonly statement: string;
 }
 
 /**
- * The same row into the same table under the same keys and indexes, one a transaction: ids, numbers and client
- * ids grow as ours do, over as many conversations.
+ * Writes the rows that a send leaves, with the columns and values of a sample, into as many conversations and feeds
+ * of their own. Ids and numbers grow as those of the product do, and no client waits for a number. `recipients`:
+ * how many notification rows a message causes.
  */
-const PGBENCH_SCRIPT = `
-\\set n :n + 1
-\\set sequence :n * ${PGBENCH.clients} + :client_id + 1
-\\set conversation random(10, ${9 + CONVERSATIONS})
-INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, channel, body,
-  sender_id, author_id, client_message_id, has_attachments, created_at, updated_at)
-VALUES ('msg_' || lpad(:sequence::text, 24, '0'), 'acc_pgbench00000000000000000',
-  'cnv_pgbench000000000000000' || :conversation::text, :sequence, 'chat', 'sent', 'internal', 'message',
-  '${BODY}', 'act_pgbench00000000000000000', 'act_pgbench00000000000000000',
-  'run-' || lpad(:sequence::text, 12, '0'), false, now(), now());
-`;
+export function insertScripts(sample: SendSample, recipients: number): InsertScripts {
+  const message = insertOf('messages', sample.message, MESSAGE);
+  const values = `VALUES (${message.values})`;
+  const notification = insertOf('notifications', sample.notification, {
+    recipient_id: RECIPIENT,
+    id: sample.hasIdFunction ? `notification_id(now(), ${MESSAGE.id}, ${RECIPIENT})` : NOTIFICATION_ID,
+    message_id: MESSAGE.id,
+    resource_id: MESSAGE.conversation_id,
+  });
+  const notifications = (from: string) =>
+    `${notification.into} SELECT ${notification.values} FROM ${from}generate_series(1, ${recipients}) AS r`;
+  return {
+    single: script(`${message.into} ${values};`),
+    // Without a BEGIN: statements of one pipeline are one transaction.
+    pipeline: script(`\\startpipeline\n${message.into} ${values};\n${notifications('')};\n\\endpipeline`),
+    statement: script(`WITH m AS (${message.into} ${values} RETURNING id) ${notifications('m, ')};`),
+  };
+}
 
-/** More numbers than a client uses in a block: the next block starts after them. */
-const NUMBERS_A_BLOCK = 1_000_000;
+/** Each script begins with the numbers of its next row. */
+function script(statements: string): string {
+  return `
+\\set n :n + 1
+\\set sequence :n * ${CLIENTS} + :client_id + 1
+\\set conversation random(10, ${9 + CONVERSATIONS})
+${statements}
+`;
+}
+
+/** Expressions instead of the sample's values, in ids of the product's lengths. */
+const MESSAGE = {
+  id: "('msg_' || lpad(:sequence::text, 24, '0'))",
+  conversation_id: "('cnv_pgbench000000000000000' || :conversation::text)",
+  sequence: ':sequence',
+  client_message_id: "('run-' || lpad(:sequence::text, 12, '0'))",
+};
+const RECIPIENT = "('act_pgbench00000000000000' || (99 + r)::text)";
+const NOTIFICATION_ID = "('ntf_' || lpad(:sequence::text, 21, '0') || (99 + r)::text)";
+
+function insertOf(table: string, row: SampleRow, own: Readonly<Record<string, string>>) {
+  const columns = row.flatMap(({ name, type, value }) => {
+    if (value === null) return [];
+    return [[name, own[name] ?? OF_THE_INSERT[type] ?? literal(value, type)]];
+  });
+  return {
+    into: `INSERT INTO ${table} (${columns.map(([name]) => name).join(', ')})`,
+    values: columns.map(([, expression]) => expression).join(', '),
+  };
+}
+
+/** Values that the product has from Postgres at the moment of the insert. */
+const OF_THE_INSERT: Readonly<Record<string, string>> = {
+  'timestamp with time zone': 'now()',
+  xid8: 'pg_current_xact_id()',
+};
+
+/** Outside a VALUES list of an INSERT a literal has no type of its own. A colon would begin a variable of pgbench. */
+function literal(value: string, type: string): string {
+  const parts = value.split(':').map((part) => `'${part.replaceAll("'", "''")}'`);
+  return parts.length === 1 ? `${parts[0]}::${type}` : `(${parts.join(' || chr(58) || ')})::${type}`;
+}

@@ -1,28 +1,40 @@
+import type { ProcessorTime } from './processor-time.ts';
+import { type Spread, spreadOf } from './spread.ts';
+
 /** The results of one block of a work. */
 export interface Block {
   /** Work done a second: more is better, unless the work measures a time. */
   readonly figure: number;
+  readonly processor?: ProcessorTime;
   /** Whatever else the block saw, by a name with its unit. */
   readonly notes?: Readonly<Record<string, number>>;
 }
 
-/** One of the two sides of a comparison. */
+/** One of the sides of a comparison. */
 export interface Side {
   readonly name: string;
   /** Does the work for `blockMs`; throws when the work was not done properly, for then there is no figure. */
   readonly run: (blockMs: number) => Promise<Block>;
 }
 
-export interface PairsOptions {
-  readonly ours: Side;
-  readonly control: Side;
+/** Number and length of the blocks. */
+export interface Timing {
   readonly pairs: number;
   readonly blockMs: number;
   /** One block of each side before the first pair, thrown away. */
   readonly warmupMs: number;
-  /** Brings both sides to the same start, untimed, before each block. */
+}
+
+export interface RoundsOptions extends Timing {
+  readonly ours: Side;
+  readonly controls: readonly Side[];
+  /** Brings all sides to the same start, untimed, before each block. */
   readonly before?: () => Promise<void>;
   readonly onBlock?: (side: string, block: Block) => void;
+}
+
+export interface PairsOptions extends Omit<RoundsOptions, 'controls'> {
+  readonly control: Side;
 }
 
 export interface Comparison {
@@ -34,40 +46,38 @@ export interface Comparison {
 export interface Measured {
   readonly name: string;
   readonly figure: Spread;
+  /** Medians of the blocks. */
+  readonly processor: ProcessorTime;
   readonly blocks: readonly Block[];
 }
 
-export interface Spread {
-  readonly median: number;
-  readonly least: number;
-  readonly most: number;
-}
-
 /**
- * Runs both sides in blocks in the order A B B A A B B A …, so that what drifts on the machine meets both alike,
- * and compares within each pair: blocks that ran next to each other.
+ * Runs all sides in blocks in the order A B B A A B B A … (A B C C B A … with two controls), so that what drifts on
+ * the machine meets them alike, and compares within each round: blocks that ran next to each other. Returns the
+ * comparisons in the order of the controls.
  */
-export async function comparePairs(options: PairsOptions): Promise<Comparison> {
-  const { ours, control, pairs, blockMs, warmupMs, before, onBlock } = options;
-  const blocks = { ours: [] as Block[], control: [] as Block[] };
-  const run = async (which: 'ours' | 'control') => {
-    await before?.();
-    const block = await options[which].run(blockMs);
-    blocks[which].push(block);
-    onBlock?.(options[which].name, block);
-  };
-  for (const side of [ours, control]) {
+export async function compareRounds(options: RoundsOptions): Promise<Comparison[]> {
+  const { ours, controls, pairs, blockMs, warmupMs, before, onBlock } = options;
+  const sides = [ours, ...controls].map((side) => ({ side, blocks: [] as Block[] }));
+  for (const { side } of sides) {
     await before?.();
     await side.run(warmupMs);
   }
-  for (let pair = 0; pair < pairs; pair++) {
-    const order = pair % 2 === 0 ? (['ours', 'control'] as const) : (['control', 'ours'] as const);
-    for (const which of order) await run(which);
+  for (let round = 0; round < pairs; round++) {
+    for (const { side, blocks } of round % 2 === 0 ? sides : sides.toReversed()) {
+      await before?.();
+      const block = await side.run(blockMs);
+      blocks.push(block);
+      onBlock?.(side.name, block);
+    }
   }
-  return compareBlocks(
-    { name: ours.name, blocks: blocks.ours },
-    { name: control.name, blocks: blocks.control },
-  );
+  const [first, ...others] = sides.map(({ side, blocks }) => ({ name: side.name, blocks }));
+  return others.map((control) => compareBlocks(first!, control));
+}
+
+export async function comparePairs({ control, ...options }: PairsOptions): Promise<Comparison> {
+  const [comparison] = await compareRounds({ ...options, controls: [control] });
+  return comparison!;
 }
 
 interface SideBlocks {
@@ -79,23 +89,32 @@ interface SideBlocks {
 export function compareBlocks(ours: SideBlocks, control: SideBlocks): Comparison {
   const ratios = ours.blocks.map(({ figure }, index) => figure / control.blocks[index]!.figure);
   return {
-    ours: measured(ours.name, ours.blocks),
-    control: measured(control.name, control.blocks),
+    ours: measured(ours),
+    control: measured(control),
     ratio: spreadOf(ratios),
   };
 }
 
-/** Throws a RangeError for no values. */
-export function spreadOf(values: readonly number[]): Spread {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)];
-  const lower = sorted[Math.ceil(middle) - 1];
-  if (upper === undefined || lower === undefined)
-    throw new RangeError('there is nothing to take a median of');
-  return { median: (lower + upper) / 2, least: sorted[0]!, most: sorted.at(-1)! };
+/** Compares something else that the same blocks saw: what `pick` finds in each. */
+export function compareBy(comparison: Comparison, pick: (block: Block) => number): Comparison {
+  const picked = ({ name, blocks }: Measured) => ({
+    name,
+    blocks: blocks.map((block) => ({ ...block, figure: pick(block) })),
+  });
+  return compareBlocks(picked(comparison.ours), picked(comparison.control));
 }
 
-function measured(name: string, blocks: readonly Block[]): Measured {
-  return { name, figure: spreadOf(blocks.map(({ figure }) => figure)), blocks };
+function measured({ name, blocks }: SideBlocks): Measured {
+  const figure = spreadOf(blocks.map((block) => block.figure));
+  return { name, figure, processor: medianTimes(blocks), blocks };
+}
+
+const PARTS = ['node', 'postgres', 'generator'] as const;
+
+function medianTimes(blocks: readonly Block[]): ProcessorTime {
+  const medians = PARTS.flatMap((part) => {
+    const values = blocks.flatMap(({ processor }) => processor?.[part] ?? []);
+    return values.length === 0 ? [] : [[part, spreadOf(values).median]];
+  });
+  return Object.fromEntries(medians);
 }

@@ -25,9 +25,12 @@ export interface PgbenchOptions {
   readonly variables?: Readonly<Record<string, number>>;
   /** Fixed, so that every run draws the same numbers. */
   readonly seed: number;
+  /** Of each client, instead of a duration. */
+  readonly transactions?: number;
 }
 
 export interface PgbenchReport {
+  readonly transactions: number;
   readonly transactionsPerSecond: number;
   readonly latencyMs: number;
 }
@@ -89,7 +92,7 @@ async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<
 async function execute(options: PgbenchOptions, directory: string, more: readonly string[]): Promise<string> {
   const pgbench = findPgbench();
   if (pgbench === undefined) throw new Error(HOW_TO_GET);
-  const { hostname, port, username, password, pathname } = new URL(options.url);
+  const { hostname, port, username, password, pathname, searchParams } = new URL(options.url);
   const script = join(directory, 'script.sql');
   writeFileSync(script, options.script);
   const variables = Object.entries(options.variables ?? {}).map(
@@ -100,13 +103,16 @@ async function execute(options: PgbenchOptions, directory: string, more: readonl
     '--protocol=prepared',
     `--client=${options.clients}`,
     `--jobs=${options.threads}`,
-    `--time=${Math.max(1, Math.round(options.durationMs / 1_000))}`,
+    options.transactions === undefined
+      ? `--time=${Math.max(1, Math.round(options.durationMs / 1_000))}`
+      : `--transactions=${options.transactions}`,
     `--random-seed=${options.seed}`,
     `--file=${script}`,
     ...variables,
     ...more,
-    `--host=${hostname}`,
-    `--port=${port}`,
+    // A Unix socket is named by its directory, in the query.
+    `--host=${searchParams.get('host') ?? hostname}`,
+    `--port=${searchParams.get('port') ?? port}`,
     `--username=${username}`,
     pathname.slice(1),
   ];
@@ -141,6 +147,7 @@ function parseReport(text: string): PgbenchReport {
   };
   if (number(/number of failed transactions: (\d+)/) > 0) throw new Error(`pgbench failed: ${text}`);
   return {
+    transactions: number(/^number of transactions actually processed: (\d+)/m),
     transactionsPerSecond: number(/^tps = ([\d.]+) \(without initial connection time\)/m),
     latencyMs: number(/^latency average = ([\d.]+) ms/m),
   };

@@ -13,6 +13,8 @@ import { createLog } from '../../src/log.ts';
 export interface BenchDatabase {
   readonly url: string;
   readonly database: Database;
+  /** The parent of all processes of its server. */
+  readonly postgresPid: number;
 }
 
 /**
@@ -43,7 +45,7 @@ export async function startPostgres<const Name extends string>(
     const database = disposer.add(`database ${name}`, await openDatabase({ url, log: LOG }), (it) =>
       it.close(),
     );
-    databases[name] = { url, database };
+    databases[name] = { url, database, postgresPid: postgres.pid };
   }
   return databases as Record<Name, BenchDatabase>;
 }

@@ -26,6 +26,8 @@ export class RawSubscribers {
   caughtUp = 0;
   /** Heartbeats that were answered, of either kind. */
   pings = 0;
+  /** Bytes of their payloads. */
+  pingBytes = 0;
   /** Sockets that were closed by the server, or failed. */
   lost = 0;
   readonly onDelivery: ((ordinal: number) => void) | undefined;
@@ -236,15 +238,16 @@ class Subscriber {
       if (found === FRAME_CLASSES.delivery) {
         this.#deliveries += 1;
         this.#all.onDelivery?.(this.#delivered++);
-      } else if (found === FRAME_CLASSES.ping) this.#pong(this.#dialect.pong);
+      } else if (found === FRAME_CLASSES.ping) this.#pong(this.#dialect.pong, length);
       else if (found === FRAME_CLASSES.caughtUp) this.#all.caughtUp += 1;
     } else if (opcode === OPCODES.ping) {
-      this.#pong(EMPTY_PONG);
+      this.#pong(EMPTY_PONG, length);
     }
   }
 
-  #pong(bytes: Buffer): void {
+  #pong(bytes: Buffer, pingBytes: number): void {
     this.#all.pings += 1;
+    this.#all.pingBytes += pingBytes;
     this.#socket.write(bytes);
   }
 }

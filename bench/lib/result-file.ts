@@ -1,11 +1,12 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, relative } from 'node:path';
+import { commit, ROOT } from './checkout.ts';
 import { findPgbench, pgbenchVersion } from './pgbench.ts';
 import type { Findings } from './work.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+/** The directory of all results. */
+export const RESULTS = join(ROOT, 'bench/results');
 
 export interface Result extends Findings {
   readonly name: string;
@@ -21,10 +22,9 @@ export interface Result extends Findings {
  * root.
  */
 export function writeResult({ startedAt, tookMs, ...result }: Result): string {
-  const directory = join(ROOT, 'bench/results');
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(RESULTS, { recursive: true });
   const stamp = startedAt.toISOString().slice(0, 19).replaceAll(':', '');
-  const path = join(directory, `${result.name}-${stamp}.json`);
+  const path = join(RESULTS, `${result.name}-${stamp}.json`);
   const content = {
     ...result,
     started_at: startedAt.toISOString(),
@@ -33,12 +33,7 @@ export function writeResult({ startedAt, tookMs, ...result }: Result): string {
       ' ',
     ),
     commit: commit(),
-    machine: {
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      memory_gb: Math.round(totalmem() / 2 ** 30),
-      kernel: readKernel(),
-    },
+    machine: machine(),
     versions: versions(),
   };
   writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
@@ -53,15 +48,20 @@ function relativeToRoot(part: string): string {
   return part.startsWith(`${ROOT}/`) ? relative(ROOT, part) : part;
 }
 
-/** Returns the commit, with a `+` if the checkout has further changes; null outside git. */
-function commit(): string | null {
-  try {
-    const git = (...args: string[]) =>
-      execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-    return `${git('rev-parse', 'HEAD')}${git('status', '--porcelain') === '' ? '' : '+'}`;
-  } catch {
-    return null;
-  }
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memory_gb: number;
+  readonly kernel: string;
+}
+
+export function machine(): Machine {
+  return {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: cpus().length,
+    memory_gb: Math.round(totalmem() / 2 ** 30),
+    kernel: readKernel(),
+  };
 }
 
 function readKernel(): string {

@@ -1,11 +1,10 @@
 import type { Block } from './pairs.ts';
+import { type Charged, startMeter } from './processor-time.ts';
 import type { RawSubscribers } from './raw-subscribers.ts';
-import type { ServerProcess } from './server-process.ts';
 
 export interface SaturationOptions {
   readonly subscribers: RawSubscribers;
-  /** The server whose processor time is charged. */
-  readonly server: ServerProcess;
+  readonly charged: Charged;
   /** Makes the server send `burst` messages to every subscriber. */
   readonly trigger: () => void;
   /** Default 1. */
@@ -21,7 +20,7 @@ export interface SaturationOptions {
  * rather than in heaps. Rejects when a frame was lost. The figure is deliveries a second.
  */
 export async function saturate(options: SaturationOptions): Promise<Block> {
-  const { subscribers, server, trigger, burst = 1, window, durationMs } = options;
+  const { subscribers, charged, trigger, burst = 1, window, durationMs } = options;
   const count = subscribers.count * burst;
   const base = subscribers.deliveries;
   let sent = 0;
@@ -34,28 +33,27 @@ export async function saturate(options: SaturationOptions): Promise<Block> {
   };
   refill();
   await pause(SETTLE_MS);
-  const from = look(subscribers, server);
+  const from = look(subscribers);
+  const used = startMeter(charged);
   await pause(durationMs);
-  const to = look(subscribers, server);
+  const to = look(subscribers);
+  const deliveries = to.deliveries - from.deliveries;
+  const processor = used(deliveries);
   stopped = true;
   await subscribers.delivered(base + sent * count, PATIENCE_MS);
   if (subscribers.lost > 0) throw new Error(`the server closed ${subscribers.lost} sockets`);
-  const deliveries = to.deliveries - from.deliveries;
   return {
     figure: (deliveries * 1_000) / (to.atMs - from.atMs),
-    notes: {
-      frames_a_read: round(deliveries / (to.reads - from.reads)),
-      server_cpu_us_per_delivery: round(((to.cpuSeconds - from.cpuSeconds) * 1e6) / deliveries),
-      server_cores: round(((to.cpuSeconds - from.cpuSeconds) * 1_000) / (to.atMs - from.atMs)),
-    },
+    processor,
+    notes: { frames_a_read: round(deliveries / (to.reads - from.reads)) },
   };
 }
 
 const SETTLE_MS = 300;
 const PATIENCE_MS = 10_000;
 
-function look({ deliveries, reads }: RawSubscribers, server: ServerProcess) {
-  return { deliveries, reads, cpuSeconds: server.cpuSeconds(), atMs: performance.now() };
+function look({ deliveries, reads }: RawSubscribers) {
+  return { deliveries, reads, atMs: performance.now() };
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,39 +1,49 @@
+import { findRole } from '../../src/accounts/roles.ts';
+import { createUser } from '../../src/accounts/users.ts';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
+import type { Tx } from '../../src/db/handle.ts';
 import { measureOutbox } from '../../src/db/outbox.ts';
-import { closedLoop, UNIQUE } from './closed-loop.ts';
 import { parleyDialect } from './dialects.ts';
+import { GENERATORS, type GeneratorName } from './generators.ts';
 import { seedHistory } from './history.ts';
-import { HttpConnections, postRequest } from './http-connections.ts';
-import { BODY, CONVERSATIONS } from './insert-script.ts';
-import { type OpenLoopReport, openLoop } from './open-loop.ts';
+import { postRequest } from './http-connections.ts';
+import { BODY, CONVERSATIONS, type SendSample } from './insert-script.ts';
+import type { OpenLoopReport } from './open-loop.ts';
 import type { Block, Side } from './pairs.ts';
 import { type BenchDatabase, drainOutbox } from './postgres.ts';
+import { type ProcessorTime, startMeter } from './processor-time.ts';
 import { type Product, type ProductOptions, readFlushes, startProduct } from './product.ts';
+import { requestAtRate } from './rate-loop.ts';
 import { RawSubscribers } from './raw-subscribers.ts';
-import { exponential } from './tokens.ts';
+import { readSendSample } from './sample-row.ts';
+
+import { UNIQUE } from './unique-number.ts';
 import type { Session } from './work.ts';
 
 /**
- * Direct conversations have the sending key and one recipient; silent ones have no participants, so that no
- * notifications are made.
+ * Direct conversations have the sending key and one recipient, groups the key and fifty; silent ones have no
+ * participants, so that no notifications are made.
  */
-export type Kind = 'direct' | 'silent';
+export type Kind = 'direct' | 'group' | 'silent';
+
+/** How many notifications a send causes. */
+export const RECIPIENTS: Readonly<Record<Kind, number>> = { direct: 1, group: 50, silent: 0 };
 
 /** Messages that each conversation has before the first block. */
 export const HISTORY = 200;
 
-export interface StandOptions extends Pick<ProductOptions, 'entry' | 'nodeFlags'> {
+export interface StandOptions extends Pick<ProductOptions, 'entry' | 'nodeFlags' | 'env'> {
   /** In the table and the results. Default: parley. */
   readonly name?: string;
 }
 
 /** The results of sends at a fixed rate. */
 export interface RateReport extends OpenLoopReport {
-  /** Processor time of the server, until all effects of the sends were complete. */
-  readonly cpuUsPerSend: number;
+  /** Until all effects of the sends were complete. */
+  readonly processor: ProcessorTime;
 }
 
-/** A server with its conversations and its readers, ready to be sent to: P2, P3, P12. */
+/** A server with its conversations and its readers, ready to be sent to: P2, P3, P12, P13. */
 export class SendStand {
   readonly product: Product;
   readonly database: BenchDatabase;
@@ -70,8 +80,23 @@ export class SendStand {
   }
 
   /** As many sends as `connections` get through, each asking again as soon as it is answered. */
-  side(connections: number, kind: Kind): Side {
-    return { name: this.#name, run: (blockMs) => this.#saturate(connections, kind, blockMs) };
+  side(connections: number, kind: Kind, generator: GeneratorName = 'raw'): Side {
+    return { name: this.#name, run: (blockMs) => this.#saturate(connections, kind, generator, blockMs) };
+  }
+
+  /** Sends one message and returns what it left in the tables, and the bytes of its answer. */
+  async sample(kind: 'direct' | 'group'): Promise<SendSample & { readonly answer: string }> {
+    const { demo, headers } = this.product;
+    const response = await fetch(`${demo.base_url}${this.path(kind, 0)}`, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ body: BODY, client_message_id: `sample-${kind}-0000` }),
+    });
+    if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
+    const answer = await response.text();
+    const { id }: { id: string } = JSON.parse(answer);
+    await drainOutbox(this.database);
+    return { ...(await readSendSample(this.database.database, id)), answer };
   }
 
   /**
@@ -80,33 +105,29 @@ export class SendStand {
    */
   async sendAtRate(ratePerSecond: number, durationMs: number, seed: number): Promise<RateReport> {
     const { process, port, headers } = this.product;
-    // New ones each time: the server cuts connections that were idle while others had their turn.
-    const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: CONNECTIONS });
-    const send = (done: (ok: boolean) => void) => {
+    const request = () => {
       this.#sent += 1;
       const id = `open-${String(this.#sent).padStart(UNIQUE.length, '0')}`;
       const body = JSON.stringify({ body: BODY, client_message_id: id });
-      const request = postRequest(this.#path('direct', this.#sent), headers, body);
-      connections.send(request, (status) => done(status === 201));
+      return postRequest(this.path('direct', this.#sent), headers, body);
     };
-    try {
-      const cpuBefore = process.cpuSeconds();
-      const { answered, ...report } = await this.#delivering('direct', async () => {
-        const gapMs = exponential(1_000 / ratePerSecond, seed);
-        const report = await openLoop({ ratePerSecond, durationMs, gapMs, send: (_, done) => send(done) });
-        if (report.failed > 0) throw new Error(`${report.failed} of ${report.sent} sends failed`);
-        return { ...report, answered: report.sent };
-      });
-      await drainOutbox(this.database);
-      return { ...report, cpuUsPerSend: ((process.cpuSeconds() - cpuBefore) * 1e6) / answered };
-    } finally {
-      connections.close();
-    }
+    const used = startMeter({ servers: [process], postgres: this.database });
+    const { answered, ...report } = await this.#delivering('direct', async () => {
+      const connections = { port, size: CONNECTIONS };
+      const report = await requestAtRate({ ...connections, ratePerSecond, durationMs, seed, request });
+      return { ...report, answered: report.sent };
+    });
+    await drainOutbox(this.database);
+    return { ...report, processor: used(answered) };
   }
 
   /** Returns the path for the message or connection `index`. */
-  #path(kind: Kind, index: number): string {
-    return `/v1/messaging/conversations/${this.#conversations[kind][index % CONVERSATIONS]}/messages`;
+  path(kind: Kind, index: number): string {
+    return `/v1/messaging/conversations/${this.conversation(kind, index)}/messages`;
+  }
+
+  conversation(kind: Kind, index: number): string {
+    return this.#conversations[kind][index % CONVERSATIONS]!;
   }
 
   /** Rejects unless everything that `work` sent was also delivered: a figure counts only then. */
@@ -117,28 +138,38 @@ export class SendStand {
     return done;
   }
 
-  async #saturate(connections: number, kind: Kind, durationMs: number): Promise<Block> {
+  async #saturate(
+    connections: number,
+    kind: Kind,
+    generator: GeneratorName,
+    durationMs: number,
+  ): Promise<Block> {
     const { product } = this;
     const { answered: _, ...block } = await this.#delivering(kind, async () => {
       const flushesBefore = await readFlushes(product);
-      const cpuBefore = product.process.cpuSeconds();
-      const report = await closedLoop({
+      const used = startMeter({ servers: [product.process], postgres: this.database });
+      const startMs = performance.now();
+      const report = await GENERATORS[generator]({
         port: product.port,
         connections,
         durationMs,
         headers: product.headers,
-        path: (connection) => this.#path(kind, connection),
+        path: (connection) => this.path(kind, connection),
         body: JSON.stringify({ body: BODY, client_message_id: `run-${UNIQUE}` }),
       });
       const { pending, lagSeconds } = await measureOutbox(this.database.database);
       const drainMs = await drainOutbox(this.database);
-      const cpuSeconds = product.process.cpuSeconds() - cpuBefore;
+      const tookMs = performance.now() - startMs;
+      const processor = used(report.answered);
       const after = await readFlushes(product);
       const flushes = after.count - flushesBefore.count;
       return {
         answered: report.answered,
-        figure: report.perSecond,
+        // The many notifications of a group are made behind the answers: they count.
+        figure: kind === 'group' ? (report.answered * 1_000) / tookMs : report.perSecond,
+        processor,
         notes: {
+          answered_per_second: report.perSecond,
           p50_ms: report.p50Ms,
           p99_ms: report.p99Ms,
           rows_a_flush: Math.round((after.rows - flushesBefore.rows) / flushes),
@@ -146,7 +177,6 @@ export class SendStand {
           outbox_rows_at_end: pending,
           outbox_lag_at_end_s: lagSeconds,
           outbox_drained_after_ms: Math.round(drainMs),
-          server_cpu_us_per_send: Math.round((cpuSeconds * 1e6) / report.answered),
         },
       };
     });
@@ -172,8 +202,8 @@ export class SendStand {
 /** Connections for sends at a rate; P2 uses fewer. */
 export const CONNECTIONS = 64;
 
-/** `message.created` to a reader; of a direct conversation also `notification.created` to the recipient. */
-const FRAMES_OF = { direct: 2, silent: 1 } as const;
+/** `message.created` to a reader; where there are recipients also `notification.created` to the one with a socket. */
+const FRAMES_OF = { direct: 2, group: 2, silent: 1 } as const;
 
 /** Sockets that read along: each has its share of the conversations, so that every message is one frame to one of them. */
 const READERS = 10;
@@ -184,7 +214,7 @@ async function openSubscribers(
   { demo, port, headers }: Product,
   conversations: Readonly<Record<Kind, readonly string[]>>,
 ): Promise<readonly RawSubscribers[]> {
-  const all = [...conversations.direct, ...conversations.silent];
+  const all = Object.values(conversations).flat();
   const common = { version: demo.service_version, accountId: demo.account_id };
   const readers = await RawSubscribers.open({
     port,
@@ -222,18 +252,29 @@ async function seedConversations(
       .select('actor_id')
       .where('account_id', '=', accountId)
       .executeTakeFirstOrThrow();
-    const direct: string[] = [];
-    const silent: string[] = [];
+    const others = await seedUsers(tx, accountId, RECIPIENTS.group - 1);
+    const found: Record<Kind, string[]> = { direct: [], group: [], silent: [] };
+    const open = async (kind: Kind, type: 'direct_message' | 'group', actorIds: readonly string[]) => {
+      const participants = actorIds.map((actorId) => ({ type: 'user', actorId }) as const);
+      const { conversation } = await createConversation(tx, { accountId, type, participants });
+      found[kind].push(conversation.id);
+    };
     for (let index = 0; index < CONVERSATIONS; index++) {
-      const pair = await createConversation(tx, {
-        accountId,
-        type: 'direct_message',
-        participants: [key, grace].map((actorId) => ({ type: 'user', actorId })),
-      });
-      direct.push(pair.conversation.id);
-      const nobody = await createConversation(tx, { accountId, type: 'group', participants: [] });
-      silent.push(nobody.conversation.id);
+      await open('direct', 'direct_message', [key, grace]);
+      await open('group', 'group', [key, grace, ...others]);
+      await open('silent', 'group', []);
     }
-    return { direct, silent };
+    return found;
   });
+}
+
+/** Returns the ids of so many new users. */
+async function seedUsers(tx: Tx, accountId: string, count: number): Promise<readonly string[]> {
+  const { id: roleId } = await findRole(tx, accountId, 'member');
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const person = { accountId, name: `Member ${n}`, email: `member-${n}@example.com`, roleId };
+    ids.push((await createUser(tx, person)).user.id);
+  }
+  return ids;
 }

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-
-export const ROOT = resolve(import.meta.dirname, '../..');
+import { ROOT } from './checkout.ts';
 
 export interface ServerProcessOptions {
   /** From the root of the checkout. */
@@ -91,12 +89,6 @@ export class ServerProcess {
     this.#child.send(message);
   }
 
-  /** Seconds of processor time so far: what a piece of work cost, whatever else the machine did meanwhile. */
-  cpuSeconds(): number {
-    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-  }
-
   async stop(): Promise<void> {
     for (const [signal, waitMs] of [
       ['SIGTERM', 20_000],
@@ -119,8 +111,6 @@ export class ServerProcess {
 }
 
 const START_MS = 60_000;
-/** Linux's USER_HZ. */
-const TICKS_PER_SECOND = 100;
 
 /** The caller's settings for Parley must not reach the servers that are measured. */
 function cleanEnvironment(): NodeJS.ProcessEnv {

@@ -11,7 +11,7 @@ import { openLoop } from '../../bench/lib/open-loop.ts';
 const RATE_PER_SECOND = 500;
 const DURATION_MS = 2_000;
 const STOP_AFTER_MS = 500;
-const STOP_MS = 250;
+const STOP_MS = 500;
 const CLOSE = 0.05;
 /** A busy machine stops both of its own accord: then it is no measurement of this one stop. */
 const ATTEMPTS = 8;

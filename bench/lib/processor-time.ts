@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Microseconds of processor time an operation, user and system. It hardly depends on what else the machine does. */
+export interface ProcessorTime {
+  /** Of the servers under measurement, ours or a control. */
+  readonly node?: number;
+  /** Of all processes of the Postgres server. */
+  readonly postgres?: number;
+  /** Of the bench itself: requests, sockets that read, pgbench. */
+  readonly generator?: number;
+}
+
+/** The processes whose time is charged; the generator is charged in any case. */
+export interface Charged {
+  readonly servers?: readonly { readonly pid: number }[];
+  readonly postgres?: { readonly postgresPid: number };
+}
+
+/** Starts to measure. Returns a function that divides what was used since then by a number of operations. */
+export function startMeter({ servers, postgres }: Charged): (operations: number) => ProcessorTime {
+  const read = () => ({
+    ...(servers === undefined
+      ? {}
+      : { node: servers.reduce((sum, { pid }) => sum + processSeconds(pid).own, 0) }),
+    ...(postgres === undefined ? {} : { postgres: familySeconds(postgres.postgresPid) }),
+    generator: withReaped(process.pid),
+  });
+  const before = read();
+  return (operations) => perOperation(before, read(), operations);
+}
+
+type Seconds = Readonly<Record<string, number>>;
+
+function perOperation(before: Seconds, after: Seconds, operations: number): ProcessorTime {
+  const parts = Object.entries(after).map(([name, seconds]) => {
+    const us = ((seconds - (before[name] ?? 0)) * 1e6) / operations;
+    return [name, Math.round(us * 10) / 10];
+  });
+  return Object.fromEntries(parts);
+}
+
+/** The fields of `/proc/<pid>/stat` that count processor time. `reaped`: of children that have ended. */
+export function parseStat(stat: string): { readonly own: number; readonly reaped: number; parent: number } {
+  // The second field is the program's name in parentheses, which may contain spaces and parentheses itself.
+  const fields = stat
+    .slice(stat.lastIndexOf(') ') + 2)
+    .split(' ')
+    .map(Number);
+  const [parent = 0, user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = [1, 11, 12, 13, 14].map(
+    (index) => fields[index],
+  );
+  return {
+    own: (user + system) / TICKS_PER_SECOND,
+    reaped: (reapedUser + reapedSystem) / TICKS_PER_SECOND,
+    parent,
+  };
+}
+
+/** Seconds of processor time of one process so far. */
+export function cpuSeconds(pid: number): number {
+  return processSeconds(pid).own;
+}
+
+function processSeconds(pid: number) {
+  return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
+
+function withReaped(pid: number): number {
+  const { own, reaped } = processSeconds(pid);
+  return own + reaped;
+}
+
+/** A process, its children, and those of its children that have ended: the time of a backend is not lost with it. */
+export function familySeconds(pid: number): number {
+  let seconds = withReaped(pid);
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const { own, parent } = parseStat(readFileSync(`/proc/${name}/stat`, 'utf8'));
+      if (parent === pid) seconds += own;
+    } catch {
+      // It ended meanwhile: the next reading finds its time with the parent.
+    }
+  }
+  return seconds;
+}
+
+/** Linux's USER_HZ. */
+const TICKS_PER_SECOND = 100;
