@@ -231,6 +231,12 @@ export function createMetrics() {
       help: 'Numbers settled as no message',
       registers,
     }),
+    resends: new Counter({
+      name: 'parley_resends_total',
+      help: 'Sends answered with their original, found before (the insert) or after it, which made their number a void',
+      labelNames: ['found'],
+      registers,
+    }),
     engineLostFrames: new Counter({
       name: 'parley_engine_lost_frames_total',
       help: 'Frames of other nodes that were lost on a link that stayed up',

@@ -14,6 +14,7 @@ import { createConversation } from '../../src/conversations/conversation-store.t
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
 import { openDatabase } from '../../src/db/database.ts';
+import { DoneRows } from '../../src/db/done-rows.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { handle } from '../../src/db/topic.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
@@ -30,6 +31,7 @@ import type { Committed } from '../../src/messages/outgoing.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { planNotifications } from '../../src/notifications/notify.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import type { RunRow } from '../../src/resources/run.ts';
@@ -68,15 +70,16 @@ const streams = new Streams({
   }),
 });
 
-const effects = new SentEffects({ database, files, engine, directory, metrics, log });
+const doneRows = new DoneRows({ database, log });
+const effects = new SentEffects({ database, files, engine, directory, doneRows, metrics, log });
 const changed = new ChangedEffects({
   ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),
 });
-const outbox = new OutboxWorker({ database, metrics, log });
+const outbox = new OutboxWorker({ database, doneRows, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
 const writes = {
-  ...{ database, files, engine, timeline, metrics, log },
+  ...{ database, files, engine, timeline, metrics, log, planNotifications },
   maySend: () => true,
   onCommitted: (committed: Committed) => effects.committed(committed),
 };

@@ -55,6 +55,14 @@ export class RevocableCache<Value> {
     return this.#reads.get(key)?.result ?? this.#startRead(key);
   }
 
+  /**
+   * Drops what depends on the subject, as if a change of it had been announced: the next `get` reads what is committed
+   * now.
+   */
+  invalidate(subject: string): void {
+    this.#drop(subject);
+  }
+
   /** Number of entries. */
   get size(): number {
     return this.#entries.size;

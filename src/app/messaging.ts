@@ -6,6 +6,7 @@ import {
   RESOURCES_CHANGED,
   SYSTEM_EVENT,
 } from '../conversations/outbox-topics.ts';
+import { DoneRows } from '../db/done-rows.ts';
 import { handle } from '../db/topic.ts';
 import { ChangedEffects } from '../jobs/changed-effects.ts';
 import { JobWorker } from '../jobs/job-worker.ts';
@@ -28,6 +29,7 @@ import { Timeline } from '../messages/timeline.ts';
 import { WritePath } from '../messages/write-path.ts';
 import { notifyAdded } from '../notifications/added.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
+import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
@@ -50,10 +52,14 @@ export function openMessaging(
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
   // exist.
-  const outbox = disposer.add('outbox', new OutboxWorker({ database, metrics, log }), (it) => it.close());
+  const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, log }), (it) =>
+    it.close(),
+  );
+  const worker = new OutboxWorker({ database, doneRows, metrics, log });
+  const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const effects = new SentEffects({
-    ...{ database, files: store, engine, directory, metrics, log },
+    ...{ database, files: store, engine, directory, doneRows, metrics, log },
     onMessages: (messages) => triggers.onMessages(messages),
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
@@ -69,7 +75,12 @@ export function openMessaging(
     onCommitted: (committed: Committed) => effects.committed(committed),
   };
   const lockedWrites = new LockedWrites(writes);
-  const writePath = new WritePath({ ...writes, log, ...(maxBatch !== undefined && { maxBatch }) });
+  const writePath = new WritePath({
+    ...writes,
+    log,
+    planNotifications,
+    ...(maxBatch !== undefined && { maxBatch }),
+  });
   disposer.add('write path', writePath, (it) => it.idle());
   const sender = new Sender({ database, store, directory, writePath, lockedWrites });
 

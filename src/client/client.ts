@@ -297,8 +297,8 @@ export class Client {
   }
 
   /**
-   * A head that should have arrived by now and has not: its number is a void, or the message was lost. A resume also brings
-   * what else changes between the two requests.
+   * A head that should have arrived by now and has not: the message was lost. A resume also brings what else changes
+   * between the two requests.
    */
   #verify(connection: Connection, id: string, head: number): void {
     const feed = this.#sentBy(connection, id);

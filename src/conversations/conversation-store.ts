@@ -288,6 +288,20 @@ export async function readConversations(
   return list.readPage(db, [accountId, actor.id, status, type, audience, workflowStatus, assigneeId], page);
 }
 
+/** Returns the present version of each conversation's roster, by conversation id (ConversationFacts.rosterVersion). */
+export async function readRosterVersions(
+  db: Db,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = ids.length === 0 ? [] : await db.query(READ_ROSTER_VERSIONS, ids);
+  return new Map(rows.map(({ id, roster_version }) => [id, roster_version]));
+}
+
+const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; roster_version: number }>({
+  name: 'read-roster-versions',
+  text: 'SELECT id, roster_version FROM conversations WHERE id = ANY($1)',
+});
+
 // Filters that are not given are null: one statement for all combinations keeps its plan.
 const CONDITIONS = `CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
         ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END

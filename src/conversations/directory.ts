@@ -25,6 +25,11 @@ export interface ConversationFacts {
   readonly agents: readonly AgentMember[];
   /** The name under which the team writes to the customer; null on team conversations. */
   readonly persona: Actor | null;
+  /**
+   * The version of the roster in Postgres that `members` and `agents` have at least. A send compares it with the
+   * version at its commit (docs/architecture.md#recipients).
+   */
+  readonly rosterVersion: number;
 }
 
 export interface Member {
@@ -72,6 +77,30 @@ export class ConversationDirectory {
   facts(conversationId: string): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
     return this.#cache.get(conversationId);
   }
+
+  /**
+   * Like `facts`, for a caller that saw this version of the roster in Postgres: facts that are older are read again.
+   * The announcement of that change may still be on its way to this node.
+   */
+  factsSince(
+    conversationId: string,
+    rosterVersion: number,
+  ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+    const facts = this.#cache.get(conversationId);
+    if (facts instanceof Promise)
+      return facts.then((read) => this.#renewed(conversationId, read, rosterVersion));
+    return this.#renewed(conversationId, facts, rosterVersion);
+  }
+
+  #renewed(
+    conversationId: string,
+    facts: ConversationFacts | undefined,
+    rosterVersion: number,
+  ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+    if (facts === undefined || facts.rosterVersion >= rosterVersion) return facts;
+    this.#cache.invalidate(conversationId);
+    return this.#cache.get(conversationId);
+  }
 }
 
 interface DirectoryRow {
@@ -82,6 +111,7 @@ interface DirectoryRow {
   status: 'active' | 'archived';
   title: string | null;
   persona: ActorFields | null;
+  roster_version: number;
 }
 
 interface MemberRow extends ActorFields {
@@ -102,6 +132,7 @@ async function loadFacts(
   database: Database,
   ids: readonly string[],
 ): Promise<(ConversationFacts | undefined)[]> {
+  // The version is read before the members, which are therefore never older than it says.
   const conversations = await database.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
   if (conversations.length === 0) return ids.map(() => undefined);
   const members = await database.query(
@@ -125,6 +156,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
+    rosterVersion: row.roster_version,
   };
 }
 
@@ -153,7 +185,7 @@ function toAgents(row: MemberRow): AgentMember[] {
 const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
   name: 'read-conversation-facts',
   text: `
-    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title,
+    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.roster_version,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
         FROM messaging_groups g JOIN actors a ON a.id = g.actor_id

@@ -125,7 +125,7 @@ export class Database implements Db {
       });
     this.pipeline = connect();
     this.#readers = Array.from({ length: READERS }, () => connect(undefined, GATHERED_READS));
-    this.writers = Array.from({ length: WRITERS }, () => connect());
+    this.writers = Array.from({ length: WRITERS }, () => connect(WRITER_SETTINGS));
     this.relaxed = connect({ synchronous_commit: 'off' });
   }
 
@@ -244,6 +244,12 @@ export class Database implements Db {
 const READERS = 2;
 /** Maximum number of reads in one write: with this many Postgres has enough work to start on. */
 const GATHERED_READS = 8;
+
+/**
+ * A flush joins its own rows to each other: 512 of them would meet 262,144 times in a nested loop. Planning it anew each
+ * time would find the same plan.
+ */
+const WRITER_SETTINGS = { enable_hashjoin: 'on', plan_cache_mode: 'force_generic_plan' };
 
 /** More concurrent commits gain nothing: they share one flush of the disk. */
 const WRITERS = 3;

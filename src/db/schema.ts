@@ -147,6 +147,8 @@ interface ConversationsTable extends Times, Streamed {
   topic_id: string | null;
   lane_behind: Conversation['workflow_status'];
   direct_key: string | null;
+  /** Raised by Postgres with each change of who is notified, and of what starts which agent (migrations/0011). */
+  roster_version: Generated<number>;
 }
 
 interface ParticipantsTable extends Times, Streamed {

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
-import { measureOutbox, removeDone, takeOverdue } from '../db/outbox.ts';
+import type { DoneRows } from '../db/done-rows.ts';
+import { measureOutbox, takeOverdue } from '../db/outbox.ts';
 import type { OutboxRow } from '../db/outbox-row.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import { Loop } from '../lifecycle.ts';
@@ -8,6 +9,7 @@ import type { Metrics } from '../metrics.ts';
 
 export interface OutboxWorkerOptions {
   readonly database: Database;
+  readonly doneRows: DoneRows;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -77,12 +79,12 @@ export class OutboxWorker {
 
   /** A failure affects only its own row, which stays and is retried when its lease is over. */
   async #handle(row: OutboxRow): Promise<void> {
-    const { database, log } = this.#options;
+    const { doneRows, log } = this.#options;
     try {
       const run = this.#handlers.get(row.topic);
       if (run === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
       await run(row.payload);
-      await removeDone(database.relaxed, [row.id]);
+      doneRows.add([row.id]);
     } catch (error) {
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
       log[level](

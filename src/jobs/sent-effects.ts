@@ -1,7 +1,8 @@
+import { readRosterVersions } from '../conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
-import { removeDone } from '../db/outbox.ts';
+import type { DoneRows } from '../db/done-rows.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
@@ -10,16 +11,17 @@ import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import { readSentMessages } from '../messages/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
-import { insertNotifications } from '../notifications/store.ts';
+import { insertNotifications, readNotificationsOf } from '../notifications/store.ts';
 import type { Downloads } from '../resources/attachment.ts';
-import { type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
-import { notificationEvent } from '../resources/notification.ts';
+import { type MessageRow, type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
+import { type NotificationRow, notificationEvent } from '../resources/notification.ts';
 
 export interface SentEffectsOptions {
   readonly database: Database;
   readonly files: Downloads;
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
+  readonly doneRows: DoneRows;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly metrics: Metrics;
@@ -30,9 +32,10 @@ export interface SentEffectsOptions {
 const MAX_ROWS = 64;
 
 /**
- * The effects of messages that entered the timeline: their events are published to the other nodes, their recipients
- * get notifications, and then the outbox row is deleted. Every step may be repeated (a node that takes over starts at
- * the first): readers recognize events by number, and notifications have a unique key.
+ * The effects of messages that entered the timeline. Their events are published to the other nodes, with those of the
+ * notifications that were committed with them; then follow the notifications of the others and the agents that they
+ * start, and the outbox row is removed. Every step may be repeated (a node that takes over starts at the first):
+ * readers recognize events by number, and a notification that is made again is the same one.
  */
 export class SentEffects {
   readonly #options: SentEffectsOptions;
@@ -56,12 +59,25 @@ export class SentEffects {
   /** Handles rows that another node left behind (the sweep's handler). Rejects if something is left to do. */
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
-    const ids = payload.messages.map(({ id }) => id);
-    const rows = await readSentMessages(database, ids);
+    const rows = await readSentMessages(
+      database,
+      payload.messages.map(({ id }) => id),
+    );
+    const notifiedIds = payload.messages.filter(({ notified }) => notified).map(({ id }) => id);
+    const [parts, rosters, notifications] = await Promise.all([
+      withParts(database, files, rows),
+      readRosterVersions(database, conversationsOf(rows)),
+      readNotificationsOf(database, notifiedIds),
+    ]);
+    const notificationsOf = Map.groupBy(notifications, ({ message_id }) => message_id);
     const messages: CommittedMessage[] = [];
-    for (const message of await withParts(database, files, rows)) {
-      const facts = await directory.facts(message.row.conversation_id);
-      if (facts !== undefined) messages.push({ ...message, audience: facts.audience });
+    for (const message of parts) {
+      const { id, conversation_id } = message.row;
+      const rosterVersion = rosters.get(conversation_id) ?? 0;
+      const facts = await directory.factsSince(conversation_id, rosterVersion);
+      if (facts === undefined) continue;
+      const made = notifiedIds.includes(id) ? (notificationsOf.get(id) ?? []) : undefined;
+      messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
     }
     const isPublished = await this.#publish(messages);
     await this.#cause(messages);
@@ -75,7 +91,14 @@ export class SentEffects {
   async finished(ids: readonly string[]): Promise<void> {
     const { database, files } = this.#options;
     const rows = await readSentMessages(database, ids);
-    await this.#cause(await withParts(database, files, rows));
+    const rosters = await readRosterVersions(database, conversationsOf(rows));
+    const messages = await withParts(database, files, rows);
+    await this.#cause(
+      messages.map((message) => ({
+        ...message,
+        rosterVersion: rosters.get(message.row.conversation_id) ?? 0,
+      })),
+    );
   }
 
   /** Resolves when nothing is in flight. */
@@ -89,6 +112,7 @@ export class SentEffects {
     const sent = messages.map((message) =>
       publish(engine, messageEvent('message.created', message, message.audience)),
     );
+    for (const { notifications = [] } of messages) sent.push(...publishNew(engine, notifications));
     const failed = (await Promise.allSettled(sent)).filter(({ status }) => status === 'rejected');
     metrics.publishFailures.inc(failed.length);
     return failed.length === 0;
@@ -114,17 +138,12 @@ export class SentEffects {
     await this.#cause(rows.flatMap(({ messages }) => messages));
     const published = await Promise.all(rows.map((row) => row.published));
     const done = rows.filter((_, index) => published[index]);
-    if (done.length > 0) {
-      await removeDone(
-        this.#options.database.relaxed,
-        done.map(({ outboxId }) => outboxId),
-      );
-    }
+    this.#options.doneRows.add(done.map(({ outboxId }) => outboxId));
   }
 
   async #cause(messages: readonly Caused[]): Promise<void> {
     const { database, directory } = this.#options;
-    await this.#notify(messages);
+    await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
     await showAgain(
       database,
       directory,
@@ -133,25 +152,32 @@ export class SentEffects {
     await this.#options.onMessages?.(messages);
   }
 
-  async #notify(messages: readonly MessageWithParts[]): Promise<void> {
+  async #notify(messages: readonly Caused[]): Promise<void> {
     const { database, directory, engine } = this.#options;
     const wanted: NewNotification[] = [];
-    for (const { row, sender } of messages) {
+    for (const { row, sender, rosterVersion } of messages) {
       // A message has no text to notify of while it is streaming.
       if (row.streaming_state === 'streaming') continue;
-      const cached = directory.facts(row.conversation_id);
-      const facts = cached instanceof Promise ? await cached : cached;
+      const facts = await directory.factsSince(row.conversation_id, rosterVersion);
       if (facts !== undefined) wanted.push(...notificationsFor(row, sender, facts));
     }
     const rows = await insertNotifications(database, wanted);
     // A feed is published in the order of its list.
     rows.sort((a, b) => (a.id < b.id ? -1 : 1));
-    await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+    await Promise.all(publishNew(engine, rows));
   }
 }
 
+function publishNew(engine: Engine, notifications: readonly NotificationRow[]): Promise<void>[] {
+  return notifications.map((row) => publish(engine, notificationEvent('notification.created', row)));
+}
+
+function conversationsOf(rows: readonly MessageRow[]): string[] {
+  return [...new Set(rows.map(({ conversation_id }) => conversation_id))];
+}
+
 /** A message whose effects are due. */
-type Caused = MessageWithParts & Pick<CommittedMessage, 'trace'>;
+type Caused = MessageWithParts & Pick<CommittedMessage, 'rosterVersion' | 'notifications' | 'trace'>;
 
 interface PublishedRow {
   readonly outboxId: number;

@@ -10,9 +10,10 @@ import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import { visibleToCustomers } from '../resources/message.ts';
 import { allMentions } from './mentions.ts';
+import type { NewAttachment } from './new-message.ts';
 import type { Outgoing } from './outgoing.ts';
 import { checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
-import { type NewAttachment, readMessageOf } from './store.ts';
+import { readMessageOf } from './store.ts';
 
 /** Builds a message from a validated body, after checking everything that the body refers to. Throws ApiError. */
 export async function compose(
@@ -60,6 +61,7 @@ export async function compose(
     },
     sender,
     audience: facts.audience,
+    facts,
   };
 }
 

@@ -14,7 +14,8 @@ import { requireFinished } from './edit-rules.ts';
 import { followExternal, requireActive } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { conclude } from './message-outcome.ts';
-import { insertWaiting, lockMessage, type NewMessage } from './store.ts';
+import type { NewMessage } from './new-message.ts';
+import { insertWaiting, lockMessage } from './store.ts';
 
 export interface NewDraft {
   readonly message: NewMessage;

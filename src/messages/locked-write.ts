@@ -6,6 +6,7 @@ import { unavailable } from '../protocol/errors.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { type MessageRow, withParts } from '../resources/message.ts';
+import { insertMessages } from './insert-store.ts';
 import {
   asCommitted,
   asUnavailable,
@@ -14,7 +15,7 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
-import { enterTimeline, insertMessages, readMessagesByClientId } from './store.ts';
+import { enterTimeline, readMessagesByClientId } from './store.ts';
 import { readHeads } from './timeline-store.ts';
 
 /** The message that enters the timeline, as `decide` chose it under the lock. */
@@ -162,13 +163,10 @@ class WriteAttempt {
   ): Promise<{ message: CommittedMessage; outboxId: number }> {
     const sequence = await this.#takeNumber(tx);
     if (entry.kind === 'new') {
-      const { message } = entry.outgoing;
-      const [inserted] = await insertMessages(tx, [{ ...message, sequence }]);
+      const numbered = { message: entry.outgoing.message, sequence };
+      const [inserted] = await insertMessages(tx, [numbered]);
       if (inserted === undefined) throw new NumberTaken();
-      return {
-        message: asCommitted(entry.outgoing, sequence, inserted.created_at),
-        outboxId: inserted.outbox_id,
-      };
+      return { message: asCommitted(entry.outgoing, numbered, inserted), outboxId: inserted.outbox_id };
     }
     const { id, status, senderId } = entry;
     const conversationId = this.#conversationId;
@@ -176,7 +174,8 @@ class WriteAttempt {
     if (entered === undefined) throw new NumberTaken();
     const { outbox_id: outboxId, ...row } = entered;
     const [parts] = await withParts(tx, this.#options.files, [row]);
-    return { message: { ...parts!, audience: conversation.audience }, outboxId };
+    const { audience, roster_version: rosterVersion } = conversation;
+    return { message: { ...parts!, audience, rosterVersion }, outboxId };
   }
 
   async #takeNumber(tx: Tx): Promise<number> {
@@ -199,7 +198,8 @@ class WriteAttempt {
    */
   #voidUnused(): void {
     if (this.#sequence === undefined) return;
-    this.#options.timeline.void(this.#conversationId, [this.#sequence]).catch(() => {});
+    const unused = { conversationId: this.#conversationId, sequence: this.#sequence };
+    this.#options.timeline.void([unused]).catch(() => {});
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ConversationFacts } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { type Engine, EngineUnavailableError } from '../engine/engine.ts';
@@ -9,7 +10,10 @@ import type { ConversationAudience } from '../protocol/resources/conversation.ts
 import type { TraceContext } from '../protocol/traceparent.ts';
 import { presentAttachment } from '../resources/attachment.ts';
 import type { MessageRow } from '../resources/message.ts';
-import type { NewMessage } from './store.ts';
+import type { NotificationRow } from '../resources/notification.ts';
+import type { InsertedRow, NumberedMessage } from './insert-store.ts';
+import type { NewMessage } from './new-message.ts';
+import { asNotifications } from './planned-notifications.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A message to be written, with the facts for its event that the sender has read already. */
@@ -18,6 +22,11 @@ export interface Outgoing {
   readonly sender: Actor | null;
   /** The conversation's audience. */
   readonly audience: ConversationAudience;
+  /**
+   * What the sender knew of the conversation: its notifications are planned with it. Without it, they are worked out
+   * after the commit.
+   */
+  readonly facts?: ConversationFacts;
   /** The trace of the request that sent it. */
   readonly trace?: TraceContext;
 }
@@ -39,6 +48,10 @@ export interface CommittedMessage {
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
   readonly audience: ConversationAudience;
+  /** The roster of the conversation at the commit; a node that takes over its effects uses the present one. */
+  readonly rosterVersion: number;
+  /** The notifications that were committed with it; undefined: they are worked out after the commit. */
+  readonly notifications?: readonly NotificationRow[] | undefined;
   /** The trace of the request that sent it; unknown to a node that takes over its effects. */
   readonly trace?: TraceContext | undefined;
 }
@@ -64,24 +77,26 @@ export const MAX_NUMBERINGS = 6;
 /** Combines a message with the result of its insert. */
 export function asCommitted(
   { message, sender, audience, trace }: Outgoing,
-  sequence: number,
-  at: string,
+  { sequence, plan }: Pick<NumberedMessage, 'sequence' | 'plan'>,
+  inserted: InsertedRow,
 ): CommittedMessage {
   const { attachments, ...columns } = message;
+  const { created_at: at, roster_version: rosterVersion } = inserted;
+  const row: MessageRow = {
+    ...columns,
+    sequence,
+    status: 'sent',
+    has_attachments: attachments.length > 0,
+    scheduled_at: null,
+    edited_at: null,
+    edited_by: null,
+    deleted_at: null,
+    created_at: at,
+    updated_at: at,
+    outcome: null,
+  };
   return {
-    row: {
-      ...columns,
-      sequence,
-      status: 'sent',
-      has_attachments: attachments.length > 0,
-      scheduled_at: null,
-      edited_at: null,
-      edited_by: null,
-      deleted_at: null,
-      created_at: at,
-      updated_at: at,
-      outcome: null,
-    },
+    row,
     sender,
     attachments: attachments.map(({ url, download_url, resource = null, ...attachment }) =>
       presentAttachment({
@@ -90,6 +105,8 @@ export function asCommitted(
       }),
     ),
     audience,
+    rosterVersion,
+    notifications: plan?.rosterVersion === rosterVersion ? asNotifications(row, plan, inserted) : undefined,
     trace,
   };
 }

@@ -7,8 +7,9 @@ import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { conclude } from './message-outcome.ts';
+import type { NewMessage } from './new-message.ts';
 import { isComing, type ScheduledJob, updateSchedule } from './schedule-store.ts';
-import { insertWaiting, type NewMessage, readMessagesByClientId } from './store.ts';
+import { insertWaiting, readMessagesByClientId } from './store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');

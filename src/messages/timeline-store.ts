@@ -1,5 +1,6 @@
 import type { Querier } from '../db/handle.ts';
 import { type Statement, statement } from '../db/statement.ts';
+import { newId } from '../protocol/ids.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 
 /**
@@ -7,6 +8,21 @@ import { type MessageRow, messageColumns } from '../resources/message.ts';
  * (docs/architecture.md#the-write-path).
  */
 export const SETTLE_WINDOW = 1_000;
+
+/**
+ * SQL: whether a number of a conversation may still become a message. It looks for one row above the window, and the
+ * descent ends at a page of which it reads no row; `max(sequence)` would read all of the conversation's last page.
+ */
+export function withinSettleWindow(conversationId: string, sequence: string): string {
+  return `(SELECT above.sequence FROM messages above WHERE above.conversation_id = ${conversationId}
+          AND above.sequence >= ${sequence} + ${SETTLE_WINDOW} LIMIT 1) IS NULL`;
+}
+
+/** A number of one conversation's timeline. */
+export interface SequenceNumber {
+  readonly conversationId: string;
+  readonly sequence: number;
+}
 
 /** A range of one conversation's timeline: after `after`, up to and including `upTo`. */
 export interface SequenceRange {
@@ -33,6 +49,8 @@ export interface SettledHead {
 
 /** The state of a conversation for a reader that starts to follow it. */
 export interface TimelineHead extends SettledHead {
+  /** The number of the last message up to `settled`: numbers after it are voids. */
+  readonly visible: number;
   /** Ids of the texts being written: drafts, and messages up to `settled`. */
   readonly writing: readonly string[];
 }
@@ -60,13 +78,17 @@ export function readStandings(
   return db.query(READ_STANDINGS, conversationIds);
 }
 
-/** The highest number that customers may see, up to the number beside each conversation, with the place of the ask from 1. */
+/**
+ * Returns the number of the last message up to the number beside each conversation, of those that customers may see or
+ * of all, with the place of the ask from 1.
+ */
 export function readVisibleHeads(
   db: Querier,
   conversationIds: readonly string[],
   upTo: readonly number[],
+  forCustomer: boolean,
 ): Promise<{ place: number; head: number }[]> {
-  return db.query(READ_VISIBLE_HEADS, conversationIds, upTo);
+  return db.query(READ_VISIBLE_HEADS, conversationIds, upTo, forCustomer);
 }
 
 /** Returns the rows of a range in order, voids included. */
@@ -98,14 +120,19 @@ export function readHoles(
   return db.query(READ_HOLES, conversationId, after, upTo);
 }
 
-/** Writes a void at each of these numbers (ascending) that has no row. Returns the numbers that it wrote. */
-export function insertVoids(
-  db: Querier,
-  conversationId: string,
-  ids: readonly string[],
-  sequences: readonly number[],
-): Promise<{ sequence: number }[]> {
-  return db.query(INSERT_VOIDS, conversationId, ids, sequences);
+/** Writes a void at each of these numbers that has no row. Returns the numbers that it wrote. */
+export function insertVoids(db: Querier, numbers: readonly SequenceNumber[]): Promise<VoidedNumber[]> {
+  return db.query(
+    INSERT_VOIDS,
+    numbers.map(() => newId('message')),
+    numbers.map(({ conversationId }) => conversationId),
+    numbers.map(({ sequence }) => sequence),
+  );
+}
+
+interface VoidedNumber {
+  readonly conversation_id: string;
+  readonly sequence: number;
 }
 
 const READ_HEAD = statement<[conversationId: string], { head: number }>({
@@ -127,7 +154,11 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], { conversatio
 const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
   name: 'read-standings',
   text: `
-    SELECT c.id, newest.head, counted.settled, ARRAY(
+    SELECT c.id, newest.head, counted.settled, coalesce((
+        SELECT v.sequence FROM messages v
+        WHERE v.conversation_id = c.id AND v.sequence <= counted.settled AND v.status = 'sent'
+        ORDER BY v.sequence DESC LIMIT 1
+      ), 0) AS visible, ARRAY(
       SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
         AND coalesce(w.sequence, 0) <= counted.settled
     ) AS writing
@@ -144,7 +175,7 @@ const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineH
 });
 
 const READ_VISIBLE_HEADS = statement<
-  [conversationIds: readonly string[], upTo: readonly number[]],
+  [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
   { place: number; head: number }
 >({
   name: 'read-visible-heads',
@@ -152,7 +183,8 @@ const READ_VISIBLE_HEADS = statement<
     SELECT c.place, m.head
     FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place), LATERAL (
       SELECT sequence AS head FROM messages
-      WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent' AND visibility <> 'internal'
+      WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
+        AND (NOT $3::boolean OR visibility <> 'internal')
       ORDER BY sequence DESC LIMIT 1
     ) m`,
 });
@@ -201,16 +233,16 @@ function sentStatement(
 // Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
 // another number.
 const INSERT_VOIDS = statement<
-  [conversationId: string, ids: readonly string[], sequences: readonly number[]],
-  { sequence: number }
+  [ids: readonly string[], conversationIds: readonly string[], sequences: readonly number[]],
+  VoidedNumber
 >({
   name: 'insert-voids',
   text: `
     INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
-    SELECT v.id, c.account_id, $1, v.sequence, 'void', 'void', 'internal'
-    FROM (SELECT account_id FROM conversations WHERE id = $1) c,
-      unnest($2::text[], $3::bigint[]) AS v(id, sequence)
-    ORDER BY v.sequence
+    SELECT v.id, c.account_id, c.id, v.sequence, 'void', 'void', 'internal'
+    FROM unnest($1::text[], $2::text[], $3::bigint[]) AS v(id, conversation_id, sequence)
+      JOIN conversations c ON c.id = v.conversation_id
+    ORDER BY c.id, v.sequence
     ON CONFLICT DO NOTHING
-    RETURNING sequence`,
+    RETURNING conversation_id, sequence`,
 });

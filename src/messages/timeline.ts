@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
-import { newId } from '../protocol/ids.ts';
 import type { MessageRow } from '../resources/message.ts';
 import {
   insertVoids,
@@ -12,6 +11,7 @@ import {
   readStandings,
   readVisibleHeads,
   SETTLE_WINDOW,
+  type SequenceNumber,
   type SequenceRange,
   type SettledHead,
   type TimelineHead,
@@ -55,17 +55,22 @@ export class Timeline {
   async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
     const rows = await readStandings(this.#database, [...new Set(conversationIds)]);
     const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
-    return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, writing: [] });
+    return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, visible: 0, writing: [] });
   }
 
-  /** Returns the highest numbers up to `upTo` that customers may see, in the order of the arguments; 0 for none. */
+  /**
+   * Returns the number of the last message up to `upTo`, of those that customers may see or of all, in the order of the
+   * arguments; 0 for none.
+   */
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
+    forCustomer: boolean,
   ): Promise<number[]> {
     const rows = await readVisibleHeads(
       this.#database,
       asks.map(({ conversationId }) => conversationId),
       asks.map(({ upTo }) => upTo),
+      forCustomer,
     );
     const heads = asks.map(() => 0);
     for (const { place, head } of rows) heads[place - 1] = head;
@@ -109,21 +114,14 @@ export class Timeline {
     }
   }
 
-  /** Writes a void for each of these numbers of a conversation that has no row. */
-  async void(conversationId: string, sequences: readonly number[]): Promise<void> {
-    const ids = sequences.map(() => newId('message'));
-    const voided = await insertVoids(
-      this.#database,
-      conversationId,
-      ids,
-      [...sequences].sort((a, b) => a - b),
-    );
+  /** Writes a void at each of these numbers that has no row. */
+  async void(numbers: readonly SequenceNumber[]): Promise<void> {
+    // Over the pool: the statement waits for an owner whose insert of the same number is in progress.
+    const voided = await insertVoids(this.#database, numbers);
     this.#metrics.voids.inc(voided.length);
-    for (const { sequence } of voided) {
+    for (const { conversation_id: stream, sequence } of voided) {
       // The frame is a hint: a node that misses it finds the void in Postgres.
-      this.#engine
-        .publish(conversationId, { kind: 'void', stream: conversationId, sequence })
-        .catch(() => {});
+      this.#engine.publish(stream, { kind: 'void', stream, sequence }).catch(() => {});
     }
   }
 
@@ -150,7 +148,7 @@ export class Timeline {
     }
     // The first void is written at once; if that did not help, the next attempts are spaced.
     if (leftMs < -SETTLING.lookAgainMs) await pause(SETTLING.lookAgainMs);
-    await this.void(conversationId, holes);
+    await this.void(holes.map((sequence) => ({ conversationId, sequence })));
     // A void that cannot be written (its conversation was deleted) must not become a busy loop.
     if (leftMs < -HOPELESS_MS) throw new Error(`numbers of ${conversationId} cannot be settled: ${holes}`);
   }

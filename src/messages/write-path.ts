@@ -1,9 +1,12 @@
+import { GatheredReads } from '../db/gathered-reads.ts';
 import type { PipelinedConnection } from '../db/pipelined-connection.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 import { EngineUnavailableError } from '../engine/engine.ts';
 import type { Logger } from '../log.ts';
 import { unavailable } from '../protocol/errors.ts';
 import { type MessageRow, readMessagesById } from '../resources/message.ts';
+import { insertMessages, type NumberedMessage } from './insert-store.ts';
+import type { NewMessage } from './new-message.ts';
 import {
   type Acknowledged,
   asCommitted,
@@ -13,11 +16,14 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
-import { insertMessages, type NewMessage, readMessagesByClientId } from './store.ts';
-import { readHeads } from './timeline-store.ts';
+import { type PlanNotifications, sizeOf } from './planned-notifications.ts';
+import { keyOf, Resends } from './resends.ts';
+import { readMessagesByClientId } from './store.ts';
+import { readHeads, type SequenceNumber } from './timeline-store.ts';
 
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
+  readonly planNotifications: PlanNotifications;
   /** Maximum number of rows in a flush; 1 turns batching off, which the bench uses as its control. */
   readonly maxBatch?: number;
 }
@@ -33,16 +39,27 @@ const MAX_BATCH = 512;
 const OVERLAP_FROM = 16;
 
 /**
+ * Maximum number of notifications that one flush writes: they take Postgres about 5 ms. Messages beyond it have theirs
+ * written after the commit, so that a storm into large groups does not delay the sends beside it.
+ */
+const MAX_NOTIFICATIONS = 200;
+
+/**
  * The only way into a timeline (docs/architecture.md#the-write-path). Messages that arrive while flushes are in flight
  * form the next one: a send on an idle node does not wait, a busy node writes hundreds of rows a statement. A flush
- * takes its numbers in one round trip to the counters and writes in one statement. The unique keys in Postgres decide:
- * a number that is taken is replaced, and a client id that is taken returns the original.
+ * takes its numbers in one round trip to the counters and writes in one statement, without reading first. The unique
+ * keys in Postgres decide: a number that is taken is replaced, and a client id that is taken returns the original.
  */
 export class WritePath {
   readonly #options: WritePathOptions;
   readonly #maxBatch: number;
   readonly #idleWriters: PipelinedConnection[];
   #queue: Pending[] = [];
+  /** Sends in progress by their key: a resend that arrives meanwhile gets the same answer. */
+  readonly #open = new Map<string, Pending>();
+  readonly #resends = new Resends();
+  readonly #originals: GatheredReads<NewMessage, MessageRow | undefined>;
+  #lookUps = 0;
   #starting = false;
   #whenIdle: (() => void)[] = [];
 
@@ -50,6 +67,7 @@ export class WritePath {
     this.#options = options;
     this.#maxBatch = options.maxBatch ?? MAX_BATCH;
     this.#idleWriters = [...options.database.writers];
+    this.#originals = new GatheredReads((messages) => this.#readOriginals(messages));
   }
 
   /**
@@ -59,28 +77,53 @@ export class WritePath {
    */
   append(outgoing: Outgoing): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ outgoing, resolve, reject, sequence: 0 });
-      this.#startSoon();
+      const { message } = outgoing;
+      const entry = { outgoing, key: keyOf(message), resolve, reject, sequence: 0, twins: undefined };
+      const open = this.#open.get(entry.key);
+      if (open !== undefined) {
+        open.twins ??= [];
+        open.twins.push(entry);
+        return;
+      }
+      this.#open.set(entry.key, entry);
+      if (this.#resends.isLikely(entry.key, message.author_id)) void this.#lookUpFirst(entry);
+      else this.#enqueue(entry);
     });
   }
 
   /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
-    if (this.#queue.length === 0 && this.#inFlight === 0) return;
+    if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#inFlight === 0 && this.#lookUps === 0;
   }
 
   get #inFlight(): number {
     return this.#options.database.writers.length - this.#idleWriters.length;
   }
 
-  /**
-   * Runs after everything that the sockets deliver in this turn, so that messages that arrived together are written in
-   * one statement.
-   */
-  #startSoon(): void {
+  async #lookUpFirst(entry: Pending): Promise<void> {
+    this.#lookUps += 1;
+    try {
+      const row = await this.#originals.ask(entry.outgoing.message);
+      if (row === undefined) this.#enqueue(entry);
+      else this.#answerResend(entry, row, 'before');
+    } catch (error) {
+      this.#reject(entry, asUnavailable(error));
+    }
+    this.#lookUps -= 1;
+    this.#noteIdle();
+  }
+
+  #enqueue(entry: Pending): void {
+    this.#queue.push(entry);
     if (this.#starting) return;
     this.#starting = true;
+    // Runs after everything that the sockets deliver in this turn, so that messages that arrived together are written
+    // in one statement.
     queueMicrotask(() => {
       this.#starting = false;
       this.#startFlushes();
@@ -107,8 +150,12 @@ export class WritePath {
       endTimer();
       this.#idleWriters.push(writer);
       this.#startFlushes();
-      if (this.#inFlight === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+      this.#noteIdle();
     }
+  }
+
+  #noteIdle(): void {
+    if (this.#isIdle) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   /** When this resolves, every entry of the batch is resolved or rejected. Never rejects itself. */
@@ -116,35 +163,45 @@ export class WritePath {
     const numbers = new TakenNumbers();
     try {
       if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
-      let open = await this.#answerKnown(firstOfEach(batch));
+      let open = batch;
       for (let numbering = 1; open.length > 0; numbering++) {
         if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
         await this.#number(open, numbers, numbering > 1);
-        open = await this.#answerKnown(await this.#insert(open, numbers, writer));
+        open = await this.#insert(open, numbers, writer);
+        if (open.length === 0) break;
+        // What was not written used up its number: the void is written while the original is looked for.
+        this.#voidUnused(numbers);
+        open = await this.#answerResends(open);
       }
     } catch (error) {
-      for (const entry of batch) entry.reject(asUnavailable(error));
+      for (const entry of batch) this.#reject(entry, asUnavailable(error));
     }
     this.#voidUnused(numbers);
   }
 
-  /** Resolves entries that are in Postgres already, and returns the rest. */
-  async #answerKnown(entries: readonly Pending[]): Promise<readonly Pending[]> {
-    const rows = await this.#readKnown(entries.map((entry) => entry.outgoing.message));
-    if (rows.length === 0) return entries;
-    const originals = new Map(rows.map((row) => [identityOf(row), row]));
-    return entries.filter((entry) => {
-      const row = originals.get(identityOf(entry.outgoing.message));
-      if (row !== undefined) entry.resolve({ row, resent: true });
+  /** Resolves entries that are in Postgres already, and returns the rest: their numbers were taken. */
+  async #answerResends(entries: readonly Pending[]): Promise<readonly Pending[]> {
+    const originals = await this.#readOriginals(entries.map(({ outgoing }) => outgoing.message));
+    return entries.filter((entry, index) => {
+      const row = originals[index];
+      if (row !== undefined) {
+        this.#resends.countVoided(row.author_id);
+        this.#answerResend(entry, row, 'after');
+      }
       return row === undefined;
     });
   }
 
+  #answerResend(entry: Pending, row: MessageRow, found: 'before' | 'after'): void {
+    this.#options.metrics.resends.inc({ found });
+    this.#resolve(entry, { row, resent: true });
+  }
+
   /**
-   * Finds messages by client id; those without one (system events of an outbox row) by their own id, which was created
-   * with the row.
+   * Returns the stored message of each of these, if there is one. Messages without a client id (system events of an
+   * outbox row) are found by their own id, which was created with the row.
    */
-  async #readKnown(messages: readonly NewMessage[]): Promise<readonly MessageRow[]> {
+  async #readOriginals(messages: readonly NewMessage[]): Promise<(MessageRow | undefined)[]> {
     const { pipeline } = this.#options.database;
     const keyed = messages.filter((message) => message.client_message_id !== null);
     const ids = messages.filter((message) => message.client_message_id === null).map(({ id }) => id);
@@ -152,7 +209,23 @@ export class WritePath {
       keyed.length === 0 ? [] : readMessagesByClientId(pipeline, keyed),
       ids.length === 0 ? [] : readMessagesById(pipeline, ids),
     ]);
-    return byId.length === 0 ? byClientId : [...byClientId, ...byId];
+    const rows = new Map([...byClientId, ...byId].map((row) => [keyOf(row), row]));
+    return messages.map((message) => rows.get(keyOf(message)));
+  }
+
+  #resolve(entry: Pending, acknowledged: Acknowledged): void {
+    this.#open.delete(entry.key);
+    this.#resends.remember(entry.key);
+    entry.resolve(acknowledged);
+    for (const twin of entry.twins ?? []) twin.resolve({ row: acknowledged.row, resent: true });
+  }
+
+  /** Does nothing for an entry that is settled. */
+  #reject(entry: Pending, error: unknown): void {
+    if (this.#open.get(entry.key) !== entry) return;
+    this.#open.delete(entry.key);
+    entry.reject(error);
+    for (const twin of entry.twins ?? []) twin.reject(error);
   }
 
   /** Assigns each entry the next number of its conversation, in the order of the entries. */
@@ -190,7 +263,8 @@ export class WritePath {
 
   /**
    * Writes the entries, resolves those that were written and returns those that conflicted with a unique key. If the
-   * statement fails for any reason but the connection, each row is tried alone: a bad row fails only its own caller.
+   * statement fails for any reason but the connection, each row is tried alone and without its notifications, which
+   * then follow the commit: a bad row fails only its own caller, and a bad notification fails nothing.
    */
   async #insert(
     entries: readonly Pending[],
@@ -198,42 +272,60 @@ export class WritePath {
     writer: PipelinedConnection,
   ): Promise<readonly Pending[]> {
     try {
-      return await this.#insertTogether(entries, numbers, writer);
+      return await this.#insertTogether(entries, this.#plan(entries), numbers, writer);
     } catch (error) {
       if (isUnavailable(error)) throw error;
-      if (entries.length === 1) {
-        entries[0]!.reject(error);
-        return [];
-      }
     }
     const open: Pending[] = [];
-    for (const entry of entries) open.push(...(await this.#insert([entry], numbers, writer)));
+    for (const entry of entries) {
+      const { message } = entry.outgoing;
+      const alone = [{ message, sequence: entry.sequence }];
+      try {
+        open.push(...(await this.#insertTogether([entry], alone, numbers, writer)));
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        this.#reject(entry, error);
+      }
+    }
     return open;
+  }
+
+  /** Adds the notifications that this flush writes: as many as fit, in the order of the entries. */
+  #plan(entries: readonly Pending[]): NumberedMessage[] {
+    const { planNotifications } = this.#options;
+    let left = MAX_NOTIFICATIONS;
+    return entries.map(({ outgoing: { message, sender, facts }, sequence }) => {
+      const plan = facts && planNotifications(message, sender, facts);
+      const size = plan === undefined ? 0 : sizeOf(plan);
+      if (size > left) return { message, sequence };
+      left -= size;
+      return { message, sequence, plan };
+    });
   }
 
   async #insertTogether(
     entries: readonly Pending[],
+    numbered: readonly NumberedMessage[],
     numbers: TakenNumbers,
     writer: PipelinedConnection,
   ): Promise<readonly Pending[]> {
     const { metrics, onCommitted } = this.#options;
-    const rows = entries.map(({ outgoing, sequence }) => ({ ...outgoing.message, sequence }));
-    const inserted = await insertMessages(writer, rows);
+    const inserted = await insertMessages(writer, numbered);
     if (inserted.length === 0) return entries;
 
-    const createdAt = new Map(inserted.map((row) => [row.id, row.created_at]));
+    const rows = new Map(inserted.map((row) => [row.id, row]));
     const messages: CommittedMessage[] = [];
     const open: Pending[] = [];
-    for (const entry of entries) {
-      const at = createdAt.get(entry.outgoing.message.id);
-      if (at === undefined) {
+    for (const [index, entry] of entries.entries()) {
+      const row = rows.get(entry.outgoing.message.id);
+      if (row === undefined) {
         open.push(entry);
         continue;
       }
-      const message = asCommitted(entry.outgoing, entry.sequence, at);
+      const message = asCommitted(entry.outgoing, numbered[index]!, row);
       numbers.use(message.row.conversation_id, entry.sequence);
       messages.push(message);
-      entry.resolve({ row: message.row, resent: false });
+      this.#resolve(entry, { row: message.row, resent: false });
     }
     metrics.sends.inc(messages.length);
     onCommitted({ outboxId: inserted[0]!.outbox_id, messages });
@@ -242,21 +334,23 @@ export class WritePath {
 
   /** A number that was taken and not committed would be a hole that delays every reader by a second. */
   #voidUnused(numbers: TakenNumbers): void {
-    for (const [conversationId, sequences] of numbers.unused()) {
-      this.#options.timeline.void(conversationId, sequences).catch((error: unknown) => {
-        // If this fails, readers settle the numbers.
-        const context = { conversation_id: conversationId, sequences, err: error };
-        this.#options.log.warn(context, 'could not void unused sequence numbers');
-      });
-    }
+    const unused = numbers.takeUnused();
+    if (unused.length === 0) return;
+    this.#options.timeline.void(unused).catch((error: unknown) => {
+      // If this fails, readers settle the numbers.
+      this.#options.log.warn({ numbers: unused, err: error }, 'could not void unused sequence numbers');
+    });
   }
 }
 
 interface Pending {
   readonly outgoing: Outgoing;
+  readonly key: string;
   readonly resolve: (acknowledged: Acknowledged) => void;
   readonly reject: (error: unknown) => void;
   sequence: number;
+  /** Resends that arrived while this one was in progress. */
+  twins: Pending[] | undefined;
 }
 
 /** The numbers that a flush has taken from the counters and not committed yet. */
@@ -273,53 +367,12 @@ class TakenNumbers {
     this.#open.get(conversationId)?.delete(sequence);
   }
 
-  unused(): [conversationId: string, sequences: number[]][] {
-    return [...this.#open].filter(([, open]) => open.size > 0).map(([id, open]) => [id, [...open]]);
+  /** Returns the numbers that are not committed, each once. */
+  takeUnused(): SequenceNumber[] {
+    const unused = [...this.#open].flatMap(([conversationId, sequences]) =>
+      [...sequences].map((sequence) => ({ conversationId, sequence })),
+    );
+    this.#open.clear();
+    return unused;
   }
-}
-
-type Identified = Pick<MessageRow, 'id' | 'conversation_id' | 'author_id' | 'client_message_id'>;
-
-/** Two messages with the same key are the same message: see #readKnown. */
-function identityOf({ id, conversation_id, author_id, client_message_id }: Identified): string {
-  return client_message_id === null ? id : `${conversation_id} ${author_id} ${client_message_id}`;
-}
-
-/** Returns one entry for each client id: resends within a batch get the result of the first. */
-function firstOfEach(batch: readonly Pending[]): readonly Pending[] {
-  const seen = new Map<string, Pending & { twins: Pending[] }>();
-  const firsts: Pending[] = [];
-  for (const entry of batch) {
-    const { message } = entry.outgoing;
-    if (message.client_message_id === null) {
-      firsts.push(entry);
-      continue;
-    }
-    const key = identityOf(message);
-    const first = seen.get(key);
-    if (first !== undefined) {
-      first.twins.push(entry);
-      continue;
-    }
-    const shared = withTwins(entry);
-    seen.set(key, shared);
-    firsts.push(shared);
-  }
-  return firsts;
-}
-
-function withTwins(entry: Pending): Pending & { twins: Pending[] } {
-  const twins: Pending[] = [];
-  return {
-    ...entry,
-    twins,
-    resolve: (acknowledged) => {
-      entry.resolve(acknowledged);
-      for (const twin of twins) twin.resolve({ row: acknowledged.row, resent: true });
-    },
-    reject: (error) => {
-      entry.reject(error);
-      for (const twin of twins) twin.reject(error);
-    },
-  };
 }

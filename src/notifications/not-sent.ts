@@ -3,7 +3,8 @@ import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { NotSent } from '../messages/outbox-topics.ts';
 import { notificationEvent } from '../resources/notification.ts';
-import { type NewNotification, preview } from './notify.ts';
+import { preview } from '../resources/preview.ts';
+import type { NewNotification } from './notify.ts';
 import { insertNotifications, readUnsent, type UnsentRow } from './store.ts';
 
 /**

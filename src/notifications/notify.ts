@@ -1,7 +1,9 @@
-import type { ConversationFacts, Member } from '../conversations/directory.ts';
+import type { ConversationFacts } from '../conversations/directory.ts';
+import type { PlanNotifications, PlannedNotification } from '../messages/planned-notifications.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
-import { type MESSAGING_CATEGORIES, PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
+import type { MESSAGING_CATEGORIES } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
+import { preview } from '../resources/preview.ts';
 
 /** A notification before Postgres has made its id and its times. */
 export interface NewNotification {
@@ -33,39 +35,26 @@ export interface Cause {
 }
 
 /**
- * Returns the notifications of a message (docs/contract.md#notifications): one for every participant that is a user,
- * except the author; a mention becomes `chat.mention` and overrides the mute. Agents and customers get none, and
- * system messages (`system_event`) cause none.
+ * Works out the notifications of a message before its commit. A text that is streaming is notified of at its end
+ * (jobs/sent-effects.ts).
  */
+export const planNotifications: PlanNotifications = (message, sender, facts) => {
+  if (message.streaming_state === 'streaming') return undefined;
+  return {
+    rosterVersion: facts.rosterVersion,
+    senderType: senderType(sender),
+    notifications: planned(message, sender, facts),
+  };
+};
+
+/** Returns the notifications of a message whose notifications were not written with it. */
 export function notificationsFor(
   row: MessageRow,
   sender: Actor | null,
   facts: ConversationFacts,
 ): NewNotification[] {
-  if (row.kind === 'system_event') return [];
-  const mentioned = new Set(row.mentions);
-  const notifications: NewNotification[] = [];
-  for (const [actorId, member] of facts.members) {
-    if (actorId === row.author_id || member.type !== 'user') continue;
-    const isMention = mentioned.has(actorId);
-    if (member.muted && !isMention) continue;
-    notifications.push(notification(row, sender, facts, member, isMention));
-  }
-  return notifications;
-}
-
-function notification(
-  row: MessageRow,
-  sender: Actor | null,
-  facts: ConversationFacts,
-  recipient: Member,
-  isMention: boolean,
-): NewNotification {
-  return {
+  const content = {
     account_id: row.account_id,
-    recipient_id: recipient.actor.id,
-    category: isMention ? 'chat.mention' : categoryOf(row, sender),
-    title: titleOf(sender, facts, isMention),
     body: row.body ? preview(row.body) : null,
     sender_id: sender?.id ?? null,
     sender_type: senderType(sender),
@@ -73,10 +62,46 @@ function notification(
     message_id: row.id,
     cause: null,
   };
+  return planned(row, sender, facts).flatMap(({ category, title, recipients }) =>
+    recipients.map((recipient_id) => ({ ...content, recipient_id, category, title })),
+  );
+}
+
+/** What the rule below looks at. */
+type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
+
+/**
+ * The notifications of a message (docs/contract.md#notifications): one for every participant that is a user, except the
+ * author; a mention becomes `chat.mention` and overrides the mute. Agents and customers get none, and system messages
+ * (`system_event`) cause none.
+ */
+function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
+  if (row.kind === 'system_event') return [];
+  const mentions = new Set(row.mentions);
+  const mentioned: string[] = [];
+  const others: string[] = [];
+  for (const [actorId, member] of facts.members) {
+    if (actorId === row.author_id || member.type !== 'user') continue;
+    if (mentions.has(actorId)) mentioned.push(actorId);
+    else if (!member.muted) others.push(actorId);
+  }
+  const notifications: PlannedNotification[] = [];
+  if (mentioned.length > 0) {
+    notifications.push({
+      category: 'chat.mention',
+      title: titleOf(sender, facts, true),
+      recipients: mentioned,
+    });
+  }
+  if (others.length > 0) {
+    const category = categoryOf(row, sender);
+    notifications.push({ category, title: titleOf(sender, facts, false), recipients: others });
+  }
+  return notifications;
 }
 
 /** The category of an alert depends on its author (docs/contract.md#notifications). */
-function categoryOf(row: MessageRow, sender: Actor | null): NewNotification['category'] {
+function categoryOf(row: Notifying, sender: Actor | null): PlannedNotification['category'] {
   if (row.kind !== 'alert') return 'chat.message';
   return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
 }
@@ -92,10 +117,4 @@ function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: 
 /** Agents and keys count as the system (docs/contract.md#notifications). */
 export function senderType(sender: Pick<Actor, 'type'> | null): NewNotification['sender_type'] {
   return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
-}
-
-/** Returns the first characters, counted as code points, so that no surrogate pair is split. */
-export function preview(body: string): string {
-  if (body.length <= PREVIEW_CHARACTERS) return body;
-  return [...body.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS).join('');
 }

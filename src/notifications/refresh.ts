@@ -2,7 +2,7 @@ import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { NotificationRow } from '../resources/notification.ts';
-import { preview } from './notify.ts';
+import { preview } from '../resources/preview.ts';
 import { lockContent, withdrawNotifications, writePreviews } from './store.ts';
 
 /**

@@ -107,6 +107,11 @@ export function withdrawNotifications(
   return tx.query(WITHDRAW, messageId, conversationId);
 }
 
+/** Returns the notifications of these messages, of present and former participants. */
+export async function readNotificationsOf(db: Db, messageIds: readonly string[]): Promise<NotificationRow[]> {
+  return messageIds.length === 0 ? [] : db.query(READ_OF_MESSAGES, messageIds);
+}
+
 /** Returns the notifications of these recipients that are new or changed since then, oldest first. */
 export function readChanged(
   db: Db,
@@ -193,6 +198,17 @@ const OF_MESSAGE = `
     FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
     WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
       AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)`;
+
+const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
+  name: 'read-notifications-of-messages',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
+    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
+      JOIN notifications n ON n.recipient_id = p.actor_id
+        AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)
+    WHERE m.id = ANY($1)
+    ORDER BY n.id`,
+});
 
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],

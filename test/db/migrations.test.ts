@@ -34,6 +34,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0008_conversations.ts': '3b49d335e8f223d0',
   '0009_run_traces.ts': 'ee16b2e0b68871c9',
   '0010_notification_ids.ts': '61b38be85c28c290',
+  '0011_roster_versions.ts': '98e3d80dd3f40ab0',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

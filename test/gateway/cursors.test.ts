@@ -192,6 +192,37 @@ t.test('heartbeats contain the heads that moved, for customers only their own', 
   customer.close();
 });
 
+t.test('a void is never named as a head', async (t) => {
+  const conversationId = await missed.newConversation();
+  const void_ = { kind: 'void', status: 'void' } as const;
+  await missed.insertMessage(conversationId, { id: newId('message'), sequence: 1 });
+  await missed.insertMessage(conversationId, { id: newId('message'), sequence: 2, ...void_ });
+  const cursor = await cursorOf(await other.ready());
+  const client = await ground.ready();
+  t.match(await client.request('subscribe', { conversation_id: conversationId }), {
+    result: { head_sequence: 1 },
+  });
+  t.match(await client.frame('caught_up'), { sequence: 1 });
+  await ground.engine.publish(conversationId, { kind: 'void', stream: conversationId, sequence: 3 });
+  await missed.insertMessage(conversationId, { id: newId('message'), sequence: 3, ...void_ });
+  await heads(client, {});
+  await ground.publish(conversationId, { event: 'message.created', sequence: 4 });
+  await heads(client, { [conversationId]: 4 });
+  const named = client.frames.flatMap((frame) => Object.values(frame.heads ?? {}));
+  t.strictSame([...new Set(named)], [4]);
+
+  await missed.insertMessage(conversationId, { id: newId('message'), sequence: 4 });
+  await missed.insertMessage(conversationId, { id: newId('message'), sequence: 5, ...void_ });
+  const late = await other.ready();
+  const frames = await resume(late, cursor, { [conversationId]: 1 });
+  t.match(
+    frames.find(({ type }) => type === 'caught_up'),
+    { sequence: 4 },
+  );
+  client.close();
+  late.close();
+});
+
 /** The cursors of a node to which everything arrives at once, over a clock that the test moves. */
 class TimedCursors {
   nowMs = 0;

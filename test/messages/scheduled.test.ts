@@ -7,6 +7,7 @@ import { handle } from '../../src/db/topic.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { JobWorker } from '../../src/jobs/job-worker.ts';
+import type { NewMessage } from '../../src/messages/new-message.ts';
 import type { ScheduledJob } from '../../src/messages/schedule-store.ts';
 import {
   cancelScheduled,
@@ -15,7 +16,7 @@ import {
   scheduleMessage,
 } from '../../src/messages/scheduled.ts';
 import { ScheduledDelivery } from '../../src/messages/scheduled-delivery.ts';
-import { lockMessage, type NewMessage } from '../../src/messages/store.ts';
+import { lockMessage } from '../../src/messages/store.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { openDatabase } from '../../src/db/database.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -203,7 +204,7 @@ t.test('a message that lost its number to a void takes the next one', async (t) 
   const { writePath, timeline } = openWritePath(ground, engine);
   await writePath.append(outgoing(ground));
   // Another node's reader gave up on number 2 before this node wrote it.
-  await timeline.void(ground.conversationId, [2]);
+  await timeline.void([{ conversationId: ground.conversationId, sequence: 2 }]);
   const { row } = await writePath.append(outgoing(ground));
   t.equal(row.sequence, 3);
   t.same(
@@ -253,3 +254,31 @@ function refusal(promise: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   );
 }
+
+t.test('a send costs one statement and one claim of a number, and so do 64 at once', async (t) => {
+  const ground = await createGround(t);
+  const trips: string[] = [];
+  class CountedEngine extends MemoryEngine {
+    override reserve(claims: Parameters<MemoryEngine['reserve']>[0]) {
+      trips.push('reserve');
+      return super.reserve(claims);
+    }
+  }
+  const database = await openDatabase({
+    url: ground.url,
+    log,
+    metrics: {
+      ...createMetrics(),
+      statements: { inc: ({ name }: { name: string }) => void trips.push(name) },
+    } as never,
+  });
+  t.teardown(() => database.close());
+  const { writePath } = openWritePath(ground, new CountedEngine(), { database });
+  // The counter is seeded from Postgres once.
+  await writePath.append(outgoing(ground));
+  for (const count of [1, 64]) {
+    trips.length = 0;
+    await Promise.all(Array.from({ length: count }, () => writePath.append(outgoing(ground))));
+    t.same(trips, ['reserve', 'insert-messages'], `${count} at once`);
+  }
+});

@@ -191,6 +191,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     hasHidden: false,
     agents: [],
     persona: null,
+    rosterVersion: 0,
   };
 }
 

@@ -6,6 +6,7 @@ import { updateRun } from '../../src/agents/runs/store.ts';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { ConversationDirectory, type ConversationFacts } from '../../src/conversations/directory.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
+import { DoneRows } from '../../src/db/done-rows.ts';
 import { statement } from '../../src/db/statement.ts';
 import { handle } from '../../src/db/topic.ts';
 import { ChangedEffects } from '../../src/jobs/changed-effects.ts';
@@ -15,6 +16,7 @@ import { LockedWrites } from '../../src/messages/locked-write.ts';
 import type { Committed } from '../../src/messages/outgoing.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
+import { planNotifications } from '../../src/notifications/notify.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { type MessageRow, messageColumns } from '../../src/resources/message.ts';
 import type { RunRow } from '../../src/resources/run.ts';
@@ -35,9 +37,12 @@ export class ReplyNode {
   static start(t: Teardown, ground: Ground): ReplyNode {
     const { database, engine, metrics, rights } = ground;
     const directory = new ConversationDirectory(database, rights);
-    const effects = new SentEffects({ database, files: FILES, engine, directory, metrics, log });
+    const doneRows = new DoneRows({ database, log });
+    const effects = new SentEffects({
+      ...{ database, files: FILES, engine, directory, doneRows, metrics, log },
+    });
     const writes = {
-      ...{ database, files: FILES, engine, metrics, log },
+      ...{ database, files: FILES, engine, metrics, log, planNotifications },
       timeline: new Timeline(database, engine, metrics),
       maySend: () => true,
       onCommitted: (committed: Committed) => effects.committed(committed),
@@ -48,13 +53,14 @@ export class ReplyNode {
       ...{ database, files: FILES, engine },
       onFinished: (messageIds) => effects.finished(messageIds),
     });
-    const outbox = new OutboxWorker({ database, metrics, log });
+    const outbox = new OutboxWorker({ database, doneRows, metrics, log });
     outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
       await replies.close();
       await outbox.close();
       await effects.idle();
+      await doneRows.close();
     });
     return new ReplyNode(ground, replies, lockedWrites, directory, writePath);
   }

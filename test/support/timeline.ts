@@ -4,11 +4,12 @@ import { statement } from '../../src/db/statement.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { createLog } from '../../src/log.ts';
 import { LockedWrites } from '../../src/messages/locked-write.ts';
+import type { NewMessage } from '../../src/messages/new-message.ts';
 import type { Committed } from '../../src/messages/outgoing.ts';
-import type { NewMessage } from '../../src/messages/store.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { createMetrics, type Metrics } from '../../src/metrics.ts';
+import { planNotifications } from '../../src/notifications/notify.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { MessageRow } from '../../src/resources/message.ts';
 import { NO_FILES } from './files.ts';
@@ -67,7 +68,13 @@ export function openWritePath(
   ground: Ground,
   engine: Engine,
   options: { database?: Database; maySend?: () => boolean } = {},
-): { writePath: WritePath; lockedWrites: LockedWrites; timeline: Timeline; committed: Committed[] } {
+): {
+  writePath: WritePath;
+  lockedWrites: LockedWrites;
+  timeline: Timeline;
+  committed: Committed[];
+  metrics: Metrics;
+} {
   const database = options.database ?? ground.database;
   const metrics = createMetrics();
   const timeline = new Timeline(database, engine, metrics);
@@ -79,6 +86,7 @@ export function openWritePath(
     timeline,
     metrics,
     log,
+    planNotifications,
     maySend: options.maySend ?? (() => true),
     onCommitted: (batch: Committed) => void committed.push(batch),
   };
@@ -87,6 +95,7 @@ export function openWritePath(
     lockedWrites: new LockedWrites(writes),
     timeline,
     committed,
+    metrics,
   };
 }
 

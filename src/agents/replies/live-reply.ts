@@ -7,7 +7,7 @@ import type { Frame } from '../../engine/frame.ts';
 import { publish, snapshotFrame, type TextEvent } from '../../engine/publish.ts';
 import type { TextPosition } from '../../engine/text-position.ts';
 import { allMentions } from '../../messages/mentions.ts';
-import type { NewMessage } from '../../messages/store.ts';
+import type { NewMessage } from '../../messages/new-message.ts';
 import type { WritePath } from '../../messages/write-path.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';

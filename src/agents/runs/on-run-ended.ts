@@ -3,13 +3,13 @@ import type { Database } from '../../db/database.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { publish } from '../../engine/publish.ts';
 import type { WritePath } from '../../messages/write-path.ts';
-import { preview } from '../../notifications/notify.ts';
 import { insertNotifications } from '../../notifications/store.ts';
 import { derivedId } from '../../protocol/ids.ts';
 import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
 import { readMessage } from '../../resources/message.ts';
 import { notificationEvent } from '../../resources/notification.ts';
+import { preview } from '../../resources/preview.ts';
 import type { RunEnded } from './outbox-topics.ts';
 import { type EndedRun, readEndedRun } from './store.ts';
 

@@ -14,6 +14,8 @@ import { readConversationUpdatedAt } from './store.ts';
 /** A message, with the trace of the request that sent it if known. */
 export interface SentMessage {
   readonly row: MessageRow;
+  /** The roster at its commit: the agents of an older one are not those that it starts. */
+  readonly rosterVersion: number;
   readonly trace?: TraceContext | undefined;
 }
 
@@ -44,9 +46,9 @@ export class Triggers {
    * concerned.
    */
   async onMessages(messages: readonly SentMessage[]): Promise<void> {
-    for (const { row, trace } of messages) {
+    for (const { row, rosterVersion, trace } of messages) {
       if (!isComplete(row)) continue;
-      const cached = this.#directory.facts(row.conversation_id);
+      const cached = this.#directory.factsSince(row.conversation_id, rosterVersion);
       const facts = cached instanceof Promise ? await cached : cached;
       if (facts !== undefined && facts.agents.length > 0) {
         await startChats(this.#database, row, facts.agents, trace);

@@ -226,9 +226,8 @@ export class Resume {
   async #heads(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { database, timeline } = this.#options;
     const heads = await readHeads(database, ids);
-    if (session.audience === 'team') return heads;
     const asks = [...heads].map(([conversationId, upTo]) => ({ conversationId, upTo }));
-    const visible = await timeline.visibleHeads(asks);
+    const visible = await timeline.visibleHeads(asks, session.audience === 'customer');
     return new Map(asks.map(({ conversationId }, index) => [conversationId, visible[index]!]));
   }
 

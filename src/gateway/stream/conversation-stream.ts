@@ -3,6 +3,7 @@ import type { CommittedFrame, CreatedFrame, UpdatedFrame, VoidFrame } from '../.
 import { toFrame } from '../../engine/publish.ts';
 import type { Logger } from '../../log.ts';
 import { SETTLING, type Timeline } from '../../messages/timeline.ts';
+import type { TimelineHead } from '../../messages/timeline-store.ts';
 import type { ConversationAudience } from '../../protocol/resources/conversation.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { messageEvent, withParts } from '../../resources/message.ts';
@@ -50,8 +51,8 @@ export class ConversationStream {
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
-  /** The highest number since the stream was opened that each audience may see, and when it was delivered. */
-  readonly #moved = { team: NOT_MOVED, customer: NOT_MOVED };
+  /** The last message that each audience may see, and when it was delivered; before the stream was opened: the team's only. */
+  readonly #moved: Record<Reader['audience'], Moved>;
   #changes = 0;
   #known: number;
   #filling: Promise<void> | undefined;
@@ -59,13 +60,14 @@ export class ConversationStream {
   #closed = false;
 
   /**
-   * `settled`: a number up to which everything is settled; numbers between it and the head are filled in.
+   * `settled`: a number up to which everything is settled; numbers between it and the head are filled in. `visible`: the
+   * last message up to there.
    * `onDelivered` is called after each frame that was published to the topics.
    */
   constructor(
     id: string,
     audience: ConversationAudience,
-    settled: number,
+    { settled, visible }: Pick<TimelineHead, 'settled' | 'visible'>,
     context: StreamContext,
     onDelivered: (frame: CommittedFrame) => void = () => {},
   ) {
@@ -73,6 +75,7 @@ export class ConversationStream {
     this.audience = audience;
     this.#delivered = settled;
     this.#known = settled;
+    this.#moved = { team: { ...NOT_MOVED, head: visible }, customer: NOT_MOVED };
     this.#context = context;
     this.#onDelivered = onDelivered;
   }
@@ -160,12 +163,13 @@ export class ConversationStream {
 
   /** Delivers the frame of number `delivered + 1`. */
   #advance(frame: CreatedFrame | VoidFrame): void {
-    this.#moveTo(frame.sequence);
+    this.#delivered = frame.sequence;
     this.#held.delete(frame.sequence);
     const updates = this.#heldUpdates.get(frame.sequence);
     if (updates !== undefined) this.#heldUpdates.delete(frame.sequence);
     // There is no message that could change.
     if (frame.kind === 'void') return;
+    this.#moved.team = { head: frame.sequence, atMs: performance.now() };
     // The head of customers passes no number that they may not see.
     if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
     this.#deliver(frame);
@@ -242,11 +246,6 @@ export class ConversationStream {
     if (sequence <= this.#delivered) return;
     for (const held of [...this.#held.keys()]) if (held <= sequence) this.#held.delete(held);
     for (const held of [...this.#heldUpdates.keys()]) if (held <= sequence) this.#heldUpdates.delete(held);
-    this.#moveTo(sequence);
-  }
-
-  #moveTo(sequence: number): void {
     this.#delivered = sequence;
-    this.#moved.team = { head: sequence, atMs: performance.now() };
   }
 }

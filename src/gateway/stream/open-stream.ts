@@ -113,9 +113,9 @@ export class OpenStream {
     if (this.#closed) this.#subscription.unsubscribe();
     else presence.opened(id);
     const facts = await directory.facts(id);
-    const { head, settled, writing } = await heads.ask(id);
+    const { head, settled, visible, writing } = await heads.ask(id);
     const audience = facts?.audience ?? 'internal';
-    const stream = new ConversationStream(id, audience, settled, this.#host, (frame) => {
+    const stream = new ConversationStream(id, audience, { settled, visible }, this.#host, (frame) => {
       if (frame.streaming) this.#streamingMessages.onDurable(frame);
       else this.#texts?.onDurable(frame);
     });

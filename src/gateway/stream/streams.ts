@@ -51,7 +51,7 @@ export class Streams {
     this.#ranges = new RangeCache(options);
     const { timeline } = options;
     this.#host = { ...options, heads: new GatheredReads((ids) => timeline.standings(ids)) };
-    this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks));
+    this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks, true));
   }
 
   /**
@@ -202,7 +202,7 @@ export class Streams {
     await sendChanges(changes, reader, position.sequence, cancelled);
     if (cancelled()) return;
     const outcome = await replay(this.#ranges, stream, reader, position, ahead, cancelled, (last) => {
-      const sequence = reader.audience === 'team' ? stream.delivered : position.visible;
+      const sequence = reader.audience === 'team' ? stream.moved('team').head : position.visible;
       reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
       reader.join(topics.durable(stream.id, reader));
       this.#conversations
@@ -224,11 +224,11 @@ export class Streams {
   }
 
   /**
-   * Returns the highest number up to `upTo` that the audience may see: customers learn of no others
-   * (docs/contract.md#customers).
+   * Returns the number of the last message up to `upTo` that the audience may see. Customers learn of no others
+   * (docs/contract.md#customers), and a void is never named as a head.
    */
   async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
-    if (audience === 'team') return upTo;
+    if (audience === 'team') return stream.moved('team').head;
     return this.#visibleHeads.ask({ conversationId: stream.id, upTo });
   }
 }

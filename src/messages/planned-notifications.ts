@@ -1,0 +1,74 @@
+import type { ConversationFacts } from '../conversations/directory.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
+import type { MessageRow } from '../resources/message.ts';
+import type { NotificationRow } from '../resources/notification.ts';
+import { preview } from '../resources/preview.ts';
+import type { NewMessage } from './new-message.ts';
+
+/** Notifications of one message that differ in nothing but their recipients. */
+export interface PlannedNotification {
+  readonly category: 'chat.message' | 'chat.mention' | 'agent.alert' | 'system.broadcast';
+  readonly title: string;
+  readonly recipients: readonly string[];
+}
+
+/**
+ * The notifications of a message, worked out before its commit from what this node knows of the conversation. They are
+ * written with the message if the roster has that version at the commit; otherwise they are worked out again
+ * (docs/architecture.md#recipients).
+ */
+export interface NotificationPlan {
+  readonly rosterVersion: number;
+  readonly senderType: 'user' | 'group' | 'system';
+  readonly notifications: readonly PlannedNotification[];
+}
+
+/** Works out the notifications of a message; undefined where they are due later, as those of a text that is streaming. */
+export type PlanNotifications = (
+  message: NewMessage,
+  sender: Actor | null,
+  facts: ConversationFacts,
+) => NotificationPlan | undefined;
+
+/** Returns the number of notifications of a plan. */
+export function sizeOf({ notifications }: NotificationPlan): number {
+  return notifications.reduce((sum, { recipients }) => sum + recipients.length, 0);
+}
+
+/** The notifications that were written with a message: their recipients, and beside each its id; null: none. */
+export interface WrittenNotifications {
+  readonly recipient_ids: readonly string[] | null;
+  readonly notification_ids: readonly string[] | null;
+}
+
+/** Returns the notifications of a plan that were written with the message, as Postgres has them. */
+export function asNotifications(
+  message: MessageRow,
+  { notifications }: NotificationPlan,
+  { recipient_ids, notification_ids }: WrittenNotifications,
+): NotificationRow[] {
+  if (recipient_ids === null || notification_ids === null) return [];
+  const body = message.body === null ? null : preview(message.body);
+  return recipient_ids.map((recipientId, index) => {
+    const { category, title } = notifications.find(({ recipients }) => recipients.includes(recipientId))!;
+    return {
+      id: notification_ids[index]!,
+      account_id: message.account_id,
+      recipient_id: recipientId,
+      category,
+      title,
+      body,
+      status: 'unseen',
+      priority: 'normal',
+      sender_id: message.sender_id,
+      resource_type: 'entity',
+      resource_id: message.conversation_id,
+      message_id: message.id,
+      seen_at: null,
+      read_at: null,
+      dismissed_at: null,
+      created_at: message.created_at,
+      updated_at: message.created_at,
+    };
+  });
+}
