@@ -110,8 +110,8 @@ async function execute(options: PgbenchOptions, directory: string, more: readonl
     `--file=${script}`,
     ...variables,
     ...more,
-    // A Unix socket is named by its directory, in the query.
-    `--host=${searchParams.get('host') ?? hostname}`,
+    // A Unix socket is named by its directory: as the host, or in the query.
+    `--host=${searchParams.get('host') ?? decodeURIComponent(hostname)}`,
     `--port=${searchParams.get('port') ?? port}`,
     `--username=${username}`,
     pathname.slice(1),

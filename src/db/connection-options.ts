@@ -58,10 +58,10 @@ const INDEX_PLANS = {
   jit: 'off',
 } as const;
 
-/** Returns `host:port/database` for people, without the password. */
+/** Returns `host:port/database` for people, without the password. The host of a socket is its directory. */
 export function placeOf(url: string): string {
   const { host, pathname } = parsed(url);
-  return `${host || 'localhost'}${pathname}`;
+  return `${decodeURIComponent(host) || 'localhost'}${pathname}`;
 }
 
 /**

@@ -13,6 +13,8 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailableError) return true;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (UNAVAILABLE_CODE.test(code) || UNAVAILABLE_MESSAGE.test(error.message)) return true;
+  // A Unix socket that is not there or full is ENOENT or EAGAIN, which mean something else in other calls.
+  if ('syscall' in error && error.syscall === 'connect') return true;
   if (error instanceof AggregateError && error.errors.some(isUnavailable)) return true;
   return isUnavailable(error.cause);
 }

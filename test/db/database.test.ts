@@ -87,58 +87,61 @@ t.test('a transaction is all or nothing', async (t) => {
   t.same(await database.query({ name: 'things', text: 'SELECT n FROM things' }), [{ n: 1 }]);
 });
 
-t.test('Postgres goes and comes back', async (t) => {
-  const postgres = await startPostgres(t);
-  const database = await open(t, postgres.url, 2);
-  const ways = {
-    query: () => database.query(ONE),
-    pipeline: () => database.pipeline.query(ONE),
-    reader: () => database.reader.query(ONE),
-    transaction: () => database.transaction((tx) => sql`SELECT 1`.execute(tx.kysely)),
-  };
-  const expectAway = async (what: string) => {
-    for (const [way, ask] of Object.entries(ways)) {
-      const error = await ask().catch((error) => error);
-      t.ok(error instanceof DatabaseUnavailableError, `${what}: ${way}: ${error}`);
-    }
-    const error = await sql`SELECT 1`.execute(database.kysely).catch((error) => error);
-    t.ok(isUnavailable(error), `${what}: an error of kysely itself is recognized`);
-  };
-  const expectBack = async (what: string) => {
-    for (const [way, ask] of Object.entries(ways)) {
-      const works = () =>
-        ask().then(
-          () => true,
-          () => false,
-        );
-      t.ok(await until(works, { what: `${what}: ${way} works again` }));
-    }
-  };
-  await expectBack('at first');
+for (const over of ['tcp', 'socket'] as const) {
+  t.test(`Postgres goes and comes back, over ${over}`, async (t) => {
+    const postgres = await startPostgres(t, over);
+    t.equal(new URL(postgres.url).hostname === '127.0.0.1', over === 'tcp');
+    const database = await open(t, postgres.url, 2);
+    const ways = {
+      query: () => database.query(ONE),
+      pipeline: () => database.pipeline.query(ONE),
+      reader: () => database.reader.query(ONE),
+      transaction: () => database.transaction((tx) => sql`SELECT 1`.execute(tx.kysely)),
+    };
+    const expectAway = async (what: string) => {
+      for (const [way, ask] of Object.entries(ways)) {
+        const error = await ask().catch((error) => error);
+        t.ok(error instanceof DatabaseUnavailableError, `${what}: ${way}: ${error}`);
+      }
+      const error = await sql`SELECT 1`.execute(database.kysely).catch((error) => error);
+      t.ok(isUnavailable(error), `${what}: an error of kysely itself is recognized`);
+    };
+    const expectBack = async (what: string) => {
+      for (const [way, ask] of Object.entries(ways)) {
+        const works = () =>
+          ask().then(
+            () => true,
+            () => false,
+          );
+        t.ok(await until(works, { what: `${what}: ${way} works again` }));
+      }
+    };
+    await expectBack('at first');
 
-  // With an idle client in the pool and one at work: neither may end this process.
-  let inTransaction = () => {};
-  const begun = new Promise<void>((resolve) => {
-    inTransaction = resolve;
+    // With an idle client in the pool and one at work: neither may end this process.
+    let inTransaction = () => {};
+    const begun = new Promise<void>((resolve) => {
+      inTransaction = resolve;
+    });
+    const interrupted = database
+      .transaction(async (tx) => {
+        await sql`SELECT 1`.execute(tx.kysely);
+        inTransaction();
+        await sql`SELECT pg_sleep(60)`.execute(tx.kysely);
+      })
+      .catch((error) => error);
+    await begun;
+    await postgres.stop();
+    t.ok((await interrupted) instanceof DatabaseUnavailableError, 'what was under way rejects');
+    await expectAway('stopped');
+    await postgres.start();
+    await expectBack('restarted');
+    await postgres.kill();
+    await expectAway('killed');
+    await postgres.start();
+    await expectBack('recovered');
   });
-  const interrupted = database
-    .transaction(async (tx) => {
-      await sql`SELECT 1`.execute(tx.kysely);
-      inTransaction();
-      await sql`SELECT pg_sleep(60)`.execute(tx.kysely);
-    })
-    .catch((error) => error);
-  await begun;
-  await postgres.stop();
-  t.ok((await interrupted) instanceof DatabaseUnavailableError, 'what was under way rejects');
-  await expectAway('stopped');
-  await postgres.start();
-  await expectBack('restarted');
-  await postgres.kill();
-  await expectAway('killed');
-  await postgres.start();
-  await expectBack('recovered');
-});
+}
 
 t.test('the error for an unreachable Postgres does not contain the password', async (t) => {
   const attempt = openDatabase({ url: 'postgres://ada:s3cret@127.0.0.1:1/parley', log });

@@ -8,6 +8,7 @@ import {
   readdir,
   readFile,
   readlink,
+  realpath,
   rm,
   writeFile,
 } from 'node:fs/promises';
@@ -22,6 +23,7 @@ import { findPostgresBinaries } from '../../src/db/postgres/binaries.ts';
 import { placeCluster } from '../../src/db/postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
 import { isAlive } from '../../src/db/postgres/owner-file.ts';
+import { findRunningPostgres } from '../../src/db/postgres/running-postgres.ts';
 import { createLog } from '../../src/log.ts';
 import { startChild } from '../support/child.ts';
 import { seedCluster } from '../support/seed-cluster.ts';
@@ -40,7 +42,11 @@ t.test('a start makes a database that the next start finds again', async (t) => 
   t.same(await settings(first.url), { fsync: 'on', jit: 'off', timezone: 'UTC' });
   const stranger = new URL(first.url);
   stranger.password = 'guessed';
-  await t.rejects(sql(stranger.href, 'SELECT 1'), /password authentication failed/, 'loopback is not enough');
+  await t.rejects(
+    sql(stranger.href, 'SELECT 1'),
+    /password authentication failed/,
+    'to be on this machine is not enough',
+  );
   await first.stop();
   await first.stop();
   t.notOk(await isAlive(first.pid));
@@ -50,6 +56,75 @@ t.test('a start makes a database that the next start finds again', async (t) => 
   t.teardown(() => second.stop());
   await sql(second.url, 'INSERT INTO kept VALUES (1)');
   t.same(await settings(second.url), { fsync: 'off', jit: 'off', timezone: 'UTC' });
+});
+
+t.test('it listens on a Unix socket in a directory that is closed to others', async (t) => {
+  for (const name of ['plain', 'with, "marks" and ünicode']) {
+    const dataDir = join(await temporaryDirectory(t), name);
+    await mkdir(dataDir);
+    await seedCluster(dataDir);
+    const server = await startEmbeddedPostgres({ dataDir, durable: false, log });
+    t.teardown(() => server.stop());
+    const directory = decodeURIComponent(new URL(server.url).hostname);
+    t.equal(directory, join(await realpath(dataDir), 'postgres'), name);
+    t.same(await sql(server.url, 'SHOW listen_addresses'), [{ listen_addresses: '' }], 'on no port');
+    t.same(await sql(server.url, 'SELECT inet_client_addr()'), [{ inet_client_addr: null }]);
+    t.equal((await lstat(directory)).mode & 0o777, 0o700);
+    const socket = await lstat(join(directory, '.s.PGSQL.5432'));
+    t.ok(socket.isSocket());
+    t.equal(socket.mode & 0o777, 0o700);
+    await server.stop();
+    t.notOk(
+      (await readdir(directory)).some((name) => name.startsWith('.s.')),
+      'it is gone with the server',
+    );
+  }
+});
+
+t.test('other users cannot reach the socket', { skip: !isRoot && 'only root can try' }, async (t) => {
+  const dataDir = await temporaryDirectory(t);
+  await seedCluster(dataDir);
+  const server = await startEmbeddedPostgres({ dataDir, durable: false, log });
+  t.teardown(() => server.stop());
+  const socket = join(decodeURIComponent(new URL(server.url).hostname), '.s.PGSQL.5432');
+  const stranger = (uid: number) => spawnSync('test', ['-e', socket], { uid, gid: uid }).status;
+  t.equal(stranger(0), 0);
+  t.equal(stranger(65_533), 1);
+});
+
+t.test('where the path of a socket would be too long it listens on loopback', async (t) => {
+  const parent = await realpath(await temporaryDirectory(t));
+  // The longest path that fits, and one byte more.
+  const longest = process.platform === 'linux' ? 107 : 103;
+  for (const [bytes, host] of [
+    [longest, undefined],
+    [longest + 1, '127.0.0.1'],
+  ] as const) {
+    const rest = bytes - Buffer.byteLength(join(parent, 'postgres/.s.PGSQL.5432')) - 1;
+    const dataDir = join(parent, 'é'.repeat(Math.floor(rest / 2)) + 'e'.repeat(rest % 2));
+    await mkdir(dataDir);
+    await seedCluster(dataDir);
+    const server = await startEmbeddedPostgres({ dataDir, durable: false, log });
+    t.teardown(() => server.stop());
+    const { hostname } = new URL(server.url);
+    t.equal(decodeURIComponent(hostname), host ?? join(dataDir, 'postgres'), `${bytes} bytes`);
+    await sql(server.url, 'SELECT 1');
+    await server.stop();
+  }
+});
+
+t.test('another process finds the address of a running server', async (t) => {
+  const parent = await temporaryDirectory(t);
+  for (const dataDir of [join(parent, 'short'), join(parent, 'long'.repeat(25))]) {
+    await mkdir(dataDir);
+    await seedCluster(dataDir);
+    const owner = startChild(t, CHILD, [dataDir]);
+    const { url } = await owner.output;
+    t.equal(await findRunningPostgres(dataDir), url);
+    owner.process.stdin?.end();
+    await until(() => owner.process.exitCode !== null, { what: 'a clean end' });
+    t.equal(await findRunningPostgres(dataDir), undefined);
+  }
 });
 
 t.test('a data directory has one owner', async (t) => {
@@ -100,6 +175,15 @@ t.test('leftovers of all kinds do not stop a start', async (t) => {
       await t.resolves(startAndStop(), JSON.stringify(content));
     }
     t.equal(stranger.exitCode, null, 'strangers are left alone');
+  });
+
+  await t.test('a socket, and a lock on its name that names a living stranger', async (t) => {
+    const socket = join(directory, '.s.PGSQL.5432');
+    for (const content of ['4194303\n', `${process.pid}\n`, '']) {
+      await writeFile(socket, '');
+      await writeFile(`${socket}.lock`, content);
+      await t.resolves(startAndStop(), JSON.stringify(content));
+    }
   });
 
   await t.test('a server that outlived its owner (no setpriv)', async (t) => {

@@ -163,7 +163,7 @@ t.test("the line of a node's start contains its environment", async (t) => {
   const one = startParley(t, { ...env, REDIS_URL, PARLEY_ADMIN_PORT: '0', OPENAI_API_KEY: 'hunter2' });
   const [line] = await one.logs(/^.*"started".*$/m);
   t.match(JSON.parse(line), {
-    database: new RegExp(`^${host}${pathname}, PostgreSQL \\d+\\.\\d+`),
+    database: new RegExp(`^${decodeURIComponent(host)}${pathname}, PostgreSQL \\d+\\.\\d+`),
     engine: new RegExp(`^${new URL(REDIS_URL).host}, Redis \\d+\\.`),
     files: join(dataDir, 'uploads'),
     models: 'openai',

