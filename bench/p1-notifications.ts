@@ -233,14 +233,11 @@ function pgbenchSide(postgres: BenchDatabase): Side {
   };
 }
 
-/**
- * The product's statement for a first page without filters. pgbench cannot pass null, so absent filters are omitted.
- */
+/** The product's statement for a first page that it has not read lately: the whole rows. */
 const PGBENCH_SCRIPT = `
 \\set reader random(${FIRST_PGBENCH_READER}, ${FIRST_PGBENCH_READER + READERS - 1})
-${FEED_LIST.bare.statements.next.whole.text
+${FEED_LIST.rows.plain.statements.next.whole.text
   .replaceAll('$1', "('act_pgbench00000000000000' || :reader::text)")
-  .replaceAll(/\$[2-6](?!\d)/g, 'NULL')
-  .replaceAll('$7', String(PAGE + 1))
+  .replaceAll('$2', String(PAGE + 1))
   .replaceAll('\n', ' ')};
 `;

@@ -40,6 +40,18 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
+    encodedRowReads: new Counter({
+      name: 'parley_encoded_row_reads_total',
+      help: 'Rows that pages showed, by kind (rows) and outcome: hit (kept as JSON), miss (read and encoded)',
+      labelNames: ['rows', 'outcome'],
+      registers,
+    }),
+    encodedRowBytes: new Gauge({
+      name: 'parley_encoded_row_bytes',
+      help: 'Bytes of memory that rows kept as JSON take, by kind (rows)',
+      labelNames: ['rows'],
+      registers,
+    }),
     buildInfo: new Gauge({
       name: 'parley_build_info',
       help: '1, with the version of Parley and of its Node as labels',

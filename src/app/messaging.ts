@@ -1,3 +1,4 @@
+import { EVERYTHING } from '../access/rights.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
 import {
@@ -15,6 +16,7 @@ import { SentEffects } from '../jobs/sent-effects.ts';
 import { Loop } from '../lifecycle.ts';
 import { LockedWrites } from '../messages/locked-write.ts';
 import {
+  type ContentChanged,
   MESSAGE_DELETED,
   MESSAGE_EDITED,
   MESSAGES_SENT,
@@ -31,6 +33,8 @@ import { notifyAdded } from '../notifications/added.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
+import { EncodedRows } from '../resources/encoded-rows.ts';
+import { NOTIFICATIONS } from '../resources/notification.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
@@ -48,7 +52,7 @@ export interface MessagingOptions extends PartOptions {
 export function openMessaging(
   { log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
   { database, lock, engine, store }: Data,
-  { directory }: Access,
+  { directory, rights }: Access,
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
   // exist.
@@ -101,6 +105,17 @@ export function openMessaging(
   });
   disposer.add('jobs', jobs, (it) => it.close());
 
+  const notifications = new EncodedRows(NOTIFICATIONS, { engine, metrics });
+  disposer.add('encoded notifications', notifications, (it) => it.close());
+  rights.onChange((subject) => {
+    if (subject === EVERYTHING) notifications.clear();
+    else notifications.forget(subject);
+  });
+  const contentChanged = async (changed: ContentChanged) => {
+    await rights.announce(changed.message_id);
+    await refreshNotifications(database, changed);
+  };
+
   const handlers = [
     handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
     handle(RESOURCES_CHANGED, async (changes) => {
@@ -111,10 +126,10 @@ export function openMessaging(
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, engine, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, engine, ended)),
-    handle(MESSAGE_EDITED, (edited) => refreshNotifications(database, edited)),
-    handle(MESSAGE_DELETED, (deleted) => refreshNotifications(database, deleted)),
+    handle(MESSAGE_EDITED, contentChanged),
+    handle(MESSAGE_DELETED, contentChanged),
   ];
-  return { outbox, handlers, timeline, lockedWrites, writePath, sender };
+  return { outbox, handlers, timeline, encoded: { notifications }, lockedWrites, writePath, sender };
 }
 
 const RECOVER_EVERY_MS = 1_000;

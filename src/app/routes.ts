@@ -21,7 +21,7 @@ import type { Messaging } from './messaging.ts';
 export function apiRoutes(
   { database, engine, store }: Data,
   { directory, rights, tokens }: Access,
-  { sender, lockedWrites, timeline }: Messaging,
+  { sender, lockedWrites, timeline, encoded }: Messaging,
   { catalogue, tickets }: { readonly catalogue: ToolCatalogue; readonly tickets: Tickets },
 ): Route[] {
   return [
@@ -30,7 +30,7 @@ export function apiRoutes(
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...messageRoutes({ sender, lockedWrites, database, files: store, directory, timeline }),
     ...attachmentRoutes(store),
-    ...notificationRoutes(database),
+    ...notificationRoutes(database, encoded.notifications),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
     ...occurrenceRoutes({ database }),

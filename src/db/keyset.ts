@@ -26,6 +26,8 @@ export interface KeysetOptions {
   readonly order?: 'newest_first' | 'oldest_first';
   /** Columns that a search looks into. */
   readonly search?: readonly string[];
+  /** An aggregate over the rows of a page, in its order: then the answer is one row, since each row costs time. */
+  readonly gathered?: string;
 }
 
 export interface KeysetList<Values extends readonly Value[], Row extends object> {
@@ -74,7 +76,7 @@ export function escapeLike(text: string): string {
 }
 
 function statementsOf<Row extends object>(
-  { name, columns, from, where, key, search }: KeysetOptions,
+  { name, columns, from, where, key, search, gathered }: KeysetOptions,
   end: 'newest' | 'oldest',
 ): KeysetStatements<Row> {
   const given = Math.max(...[...`${from} ${where}`.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
@@ -85,14 +87,14 @@ function statementsOf<Row extends object>(
   const [comparison, order] = end === 'newest' ? ['<', ' DESC'] : ['>', ''];
   const parameters = key.map(([, type], i) => `$${limit + 1 + i}${type === 'text' ? '' : `::${type}`}`);
   const columnsOfKey = key.map(([column]) => column);
-  const define = (place: string, position: string) =>
-    statement<Value[], Row>({
-      name: `${name}-${end}-${place}`,
-      text: `
+  const define = (place: string, position: string) => {
+    const page = `
     SELECT ${columns} FROM ${from}
     WHERE ${where} ${condition} ${position}
-    ORDER BY ${columnsOfKey.map((column) => `${column}${order}`).join(', ')} LIMIT $${limit}`,
-    });
+    ORDER BY ${columnsOfKey.map((column) => `${column}${order}`).join(', ')} LIMIT $${limit}`;
+    const text = gathered === undefined ? page : `SELECT ${gathered} FROM (${page}) AS page`;
+    return statement<Value[], Row>({ name: `${name}-${end}-${place}`, text });
+  };
   return {
     whole: define('whole', ''),
     behind: define('behind', `AND (${columnsOfKey.join(', ')}) ${comparison} (${parameters.join(', ')})`),

@@ -76,6 +76,11 @@ export function readPage(
   return { limit, fetch: limit + 1, direction, after, search, filtersHash };
 }
 
+/** Identifies the page among those of all lists; it may change when rows come or go. */
+export function nameOf({ filtersHash, direction, after, fetch }: PageRequest): string {
+  return `${filtersHash} ${direction} ${after ?? ''} ${fetch}`;
+}
+
 /**
  * Returns the list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`. `url`: path and query of
  * this request as sent; the other pages' URLs keep its filters.
@@ -87,6 +92,35 @@ export function toList<Row, Item>(
   keyOf: (row: Row) => Key,
   present: (row: Row) => Item,
 ): Page<Item> {
+  const { shown, infoOf } = laidOut(rows, page, url, keyOf);
+  return new Page(shown.map(present), page.direction, infoOf);
+}
+
+/** Like `toList`, of rows whose JSON is known, in the form of the caller's version. */
+export function toEncodedList<Row>(
+  rows: readonly Row[],
+  page: PageRequest,
+  url: string,
+  keyOf: (row: Row) => Key,
+  encoded: (row: Row) => string,
+): EncodedPage {
+  const { shown, infoOf } = laidOut(rows, page, url, keyOf);
+  return new EncodedPage(shown.map(encoded), page.direction, infoOf);
+}
+
+interface Layout<Row> {
+  /** The rows of the page, in the order of the list. */
+  readonly shown: Row[];
+  /** Returns the `page_info` of the rows from `start` up to, not including, `end`. */
+  readonly infoOf: (start: number, end: number) => PageInfo;
+}
+
+function laidOut<Row>(
+  rows: readonly Row[],
+  page: PageRequest,
+  url: string,
+  keyOf: (row: Row) => Key,
+): Layout<Row> {
   const goesOn = rows.length > page.limit;
   const shown = rows.slice(0, page.limit);
   const isForward = page.direction === 'next';
@@ -107,27 +141,24 @@ export function toList<Row, Item>(
       has_prev_page: hasPrevious,
     };
   };
-  return new Page(shown.map(present), page.direction, infoOf);
+  return { shown, infoOf };
 }
 
 /** One page of a list. Its JSON ends after the requested rows, or at MAX_PAGE_BYTES. */
 export class Page<Item> implements List<Item> {
   readonly object = 'list';
-  readonly page_info: PageInfo;
   readonly data: readonly Item[];
   readonly #direction: PageRequest['direction'];
-  readonly #infoOf: (start: number, end: number) => PageInfo;
+  readonly #infoOf: Layout<Item>['infoOf'];
 
-  /** `infoOf` returns the `page_info` of the items from `start` up to, not including, `end`. */
-  constructor(
-    data: readonly Item[],
-    direction: PageRequest['direction'],
-    infoOf: (start: number, end: number) => PageInfo,
-  ) {
-    this.page_info = infoOf(0, data.length);
+  constructor(data: readonly Item[], direction: PageRequest['direction'], infoOf: Layout<Item>['infoOf']) {
     this.data = data;
     this.#direction = direction;
     this.#infoOf = infoOf;
+  }
+
+  get page_info(): PageInfo {
+    return this.#infoOf(0, this.data.length);
   }
 
   /**
@@ -136,26 +167,50 @@ export class Page<Item> implements List<Item> {
    * the form of the caller's version.
    */
   toText(seal: CursorSeal, data: readonly unknown[] = this.data): string {
+    return this.assemble(seal, data, JSON.stringify);
+  }
+
+  protected assemble<Source>(
+    seal: CursorSeal,
+    items: readonly Source[],
+    encode: (item: Source) => string,
+  ): string {
     const isForward = this.#direction === 'next';
     const texts: string[] = [];
     let bytes = 0;
-    for (const item of isForward ? data : data.toReversed()) {
-      const text = JSON.stringify(item);
+    for (const item of isForward ? items : items.toReversed()) {
+      const text = encode(item);
       bytes += Buffer.byteLength(text);
       if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
       texts.push(text);
     }
     if (!isForward) texts.reverse();
-    const start = isForward ? 0 : data.length - texts.length;
-    const isWhole = texts.length === data.length;
-    const info = isWhole ? this.page_info : this.#infoOf(start, start + texts.length);
-    const { next_page_url, previous_page_url } = info;
+    const start = isForward ? 0 : items.length - texts.length;
+    const { next_page_url, previous_page_url, ...rest } = this.#infoOf(start, start + texts.length);
     const pageInfo = {
-      ...info,
       next_page_url: sealed(next_page_url, seal),
       previous_page_url: sealed(previous_page_url, seal),
+      ...rest,
     };
     return `{"object":"list","page_info":${JSON.stringify(pageInfo)},"data":[${texts.join(',')}]}`;
+  }
+}
+
+/** A page whose items are JSON already. */
+export class EncodedPage extends Page<never> {
+  readonly #items: readonly string[];
+
+  constructor(
+    items: readonly string[],
+    direction: PageRequest['direction'],
+    infoOf: Layout<never>['infoOf'],
+  ) {
+    super([], direction, infoOf);
+    this.#items = items;
+  }
+
+  override toText(seal: CursorSeal): string {
+    return this.assemble(seal, this.#items, (json) => json);
   }
 }
 

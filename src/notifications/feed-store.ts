@@ -1,10 +1,17 @@
 import { readTime } from '../db/connection-options.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
-import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import { type KeysetList, type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
 import { statement } from '../db/statement.ts';
 import type { NotificationSummary } from '../protocol/resources/notification.ts';
-import type { FeedRow, Links } from '../resources/notification.ts';
+import {
+  GATHERED_KEYS,
+  type GatheredKeys,
+  parseKeys,
+  type RowKey,
+  rowKey,
+} from '../resources/encoded-rows.ts';
+import type { FeedRow } from '../resources/notification.ts';
 
 /** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
 export interface FeedFilters {
@@ -14,23 +21,36 @@ export interface FeedFilters {
   readonly senderTypes?: readonly string[] | undefined;
 }
 
-/**
- * Returns notifications of one recipient, newest first. `links`: whether the rows include their links, since each column
- * of a page costs time.
- */
-export async function readFeed(
+/** The notifications of one recipient, newest first: a page of their keys, or of the whole rows. */
+export async function readFeedKeys(...place: FeedPlace): Promise<RowKey[]> {
+  return parseKeys(await readFeed(FEED.keys, place));
+}
+
+export async function readFeedRows(...place: FeedPlace): Promise<FeedRow[]> {
+  return (await readFeed(FEED.rows, place)).map(unpack);
+}
+
+/** Returns the current rows, in no order; deleted ones are left out. */
+export async function readFeedRowsById(
   database: Database,
   recipientId: string,
-  filters: FeedFilters,
-  page: KeysetPage & { readonly links: boolean },
+  ids: readonly string[],
 ): Promise<FeedRow[]> {
-  const { status = null, category = null, senderIds = null, senderTypes = null } = filters;
+  return (await database.reader.query(READ_ROWS, recipientId, ids)).map(unpack);
+}
+
+type FeedPlace = [database: Database, recipientId: string, filters: FeedFilters, page: KeysetPage];
+
+function readFeed<Row extends object>(
+  { plain, filtered }: FeedLists<Row>,
+  [database, recipientId, { status, category, senderIds, senderTypes }, page]: FeedPlace,
+): Promise<Row[]> {
   // With filters a query may scan a whole feed to fill a page; without filters it reads the index's next rows.
-  const isPlain = !(status || category || senderIds || senderTypes || page.search);
-  const list = page.links ? FEED.linked : FEED.bare;
-  const values: FeedValues = [recipientId, status, category, senderIds, senderTypes];
-  const rows = await list.readPage(isPlain ? database.reader : database, values, page);
-  return rows.map(unpack);
+  if (!(status || category || senderIds || senderTypes || page.search)) {
+    return plain.readPage(database.reader, [recipientId], page);
+  }
+  const values = [status ?? null, category ?? null, senderIds ?? null, senderTypes ?? null] as const;
+  return filtered.readPage(database, [recipientId, ...values], page);
 }
 
 /** Counted on request and never stored, so it cannot differ from the feed. */
@@ -40,6 +60,19 @@ export async function readSummary(db: Db, recipientId: string): Promise<Notifica
 }
 
 type Counts = Pick<NotificationSummary, 'unseen' | 'unread' | 'total'>;
+
+interface FeedLists<Row extends object> {
+  readonly plain: KeysetList<[recipientId: string], Row>;
+  readonly filtered: KeysetList<FilterValues, Row>;
+}
+
+type FilterValues = [
+  recipientId: string,
+  status: string | null,
+  category: string | null,
+  senderIds: readonly string[] | null,
+  senderTypes: readonly string[] | null,
+];
 
 /**
  * The columns of a row as one JSON array: pg's cost is per field, and a page has hundreds. (Measured with pages of 20:
@@ -52,72 +85,81 @@ type Fields = [
   body: string | null,
   status: FeedRow['status'],
   priority: FeedRow['priority'],
+  senderId: string | null,
+  resourceType: FeedRow['resource_type'],
+  resourceId: string | null,
+  messageId: string | null,
   seenAt: string | null,
   readAt: string | null,
   dismissedAt: string | null,
   createdAt: string,
   updatedAt: string,
-  senderId?: string | null,
-  resourceType?: Links['resource_type'],
-  resourceId?: string | null,
 ];
 
-const BARE = `id, category, title, body, status, priority,
-      seen_at::text, read_at::text, dismissed_at::text, created_at::text, updated_at::text`;
-const LINKED = `${BARE}, sender_id, resource_type, resource_id`;
+interface FieldsRow {
+  readonly fields: Fields;
+}
 
-function unpack({ fields }: { readonly fields: Fields }): FeedRow {
-  const [id, category, title, body, status, priority, seenAt, readAt, dismissedAt, createdAt, updatedAt] =
-    fields;
-  const row: FeedRow = {
+const FIELDS = `json_build_array(n.id, n.category, n.title, n.body, n.status, n.priority, n.sender_id, n.resource_type,
+      n.resource_id, n.message_id, n.seen_at::text, n.read_at::text, n.dismissed_at::text, n.created_at::text,
+      n.updated_at::text) AS fields`;
+
+function unpack({ fields }: FieldsRow): FeedRow {
+  const [id, category, title, body, status, priority, senderId, resourceType, resourceId, messageId] = fields;
+  const [, , , , , , , , , , seenAt, readAt, dismissedAt, createdAt, version] = fields;
+  return {
     id,
+    version,
     category,
     title,
     body,
     status,
     priority,
+    sender_id: senderId,
+    resource_type: resourceType,
+    resource_id: resourceId,
+    message_id: messageId,
     seen_at: seenAt && readTime(seenAt),
     read_at: readAt && readTime(readAt),
     dismissed_at: dismissedAt && readTime(dismissedAt),
     created_at: readTime(createdAt),
-    updated_at: readTime(updatedAt),
+    updated_at: readTime(version),
   };
-  const [, , , , , , , , , , , senderId, resourceType, resourceId] = fields;
-  if (senderId === undefined || resourceType === undefined || resourceId === undefined) return row;
-  return { ...row, sender_id: senderId, resource_type: resourceType, resource_id: resourceId };
 }
-
-type FeedValues = [
-  recipientId: string,
-  status: string | null,
-  category: string | null,
-  senderIds: readonly string[] | null,
-  senderTypes: readonly string[] | null,
-];
 
 export const FEED = {
-  bare: feedList('read-feed', BARE),
-  linked: feedList('read-feed-linked', LINKED),
+  keys: feedLists<GatheredKeys>('read-feed-keys', { columns: rowKey('n'), gathered: GATHERED_KEYS }),
+  rows: feedLists<FieldsRow>('read-feed', { columns: FIELDS }),
 } as const;
 
-// Filters that are not given are null: one statement for all combinations keeps its plan, which is the primary key in
-// order.
-function feedList(name: string, columns: string) {
-  return keysetList<FeedValues, { readonly fields: Fields }>({
-    name,
-    columns: `json_build_array(${columns}) AS fields`,
-    from: 'notifications',
-    where: `
-    recipient_id = $1
-    AND status <> 'dismissed'
-    AND ($2::text IS NULL OR status = $2)
-    AND ($3::text IS NULL OR category = $3)
-    AND ($4::text[] IS NULL OR sender_id = ANY($4))
-    AND ($5::text[] IS NULL OR sender_type = ANY($5))`,
-    key: [['id', 'text']],
-    search: ['title', 'body'],
-  });
+function feedLists<Row extends object>(
+  name: string,
+  shape: Pick<KeysetOptions, 'columns' | 'gathered'>,
+): FeedLists<Row> {
+  const feed = { ...shape, from: 'notifications n', key: [['n.id', 'text']] } as const;
+  const shown = `n.recipient_id = $1 AND n.status <> 'dismissed'`;
+  return {
+    // A statement of its own: conditions that may be null let the planner expect one row of any feed, so that reading
+    // and sorting all of it looks as cheap as the index in order.
+    plain: keysetList({ ...feed, name, where: shown }),
+    // Filters that are not given are null: one statement for all combinations.
+    filtered: keysetList({
+      ...feed,
+      name: `${name}-filtered`,
+      where: `${shown}
+    AND ($2::text IS NULL OR n.status = $2)
+    AND ($3::text IS NULL OR n.category = $3)
+    AND ($4::text[] IS NULL OR n.sender_id = ANY($4))
+    AND ($5::text[] IS NULL OR n.sender_type = ANY($5))`,
+      search: ['n.title', 'n.body'],
+    }),
+  };
 }
+
+const READ_ROWS = statement<[recipientId: string, ids: readonly string[]], FieldsRow>({
+  name: 'read-feed-by-id',
+  text: `SELECT ${FIELDS} FROM notifications n WHERE n.recipient_id = $1 AND n.id = ANY($2)`,
+});
 
 // An index-only scan of the primary key, which contains the status.
 const COUNT = statement<[recipientId: string], Counts>({

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import type { Database } from '../db/database.ts';
-import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineList, nameOf, readPage, SearchQuery, toEncodedList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import {
@@ -16,13 +16,17 @@ import {
 import { OneOf } from '../protocol/schema.ts';
 import type { NotificationMove } from '../protocol/states/notification-states.ts';
 import { toActorIds } from '../resources/actor.ts';
-import { expandNotifications, presentNotification } from '../resources/notification.ts';
-import { readFeed, readSummary } from './feed-store.ts';
+import {
+  type EncodedNotifications,
+  expandNotifications,
+  presentNotification,
+} from '../resources/notification.ts';
+import { readFeedKeys, readFeedRows, readFeedRowsById, readSummary } from './feed-store.ts';
 import { mark, markAll } from './mark.ts';
 
-export function notificationRoutes(database: Database): Route[] {
+export function notificationRoutes(database: Database, encoded: EncodedNotifications): Route[] {
   return [
-    listRoute(database),
+    listRoute(database, encoded),
     defineRoute({
       name: 'get_notification_summary',
       method: 'GET',
@@ -58,7 +62,7 @@ export function notificationRoutes(database: Database): Route[] {
   ];
 }
 
-function listRoute(database: Database): Route {
+function listRoute(database: Database, encoded: EncodedNotifications): Route {
   return defineRoute({
     name: 'list_notifications',
     method: 'GET',
@@ -75,25 +79,30 @@ function listRoute(database: Database): Route {
     }),
     status: 200,
     response: ListOf(Notification),
-    async handle({ principal, query, url }) {
+    async handle({ principal: { actor, accountId }, version, query, url }) {
       const filters = {
         status: query.status,
         category: query.category,
         senderIds: query['sender_ids[]'],
         senderTypes: query['sender_types[]'],
       };
-      const page = readPage(FEED, query, { actor: principal.actor.id, ...filters });
-      const senderIds =
-        filters.senderIds && (await toActorIds(database, principal.accountId, filters.senderIds));
-      const include = query['include[]'] ?? [];
-      const rows = await readFeed(
+      const page = readPage(FEED, query, { actor: actor.id, ...filters });
+      const senderIds = filters.senderIds && (await toActorIds(database, accountId, filters.senderIds));
+      const place = [database, actor.id, { ...filters, senderIds }, page] as const;
+      const rows = await encoded.read({
+        name: nameOf(page),
+        form: { version, customer: false },
+        readKeys: () => readFeedKeys(...place),
+        readRows: (ids) => readFeedRowsById(database, actor.id, ids),
+        readWhole: () => readFeedRows(...place),
+      });
+      const complete = await expandNotifications(
         database,
-        principal.actor.id,
-        { ...filters, senderIds },
-        { ...page, links: include.length > 0 },
+        { accountId, version },
+        rows,
+        query['include[]'] ?? [],
       );
-      const present = await expandNotifications(database, principal.accountId, rows, include);
-      return toList(rows, page, url, (row) => [row.id], present);
+      return toEncodedList(rows, page, url, (row) => [row.id], complete);
     },
   });
 }

@@ -1,9 +1,12 @@
 import type { Db } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
-import type { Actor, Entity } from '../protocol/resources/actor.ts';
-import type { NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
+import { formAt } from '../protocol/forms.ts';
+import type { Entity } from '../protocol/resources/actor.ts';
+import { type NOTIFICATION_INCLUDES, Notification } from '../protocol/resources/notification.ts';
+import type { Version } from '../protocol/versions.ts';
 import { readActors } from './actor.ts';
+import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from './entity.ts';
 
 /** A notification as a row of Postgres. */
@@ -47,11 +50,11 @@ export const NOTIFICATION_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof NotificationRow)[];
 
-/** A notification as a page needs it: its visible fields, and with `links` its references. */
-export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id' | 'message_id' | keyof Links> &
-  Partial<Links>;
+/** A notification of a page. */
+export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id'> & RowKey;
 
-export type Links = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
+/** The columns that name what a notification can expand. */
+export type NotificationLinks = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
 
 /** Returns the current rows; deleted ones are left out. */
 export async function readNotifications(
@@ -67,10 +70,7 @@ export async function readNotifications(
 }
 
 /** Returns a row as its recipient sees it (docs/contract.md#notifications). */
-export function presentNotification(
-  row: FeedRow,
-  expansions: { readonly sender?: Actor | null; readonly resource?: Entity | null } = {},
-): Notification {
+export function presentNotification(row: FeedRow | NotificationRow): Notification {
   return {
     id: row.id,
     object: 'notification',
@@ -79,8 +79,8 @@ export function presentNotification(
     body: row.body,
     status: row.status,
     priority: row.priority,
-    sender: expansions.sender ?? null,
-    resource: expansions.resource ?? null,
+    sender: null,
+    resource: null,
     seen_at: row.seen_at,
     read_at: row.read_at,
     dismissed_at: row.dismissed_at,
@@ -106,30 +106,41 @@ export function notificationEvent(
   };
 }
 
+export const NOTIFICATIONS: RowKind<FeedRow, NotificationLinks> = {
+  name: 'notifications',
+  encode: (row, { version }) => JSON.stringify(formAt(version, Notification, presentNotification(row))),
+  linksOf: ({ sender_id, resource_type, resource_id }) => ({ sender_id, resource_type, resource_id }),
+  isVersioned: () => true,
+  subjectOf: ({ id, message_id }) => message_id ?? id,
+};
+
+export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
+
 export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
 
 /**
- * Returns a function that makes the resource of each of these rows, with the requested expansions: one query a kind of
+ * Returns a function that completes the JSON of notifications with the requested sub-objects: one query a kind of
  * sub-object.
  */
 export async function expandNotifications(
   db: Db,
-  accountId: string,
-  rows: readonly FeedRow[],
+  { accountId, version }: { readonly accountId: string; readonly version: Version },
+  rows: readonly EncodedRow<NotificationLinks>[],
   include: readonly NotificationInclude[],
-): Promise<(row: FeedRow) => Notification> {
-  const senderIds = include.includes('sender')
-    ? [...new Set(rows.flatMap((row) => row.sender_id ?? []))]
-    : [];
+): Promise<(row: EncodedRow<NotificationLinks>) => string> {
+  if (include.length === 0) return ({ json }) => json;
+  const links = rows.map((row) => row.links);
+  const senderIds = include.includes('sender') ? links.flatMap((link) => link.sender_id ?? []) : [];
   const [senders, resources] = await Promise.all([
-    readActors(db, senderIds),
-    include.includes('resource') ? readResources(db, accountId, rows) : NO_RESOURCES,
+    readActors(db, [...new Set(senderIds)]),
+    include.includes('resource') ? readResources(db, accountId, links) : NO_RESOURCES,
   ]);
-  return (row) => {
-    const sender = row.sender_id ? senders.get(row.sender_id) : undefined;
-    const ref = refOf(row);
-    const resource = ref === undefined ? undefined : resources.get(refKey(ref));
-    return presentNotification(row, { sender: sender ?? null, resource: resource ?? null });
+  return ({ json, links: { sender_id, ...link } }) => {
+    const ref = refOf(link);
+    return withFields(json, version, Notification, [
+      ['sender', senders.get(sender_id ?? '')],
+      ['resource', ref && resources.get(refKey(ref))],
+    ]);
   };
 }
 
@@ -142,7 +153,7 @@ const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
 async function readResources(
   db: Db,
   accountId: string,
-  rows: readonly FeedRow[],
+  rows: readonly ResourceLink[],
 ): Promise<ReadonlyMap<string, Entity>> {
   const refs = new Map<string, EntityRef>();
   for (const ref of rows.flatMap((row) => refOf(row) ?? [])) refs.set(refKey(ref), ref);
@@ -156,7 +167,9 @@ async function readResources(
   return found;
 }
 
-function refOf({ resource_type: type, resource_id: id }: FeedRow): EntityRef | undefined {
+type ResourceLink = Pick<NotificationLinks, 'resource_type' | 'resource_id'>;
+
+function refOf({ resource_type: type, resource_id: id }: ResourceLink): EntityRef | undefined {
   return type && id ? { type, id } : undefined;
 }
 

@@ -1,13 +1,16 @@
 /** List Notifications (docs/contract.md#notifications) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import t from 'tap';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../src/conversations/participant-store.ts';
+import { FEED } from '../../src/notifications/feed-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { VERSIONS } from '../../src/protocol/versions.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
@@ -76,6 +79,55 @@ t.test('most recent first, also among notifications of one statement', async (t)
     data.map(({ body }) => body),
     sent.toSorted((a, b) => b.sequence! - a.sequence!).map(({ body }) => body),
   );
+});
+
+t.test('a page that is read again is the same bytes', async (t) => {
+  const reader = await newReader(app);
+  const conversation = await conversationWith(reader);
+  const body = ',"sender":null,"resource":null é🚢';
+  const sent = await Promise.all([1, 2, 3].map(() => send(conversation, { body })));
+  await arrived(
+    reader.token,
+    sent.map(({ id }) => id),
+  );
+  for (const version of VERSIONS) {
+    for (const query of [
+      '',
+      'include[]=sender',
+      'include[]=sender&include[]=resource',
+      'status=unseen',
+      'q=ahoy',
+    ]) {
+      const headers = { 'Service-Version': version };
+      const read = () => app.call<Page>('GET', `${PATH}?${query}&limit=2`, { token: reader.token, headers });
+      const first = await read();
+      t.equal(first.status, 200);
+      t.equal((await read()).text, first.text, `${version} ${query}`);
+    }
+  }
+});
+
+t.test('a plain page is read in the order of its index, also by a plan for any feed', async (t) => {
+  const reader = await newReader(app);
+  await insertMany(reader, new Random(7), 200);
+  await sql`ANALYZE notifications`.execute(database.kysely);
+  for (const list of [FEED.keys.plain, FEED.rows.plain]) {
+    for (const { whole, behind } of [list.statements.next, list.statements.previous]) {
+      for (const { name, text } of [whole, behind]) {
+        const plan = await database.transaction(async ({ kysely }) => {
+          await sql`SET LOCAL plan_cache_mode = force_generic_plan`.execute(kysely);
+          await sql`PREPARE ${sql.ref(name)} AS ${sql.raw(text)}`.execute(kysely);
+          const values = text.includes('$3') ? `('a', 21, 'z')` : `('a', 21)`;
+          const explain = sql`EXPLAIN EXECUTE ${sql.ref(name)} ${sql.raw(values)}`;
+          const { rows } = await explain.execute(kysely);
+          await sql`DEALLOCATE ${sql.ref(name)}`.execute(kysely);
+          return JSON.stringify(rows);
+        });
+        t.match(plan, /Index Scan (Backward )?using notifications_pkey/, name);
+        t.notMatch(plan, /Sort/, name);
+      }
+    }
+  }
 });
 
 t.test('a mention has its own category, appears once, and overrides the mute', async (t) => {

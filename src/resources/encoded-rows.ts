@@ -1,0 +1,275 @@
+import { LRUCache } from 'lru-cache';
+import type { TObject } from 'typebox';
+import type { Engine } from '../engine/engine.ts';
+import type { Metrics } from '../metrics.ts';
+import { formAt } from '../protocol/forms.ts';
+import { ageOf } from '../protocol/since.ts';
+import type { Version } from '../protocol/versions.ts';
+
+/** What the statement of a page returns instead of a row. */
+export interface RowKey {
+  readonly id: string;
+  /** The row's `updated_at` as Postgres writes it: it grows with every change of the row. */
+  readonly version: string;
+}
+
+/** The one row of an answer with keys: pg's cost is per row and per field. */
+export interface GatheredKeys {
+  readonly keys: string | null;
+}
+
+/** SQL: the key of a row of a table or alias, for a subquery in the order of the page. */
+export function rowKey(alias: string): string {
+  return `${alias}.id || ' ' || ${alias}.updated_at AS key`;
+}
+
+/** SQL: the keys of that subquery. */
+export const GATHERED_KEYS = `string_agg(key, ',') AS keys`;
+
+export function parseKeys([row]: readonly GatheredKeys[]): RowKey[] {
+  return row?.keys ? row.keys.split(',').map(parseKey) : [];
+}
+
+/** Ids and times have no comma, and ids no blank. */
+function parseKey(key: string): RowKey {
+  const end = key.indexOf(' ');
+  return { id: key.slice(0, end), version: key.slice(end + 1) };
+}
+
+/** Which representation of a row: it depends on these two, and on nothing else of the caller. */
+export interface Form {
+  readonly version: Version;
+  readonly customer: boolean;
+}
+
+/** A kind of rows that pages show. */
+export interface RowKind<Row, Links> {
+  /** A label of the metrics. */
+  readonly name: string;
+  /** Returns what the row alone decides, as JSON, with null for each sub-object. */
+  readonly encode: (row: Row, form: Form) => string;
+  /** The columns that name sub-objects. */
+  readonly linksOf: (row: Row) => Links;
+  /** Whether the version changes whenever the JSON does. Other rows are not kept. */
+  readonly isVersioned: (row: Row) => boolean;
+  /** Returns the id of the resource whose content the row shows: its own, or that of a message. */
+  readonly subjectOf: (row: Row) => string;
+}
+
+export interface EncodedRow<Links> {
+  readonly json: string;
+  readonly links: Links;
+}
+
+/** One page of a list, in the ways in which it can be read. Each read is in the order of the page, except `readRows`. */
+export interface RowPage<Row, Key> {
+  /** The same for requests of the same page. */
+  readonly name: string;
+  readonly form: Form;
+  readonly readKeys: () => Promise<readonly Key[]>;
+  /** Returns the current rows with these ids; deleted ones are left out. */
+  readonly readRows: (ids: readonly string[]) => Promise<readonly Row[]>;
+  readonly readWhole: () => Promise<readonly (Row & Key)[]>;
+}
+
+export interface EncodedRowsOptions {
+  readonly engine: Pick<Engine, 'healthy'>;
+  readonly metrics: Pick<Metrics, 'encodedRowReads' | 'encodedRowBytes'>;
+  /** Default: MAX_BYTES. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A page that was read
+ * lately is read by its keys, another one with its rows: one statement in both cases, unless rows are missing here.
+ * Since keys are read from Postgres each time, nothing here decides what a caller may read, and no old version is
+ * shown. `forget` removes what must not stay in memory, on every node. While other nodes cannot announce that, nothing
+ * is kept.
+ */
+export class EncodedRows<Row extends RowKey, Links> {
+  readonly #kind: RowKind<Row, Links>;
+  readonly #engine: EncodedRowsOptions['engine'];
+  readonly #metrics: EncodedRowsOptions['metrics'];
+  readonly #entries: LRUCache<string, Entry<Links>>;
+  /** The names of the pages that were read lately. */
+  readonly #pages = new LRUCache<string, true>({ max: MAX_PAGES });
+  /** The ids of the entries that show the content of another resource. */
+  readonly #idsOf = new Map<string, Set<string>>();
+  /** Number of removals: a row that was read before one may contain what it removed. */
+  #removals = 0;
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(kind: RowKind<Row, Links>, { engine, metrics, maxBytes = MAX_BYTES }: EncodedRowsOptions) {
+    this.#kind = kind;
+    this.#engine = engine;
+    this.#metrics = metrics;
+    this.#entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose: ({ subject }, id) => this.#unlink(subject, id),
+    });
+  }
+
+  /** Returns the page's keys, each with its row. */
+  async read<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly (Key & EncodedRow<Links>)[]> {
+    if (this.#pages.get(page.name) !== undefined) return this.#readByKeys(page);
+    const rows = await this.#encoded(page.readWhole, page.form);
+    this.#pages.set(page.name, true);
+    this.#count(0, rows.length);
+    return rows;
+  }
+
+  /** Removes what shows the content of this resource. */
+  forget(subject: string): void {
+    this.#removals += 1;
+    this.#entries.delete(subject);
+    for (const id of [...(this.#idsOf.get(subject) ?? [])]) this.#entries.delete(id);
+    this.#showBytes();
+  }
+
+  clear(): void {
+    this.#removals += 1;
+    this.#entries.clear();
+    this.#showBytes();
+  }
+
+  close(): void {
+    this.clear();
+    clearTimeout(this.#watch);
+  }
+
+  #find({ id, version }: RowKey, form: Form): EncodedRow<Links> | undefined {
+    const entry = this.#entries.get(id);
+    return entry?.version === version ? entry.forms[placeOf(form)] : undefined;
+  }
+
+  async #readByKeys<Key extends RowKey>({
+    form,
+    readKeys,
+    readRows,
+  }: RowPage<Row, Key>): Promise<readonly (Key & EncodedRow<Links>)[]> {
+    for (;;) {
+      const keys = await readKeys();
+      const kept = keys.map((key) => this.#find(key, form));
+      const missing = keys.filter((_, i) => kept[i] === undefined).map(({ id }) => id);
+      this.#count(keys.length - missing.length, missing.length);
+      const read = missing.length === 0 ? [] : await this.#encoded(() => readRows(missing), form);
+      const byId = new Map(read.map((row) => [row.id, row]));
+      const rows = keys.flatMap((key, i) => {
+        const row = kept[i] ?? byId.get(key.id);
+        return row === undefined ? [] : [{ ...key, json: row.json, links: row.links }];
+      });
+      // A row that was deleted behind its key has another one in its place.
+      if (rows.length === keys.length) return rows;
+    }
+  }
+
+  async #encoded<Read extends Row>(
+    read: () => Promise<readonly Read[]>,
+    form: Form,
+  ): Promise<(Read & EncodedRow<Links>)[]> {
+    const removals = this.#removals;
+    const rows = await read();
+    const mayKeep = removals === this.#removals && this.#engine.healthy;
+    const encoded = rows.map((row) => {
+      const one = { json: this.#kind.encode(row, form), links: this.#kind.linksOf(row) };
+      if (mayKeep && this.#kind.isVersioned(row)) this.#keep(row, form, one);
+      return { ...row, ...one };
+    });
+    this.#showBytes();
+    return encoded;
+  }
+
+  #keep(row: Row, form: Form, one: EncodedRow<Links>): void {
+    const { id, version } = row;
+    const current = this.#entries.get(id);
+    const kept = current?.version === version ? current : undefined;
+    const forms = [...(kept?.forms ?? [])];
+    forms[placeOf(form)] = one;
+    const subject = this.#kind.subjectOf(row);
+    const bytes = (kept?.bytes ?? 0) + bytesOf(one.json) + ENTRY_BYTES;
+    this.#entries.set(id, { version, forms, subject, bytes });
+    if (subject !== id) this.#link(subject, id);
+    this.#watch ??= setTimeout(() => this.#check(), WATCH_MS).unref();
+  }
+
+  #link(subject: string, id: string): void {
+    const ids = this.#idsOf.get(subject);
+    if (ids === undefined) this.#idsOf.set(subject, new Set([id]));
+    else ids.add(id);
+  }
+
+  #unlink(subject: string, id: string): void {
+    const ids = this.#idsOf.get(subject);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#idsOf.delete(subject);
+  }
+
+  /** Runs while something is kept. */
+  #check(): void {
+    this.#watch = undefined;
+    if (!this.#engine.healthy) this.clear();
+    if (this.#entries.size > 0) this.#watch = setTimeout(() => this.#check(), WATCH_MS).unref();
+  }
+
+  #count(hits: number, misses: number): void {
+    const { encodedRowReads: reads } = this.#metrics;
+    const rows = this.#kind.name;
+    if (hits > 0) reads.inc({ rows, outcome: 'hit' }, hits);
+    if (misses > 0) reads.inc({ rows, outcome: 'miss' }, misses);
+  }
+
+  #showBytes(): void {
+    this.#metrics.encodedRowBytes.set({ rows: this.#kind.name }, this.#entries.calculatedSize);
+  }
+}
+
+interface Entry<Links> {
+  readonly version: string;
+  /** By `placeOf`; a form that was not asked for is absent. */
+  readonly forms: readonly (EncodedRow<Links> | undefined)[];
+  readonly subject: string;
+  readonly bytes: number;
+}
+
+/** Some 25,000 rows. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Fewer pages than rows can be kept of. */
+const MAX_PAGES = 1_000;
+/** What an entry takes beside its JSON. */
+const ENTRY_BYTES = 600;
+/** How often it is checked that other nodes can announce what must be removed, in milliseconds. */
+const WATCH_MS = 500;
+
+function placeOf({ version, customer }: Form): number {
+  return ageOf(version) * 2 + Number(customer);
+}
+
+/** V8 takes two bytes a character once a text has one beyond Latin-1. */
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : text.length * 2;
+}
+
+/**
+ * Returns the JSON of a resource with values in the place of null, for fields in the order of the resource. Values that
+ * are absent leave the null. Exact for a resource without sub-objects: no text in it looks like a field, since a quote
+ * within a string is escaped, and what follows the end of a string is not a name.
+ */
+export function withFields(
+  json: string,
+  version: Version,
+  { properties }: TObject,
+  fields: readonly (readonly [name: string, value: unknown])[],
+): string {
+  let filled = '';
+  let from = 0;
+  for (const [name, value] of fields) {
+    if (value === undefined || value === null) continue;
+    const field = `,"${name}":`;
+    const at = json.indexOf(`${field}null`, from);
+    if (at === -1) throw new TypeError(`the resource has no empty ${name} behind the fields before`);
+    filled += json.slice(from, at) + field + JSON.stringify(formAt(version, properties[name]!, value));
+    from = at + field.length + 'null'.length;
+  }
+  return from === 0 ? json : filled + json.slice(from);
+}

@@ -1,0 +1,249 @@
+/** Rows that are kept as JSON: what a page gets, what is kept, what is removed. */
+
+import t from 'tap';
+import { createMetrics } from '../../src/metrics.ts';
+import { formAt } from '../../src/protocol/forms.ts';
+import { Notification } from '../../src/protocol/resources/notification.ts';
+import { VERSIONS, type Version } from '../../src/protocol/versions.ts';
+import {
+  EncodedRows,
+  type Form,
+  parseKeys,
+  type RowKey,
+  withFields,
+} from '../../src/resources/encoded-rows.ts';
+import { type FeedRow, NOTIFICATIONS, presentNotification } from '../../src/resources/notification.ts';
+import { Random } from '../support/random.ts';
+import { until } from '../support/until.ts';
+
+t.test('a page is read whole, and then by its keys', async (t) => {
+  const { rows, stored, reads, page } = open();
+  stored.push(note('a', 1), note('b', 1));
+  const whole = await rows.read(page());
+  t.strictSame(shown(whole), ['a 1', 'b 1']);
+  t.strictSame(shown(await rows.read(page())), ['a 1', 'b 1']);
+  t.strictSame(reads, ['whole', 'keys']);
+
+  reads.length = 0;
+  stored.splice(0, 2, note('c', 1), note('a', 2), note('b', 1));
+  t.strictSame(shown(await rows.read(page())), ['c 1', 'a 2', 'b 1'], 'in the order of the keys');
+  t.strictSame(shown(await rows.read(page())), ['c 1', 'a 2', 'b 1']);
+  t.strictSame(reads, ['keys', 'rows c,a', 'keys'], 'a new row and a new version are read once');
+});
+
+t.test('forms are kept apart', async (t) => {
+  const { rows, stored, reads, page } = open();
+  stored.push(note('a', 1));
+  const forms = VERSIONS.flatMap((version) => [true, false].map((customer): Form => ({ version, customer })));
+  for (const form of forms) {
+    await rows.read(page({ form }));
+    const [row] = await rows.read(page({ form }));
+    t.match(JSON.parse(row!.json), form);
+  }
+  t.equal(reads.filter((read) => read.startsWith('rows')).length, forms.length - 1, `${reads}`);
+});
+
+t.test('a row that was deleted behind its key has another one in its place', async (t) => {
+  const { rows, stored, page } = open();
+  stored.push(note('a', 1));
+  await rows.read(page());
+  stored.unshift(note('b', 1));
+  const withB = page();
+  const shownNow = await rows.read({
+    ...withB,
+    readRows: async (ids) => {
+      stored.splice(0, 1, note('c', 1));
+      return withB.readRows(ids);
+    },
+  });
+  t.strictSame(shown(shownNow), ['c 1', 'a 1']);
+});
+
+t.test('`forget` removes the row, and the rows that show it', async (t) => {
+  const { rows, stored, bytes, page } = open();
+  stored.push(note('a', 1), { ...note('b', 1), subject: 'm' }, { ...note('c', 1), subject: 'm' });
+  await rows.read(page());
+  const all = await bytes();
+  rows.forget('unknown');
+  t.equal(await bytes(), all);
+  rows.forget('a');
+  const two = await bytes();
+  t.ok(two < all);
+  rows.forget('m');
+  t.equal(await bytes(), 0);
+  await rows.read(page());
+  t.equal(await bytes(), all, 'what is removed may come again');
+});
+
+t.test('what was read before a removal is not kept', async (t) => {
+  const { rows, stored, bytes, page } = open();
+  stored.push(note('a', 1));
+  const slow = page();
+  await rows.read({
+    ...slow,
+    readWhole: async () => {
+      const read = await slow.readWhole();
+      rows.forget('a');
+      return read;
+    },
+  });
+  t.equal(await bytes(), 0);
+});
+
+t.test('nothing is kept while other nodes cannot announce what to remove', async (t) => {
+  const { rows, stored, engine, bytes, page } = open();
+  stored.push(note('a', 1));
+  await rows.read(page());
+  t.ok((await bytes()) > 0);
+  engine.healthy = false;
+  await until(async () => (await bytes()) === 0, { what: 'an empty cache' });
+  t.strictSame(shown(await rows.read(page())), ['a 1']);
+  t.equal(await bytes(), 0);
+});
+
+t.test('rows that change without a new version are never kept', async (t) => {
+  const { rows, stored, bytes, page } = open();
+  stored.push({ ...note('a', 1), isStreaming: true });
+  for (const text of ['one', 'two']) {
+    stored[0] = { ...stored[0]!, text };
+    t.match((await rows.read(page()))[0]?.json, text);
+  }
+  t.equal(await bytes(), 0);
+});
+
+t.test('memory is bounded', async (t) => {
+  const { rows, stored, bytes, page } = open(100_000);
+  for (let n = 0; n < 200; n++) {
+    stored[0] = { ...note(`a${n}`, 1), text: 'x'.repeat(5_000) };
+    await rows.read(page({ name: `${n}` }));
+  }
+  const kept = await bytes();
+  t.ok(kept > 50_000 && kept <= 100_000, `${kept}`);
+});
+
+t.test('keys', async (t) => {
+  t.strictSame(parseKeys([{ keys: null }]), []);
+  t.strictSame(parseKeys([{ keys: 'ntf_1 2026-11-22 01:02:03+00,ntf_2 2026-11-22 01:02:03.5+00' }]), [
+    { id: 'ntf_1', version: '2026-11-22 01:02:03+00' },
+    { id: 'ntf_2', version: '2026-11-22 01:02:03.5+00' },
+  ]);
+});
+
+t.test('a notification that is completed is the same bytes as one that is made as a whole', async (t) => {
+  const random = new Random(20_261_122);
+  for (let n = 0; n < 2_000; n++) {
+    const row = randomNotification(random);
+    const version: Version = random.pick(VERSIONS);
+    const sender = random.pick([undefined, null, { id: 'act_1', object: 'actor', name: randomText(random) }]);
+    const resource = random.pick([
+      undefined,
+      null,
+      { id: 'ent_1', object: 'entity', handle: randomText(random) },
+    ]);
+    const json = NOTIFICATIONS.encode(row, { version, customer: false });
+    const completed = withFields(json, version, Notification, [
+      ['sender', sender],
+      ['resource', resource],
+    ]);
+    const whole = { ...presentNotification(row), sender: sender ?? null, resource: resource ?? null };
+    const expected = JSON.stringify(formAt(version, Notification, whole));
+    if (completed !== expected) return t.equal(completed, expected);
+  }
+});
+
+interface Note extends RowKey {
+  readonly text: string;
+  readonly subject?: string;
+  readonly isStreaming?: boolean;
+}
+
+function note(id: string, version: number): Note {
+  return { id, version: `${version}`, text: 'ahoy' };
+}
+
+/** A cache over rows in memory, with the reads that pages made of them. */
+function open(maxBytes?: number) {
+  const engine = { healthy: true };
+  const metrics = createMetrics();
+  const stored: Note[] = [];
+  const reads: string[] = [];
+  const rows = new EncodedRows<Note, null>(
+    {
+      name: 'notes',
+      encode: ({ id, version, text }, form) => JSON.stringify({ id, v: version, text, ...form }),
+      linksOf: () => null,
+      isVersioned: ({ isStreaming }) => isStreaming !== true,
+      subjectOf: ({ id, subject }) => subject ?? id,
+    },
+    { engine, metrics, ...(maxBytes !== undefined && { maxBytes }) },
+  );
+  t.teardown(() => rows.close());
+  const read = <T>(what: string, result: T): T => {
+    reads.push(what);
+    return result;
+  };
+  const page = (fields: { name?: string; form?: Form } = {}) => ({
+    name: 'first',
+    form: { version: VERSIONS[0], customer: false },
+    readWhole: async () => read('whole', [...stored]),
+    readKeys: async () =>
+      read(
+        'keys',
+        stored.map(({ id, version }) => ({ id, version })),
+      ),
+    readRows: async (ids: readonly string[]) =>
+      read(`rows ${ids}`, stored.filter(({ id }) => ids.includes(id)).reverse()),
+    ...fields,
+  });
+  const bytes = async () => (await metrics.encodedRowBytes.get()).values[0]?.value;
+  return { rows, stored, reads, engine, bytes: async () => (await bytes()) ?? 0, page };
+}
+
+function shown(rows: readonly { readonly json: string }[]): string[] {
+  return rows.map(({ json }) => {
+    const { id, v } = JSON.parse(json) as { id: string; v: string };
+    return `${id} ${v}`;
+  });
+}
+
+function randomNotification(random: Random): FeedRow {
+  const time = () => `2026-11-22T01:02:03.${String(random.below(1_000_000)).padStart(6, '0')}Z`;
+  const timeOrNull = () => random.pick([null, time()]);
+  return {
+    id: `ntf_${random.below(1_000)}`,
+    version: '1',
+    category: randomText(random),
+    title: randomText(random),
+    body: random.pick([null, randomText(random)]),
+    status: random.pick(['unseen', 'seen', 'read', 'dismissed']),
+    priority: random.pick(['low', 'normal', 'high']),
+    sender_id: null,
+    resource_type: null,
+    resource_id: null,
+    message_id: null,
+    seen_at: timeOrNull(),
+    read_at: timeOrNull(),
+    dismissed_at: timeOrNull(),
+    created_at: time(),
+    updated_at: time(),
+  };
+}
+
+/** Made of what could be taken for the structure of the JSON. */
+function randomText(random: Random): string {
+  const parts = [
+    ',',
+    '"',
+    '\\',
+    ',"sender":null',
+    ',"resource":null,',
+    '{',
+    '}',
+    '🚢',
+    'é',
+    '\n',
+    '\u2028',
+    'null',
+  ];
+  return Array.from({ length: random.below(6) }, () => random.pick(parts)).join('');
+}
