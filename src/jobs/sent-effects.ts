@@ -6,12 +6,12 @@ import type { DoneRows } from '../db/done-rows.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
+import { type DueNotifications, insertDue, readNotificationsOf } from '../messages/notified-store.ts';
 import type { MessagesSent } from '../messages/outbox-topics.ts';
 import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import { readSentMessages } from '../messages/store.ts';
 import type { Metrics } from '../metrics.ts';
-import { type NewNotification, notificationsFor } from '../notifications/notify.ts';
-import { insertNotifications, readNotificationsOf } from '../notifications/store.ts';
+import { planNotifications } from '../notifications/notify.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { type MessageRow, type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
 import { type NotificationRow, notificationEvent } from '../resources/notification.ts';
@@ -154,17 +154,13 @@ export class SentEffects {
 
   async #notify(messages: readonly Caused[]): Promise<void> {
     const { database, directory, engine } = this.#options;
-    const wanted: NewNotification[] = [];
+    const due: DueNotifications[] = [];
     for (const { row, sender, rosterVersion } of messages) {
-      // A message has no text to notify of while it is streaming.
-      if (row.streaming_state === 'streaming') continue;
       const facts = await directory.factsSince(row.conversation_id, rosterVersion);
-      if (facts !== undefined) wanted.push(...notificationsFor(row, sender, facts));
+      const plan = facts && planNotifications(row, sender, facts);
+      if (plan !== undefined) due.push({ row, plan });
     }
-    const rows = await insertNotifications(database, wanted);
-    // A feed is published in the order of its list.
-    rows.sort((a, b) => (a.id < b.id ? -1 : 1));
-    await Promise.all(publishNew(engine, rows));
+    await Promise.all(publishNew(engine, await insertDue(database, due)));
   }
 }
 

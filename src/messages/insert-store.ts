@@ -1,7 +1,7 @@
 import type { Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
-import { PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
 import type { NewMessage } from './new-message.ts';
+import { INSERT_PLANNED, WRITTEN, WRITTEN_OF_MESSAGES } from './notified-store.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import type { NotificationPlan, WrittenNotifications } from './planned-notifications.ts';
 import { withinSettleWindow } from './timeline-store.ts';
@@ -104,30 +104,19 @@ function insertText(withAttachments: boolean): string {
       RETURNING id
     ), ${withAttachments ? INSERT_ATTACHMENTS : ''} entered AS (
       SELECT i.id, i.account_id, i.conversation_id, i.body, i.sender_id, i.sender_type, i.at, i.present_roster,
+        NULL::xid8 AS changed_in,
         CASE WHEN i.roster_version = i.present_roster THEN i.notifications END AS notifications
       FROM inserted JOIN input i USING (id)
-    ), notified AS (
-      INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
-        resource_type, resource_id, message_id, created_at, updated_at)
-      SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, n.category, n.title,
-        left(e.body, ${PREVIEW_CHARACTERS}), e.sender_id, e.sender_type, 'entity', e.conversation_id, e.id, e.at, e.at
-      FROM entered e, json_to_recordset(e.notifications) AS n(category text, title text, recipients json),
-        json_array_elements_text(n.recipients) AS r(recipient_id)
-      ORDER BY r.recipient_id, notification_id
-      ON CONFLICT DO NOTHING
-      RETURNING id, recipient_id, message_id
-    ), event AS (
+    ), ${INSERT_PLANNED},
+    event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages', jsonb_agg(jsonb_build_object(
         'conversation_id', conversation_id, 'id', id, 'notified', notifications IS NOT NULL)))
       FROM entered HAVING count(*) > 0
       RETURNING id
     )
-    SELECT e.id, e.at AS created_at, e.present_roster AS roster_version, event.id AS outbox_id, n.recipient_ids, n.notification_ids
-    FROM event, entered e LEFT JOIN (
-      SELECT message_id AS id, array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
-      FROM notified GROUP BY message_id
-    ) n USING (id)`;
+    SELECT e.id, e.at AS created_at, e.present_roster AS roster_version, event.id AS outbox_id, ${WRITTEN}
+    FROM event, entered e LEFT JOIN ${WRITTEN_OF_MESSAGES} USING (id)`;
 }
 
 const INSERT_ATTACHMENTS = `attached AS (

@@ -106,7 +106,8 @@ export function asCommitted(
     ),
     audience,
     rosterVersion,
-    notifications: plan?.rosterVersion === rosterVersion ? asNotifications(row, plan, inserted) : undefined,
+    notifications:
+      plan?.rosterVersion === rosterVersion ? asNotifications(row, plan, inserted, at) : undefined,
     trace,
   };
 }

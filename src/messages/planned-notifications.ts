@@ -3,7 +3,6 @@ import type { Actor } from '../protocol/resources/actor.ts';
 import type { MessageRow } from '../resources/message.ts';
 import type { NotificationRow } from '../resources/notification.ts';
 import { preview } from '../resources/preview.ts';
-import type { NewMessage } from './new-message.ts';
 
 /** Notifications of one message that differ in nothing but their recipients. */
 export interface PlannedNotification {
@@ -25,7 +24,7 @@ export interface NotificationPlan {
 
 /** Works out the notifications of a message; undefined where they are due later, as those of a text that is streaming. */
 export type PlanNotifications = (
-  message: NewMessage,
+  message: Pick<MessageRow, 'kind' | 'mentions' | 'author_id' | 'streaming_state'>,
   sender: Actor | null,
   facts: ConversationFacts,
 ) => NotificationPlan | undefined;
@@ -41,16 +40,18 @@ export interface WrittenNotifications {
   readonly notification_ids: readonly string[] | null;
 }
 
-/** Returns the notifications of a plan that were written with the message, as Postgres has them. */
+/** Returns the notifications of a plan that were written, as Postgres has them: `at` is the moment of the message. */
 export function asNotifications(
   message: MessageRow,
-  { notifications }: NotificationPlan,
+  plan: NotificationPlan,
   { recipient_ids, notification_ids }: WrittenNotifications,
+  at: string,
 ): NotificationRow[] {
   if (recipient_ids === null || notification_ids === null) return [];
   const body = message.body === null ? null : preview(message.body);
+  const plannedFor = byRecipient(plan);
   return recipient_ids.map((recipientId, index) => {
-    const { category, title } = notifications.find(({ recipients }) => recipients.includes(recipientId))!;
+    const { category, title } = plannedFor(recipientId);
     return {
       id: notification_ids[index]!,
       account_id: message.account_id,
@@ -67,8 +68,14 @@ export function asNotifications(
       seen_at: null,
       read_at: null,
       dismissed_at: null,
-      created_at: message.created_at,
-      updated_at: message.created_at,
+      created_at: at,
+      updated_at: at,
     };
   });
+}
+
+function byRecipient({ notifications }: NotificationPlan): (recipientId: string) => PlannedNotification {
+  if (notifications.length === 1) return () => notifications[0]!;
+  const planned = new Map(notifications.flatMap((one) => one.recipients.map((id) => [id, one])));
+  return (recipientId) => planned.get(recipientId)!;
 }

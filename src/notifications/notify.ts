@@ -3,7 +3,6 @@ import type { PlanNotifications, PlannedNotification } from '../messages/planned
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { MESSAGING_CATEGORIES } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { preview } from '../resources/preview.ts';
 
 /** A notification before Postgres has made its id and its times. */
 export interface NewNotification {
@@ -46,26 +45,6 @@ export const planNotifications: PlanNotifications = (message, sender, facts) => 
     notifications: planned(message, sender, facts),
   };
 };
-
-/** Returns the notifications of a message whose notifications were not written with it. */
-export function notificationsFor(
-  row: MessageRow,
-  sender: Actor | null,
-  facts: ConversationFacts,
-): NewNotification[] {
-  const content = {
-    account_id: row.account_id,
-    body: row.body ? preview(row.body) : null,
-    sender_id: sender?.id ?? null,
-    sender_type: senderType(sender),
-    resource_id: row.conversation_id,
-    message_id: row.id,
-    cause: null,
-  };
-  return planned(row, sender, facts).flatMap(({ category, title, recipients }) =>
-    recipients.map((recipient_id) => ({ ...content, recipient_id, category, title })),
-  );
-}
 
 /** What the rule below looks at. */
 type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;

@@ -5,12 +5,13 @@ import { setTouched } from '../db/touched.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
+import {
+  NOTIFICATION_COLUMNS,
+  NOTIFIED_IN_TIME_MS,
+  type NotificationRow,
+} from '../resources/notification.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import type { NewNotification } from './notify.ts';
-
-/** A notification is late if its transaction begins this much after the time of its cause. */
-const IN_TIME_MS = 1_000;
 
 /** Characters of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
@@ -107,11 +108,6 @@ export function withdrawNotifications(
   return tx.query(WITHDRAW, messageId, conversationId);
 }
 
-/** Returns the notifications of these messages, of present and former participants. */
-export async function readNotificationsOf(db: Db, messageIds: readonly string[]): Promise<NotificationRow[]> {
-  return messageIds.length === 0 ? [] : db.query(READ_OF_MESSAGES, messageIds);
-}
-
 /** Returns the notifications of these recipients that are new or changed since then, oldest first. */
 export function readChanged(
   db: Db,
@@ -177,7 +173,7 @@ const INSERT = statement<[wanted: string], NotificationRow>({
       sender_type, resource_type, resource_id, message_id, created_at, updated_at, changed_in)
     SELECT i.id, w.account_id, w.recipient_id, w.category, w.title, w.body, w.sender_id, w.sender_type,
       CASE WHEN w.resource_id IS NOT NULL THEN 'entity' END, w.resource_id, w.message_id, c.at, c.at,
-      CASE WHEN c.at < now() - interval '${IN_TIME_MS} ms' THEN pg_current_xact_id() END
+      CASE WHEN c.at < now() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
     ${WANTED}
     WHERE c.at IS NOT NULL
     ORDER BY w.recipient_id, i.id
@@ -198,17 +194,6 @@ const OF_MESSAGE = `
     FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
     WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
       AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)`;
-
-const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
-  name: 'read-notifications-of-messages',
-  text: `
-    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
-    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
-      JOIN notifications n ON n.recipient_id = p.actor_id
-        AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)
-    WHERE m.id = ANY($1)
-    ORDER BY n.id`,
-});
 
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],

@@ -1,0 +1,139 @@
+import type { Querier } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import { PREVIEW_CHARACTERS } from '../protocol/resources/notification.ts';
+import type { MessageRow } from '../resources/message.ts';
+import {
+  NOTIFICATION_COLUMNS,
+  NOTIFIED_IN_TIME_MS,
+  type NotificationRow,
+} from '../resources/notification.ts';
+import {
+  asNotifications,
+  type NotificationPlan,
+  sizeOf,
+  type WrittenNotifications,
+} from './planned-notifications.ts';
+
+/** A message in the timeline, and the notifications that it is due. */
+export interface DueNotifications {
+  readonly row: MessageRow;
+  readonly plan: NotificationPlan;
+}
+
+/** The notifications that were written for a message, with its moment and the start of its present text. */
+interface WrittenDue extends WrittenNotifications {
+  readonly id: string;
+  readonly notified_at: string;
+  readonly preview: string | null;
+}
+
+/** Maximum number of notifications in one statement, but for a message that has more. */
+const MAX_NOTIFICATIONS = 500;
+
+/**
+ * Inserts the notifications of messages that are committed, those that do not exist yet, and returns the current rows
+ * of all of them in the order of feeds. May be called again; deleted messages have none. To be called outside of
+ * transactions (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ */
+export async function insertDue(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
+  const rows: NotificationRow[] = [];
+  for (const some of inStatements(due)) rows.push(...(await insertTogether(db, some)));
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Returns the notifications of these messages, of present and former participants. */
+export async function readNotificationsOf(
+  db: Querier,
+  messageIds: readonly string[],
+): Promise<NotificationRow[]> {
+  return messageIds.length === 0 ? [] : db.query(READ_OF_MESSAGES, messageIds);
+}
+
+async function insertTogether(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
+  const wanted = due.map(({ row, plan }) => ({
+    id: row.id,
+    conversation_id: row.conversation_id,
+    sender_type: plan.senderType,
+    notifications: plan.notifications,
+  }));
+  const written = new Map((await db.query(INSERT_DUE, JSON.stringify(wanted))).map((one) => [one.id, one]));
+  const rows: NotificationRow[] = [];
+  const again: string[] = [];
+  for (const { row, plan } of due) {
+    const of = written.get(row.id);
+    if (of?.recipient_ids?.length === sizeOf(plan))
+      rows.push(...asNotifications({ ...row, body: of.preview }, plan, of, of.notified_at));
+    else again.push(row.id);
+  }
+  return [...rows, ...(await readNotificationsOf(db, again))];
+}
+
+function* inStatements(due: readonly DueNotifications[]): Iterable<DueNotifications[]> {
+  let some: DueNotifications[] = [];
+  let size = 0;
+  for (const one of due) {
+    const more = sizeOf(one.plan);
+    if (more === 0) continue;
+    if (some.length > 0 && size + more > MAX_NOTIFICATIONS) {
+      yield some;
+      some = [];
+      size = 0;
+    }
+    some.push(one);
+    size += more;
+  }
+  if (some.length > 0) yield some;
+}
+
+/**
+ * SQL: a WITH part `notified` that inserts the planned notifications of the part `entered`, which has the columns id,
+ * account_id, conversation_id, body, sender_id, sender_type, at, notifications and changed_in. In the order of the
+ * primary key, so that two statements cannot deadlock.
+ */
+export const INSERT_PLANNED = `notified AS (
+      INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
+        resource_type, resource_id, message_id, created_at, updated_at, changed_in)
+      SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, n.category,
+        n.title, left(e.body, ${PREVIEW_CHARACTERS}), e.sender_id, e.sender_type, 'entity', e.conversation_id, e.id,
+        e.at, e.at, e.changed_in
+      FROM entered e, json_to_recordset(e.notifications) AS n(category text, title text, recipients json),
+        json_array_elements_text(n.recipients) AS r(recipient_id)
+      ORDER BY r.recipient_id, notification_id
+      ON CONFLICT DO NOTHING
+      RETURNING id, recipient_id, message_id, created_at, body
+    )`;
+
+/** SQL: what `notified` has inserted, by message, as WrittenNotifications. */
+export const WRITTEN = 'written.recipient_ids, written.notification_ids';
+export const WRITTEN_OF_MESSAGES = `(
+      SELECT message_id AS id, min(created_at) AS notified_at, min(body) AS preview, array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
+      FROM notified GROUP BY message_id
+    ) written`;
+
+// A row that is late carries its transaction, because readers that resume may have passed its id already.
+const INSERT_DUE = statement<[due: string], WrittenDue>({
+  name: 'insert-due-notifications',
+  text: `
+    WITH entered AS (
+      SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, i.sender_type, m.at, i.notifications,
+        CASE WHEN m.at < now() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END AS changed_in
+      FROM json_to_recordset($1::json)
+          AS i(id text, conversation_id text, sender_type text, notifications json),
+        LATERAL (
+          SELECT *, coalesce(notified_at, created_at) AS at FROM messages
+          WHERE id = i.id AND conversation_id = i.conversation_id AND deleted_at IS NULL OFFSET 0
+        ) m
+    ), ${INSERT_PLANNED}
+    SELECT written.id, written.notified_at, written.preview, ${WRITTEN} FROM ${WRITTEN_OF_MESSAGES}`,
+});
+
+const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
+  name: 'read-notifications-of-messages',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
+    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
+      JOIN notifications n ON n.recipient_id = p.actor_id
+        AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)
+    WHERE m.id = ANY($1)
+    ORDER BY n.id`,
+});
