@@ -1,7 +1,7 @@
 import type { CreatedFrame } from '../../engine/frame.ts';
+import { cutMarked } from '../../engine/marked-json.ts';
 import type { Metrics } from '../../metrics.ts';
-import { covers, SOCKETS_SINCE, VERSIONS } from '../../protocol/versions.ts';
-import { bytesIn } from './forms.ts';
+import { covers, NEWEST_VERSION, SOCKETS_SINCE, VERSIONS } from '../../protocol/versions.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
 /** The part of uWebSockets.js's app that publishes. */
@@ -54,14 +54,17 @@ export class Fanout {
     this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
   }
 
-  /** Derives the form of a version only if a socket here speaks it. */
+  /**
+   * Derives the form of a version only if a socket here speaks it, and does not keep it as `bytesFor` does: few frames
+   * are sent again, and an entry for each costs three times what the cut does.
+   */
   #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
     this.#metrics.framesDelivered.inc();
     for (const version of SOCKET_VERSIONS) {
       if (this.#loud > 0) this.#silence();
       const topic = topics[kind](stream, { audience, version });
       if (this.#publisher.numSubscribers(topic) === 0) continue;
-      const bytes = bytesIn(version, newest);
+      const bytes = version === NEWEST_VERSION ? newest : cutMarked(version, newest);
       if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
     }
   }

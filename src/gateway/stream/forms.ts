@@ -8,13 +8,8 @@ import type { Form } from './reader.ts';
  * older version is derived once, however many sockets, replays and caches share the frame.
  */
 export function bytesFor(frame: BroadcastFrame, { audience, version }: Form): Buffer | undefined {
-  const bytes = audience === 'team' ? frame.team : frame.customer;
-  return bytes && bytesIn(version, bytes);
-}
-
-/** The same for the bytes of one audience. */
-export function bytesIn(version: Version, newest: Buffer): Buffer | undefined {
-  return version === NEWEST_VERSION ? newest : derived(newest, version);
+  const newest = audience === 'team' ? frame.team : frame.customer;
+  return newest === undefined || version === NEWEST_VERSION ? newest : derived(newest, version);
 }
 
 /** Keyed by the bytes of the newest form, and kept as long as those. */
