@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import { CounterSeries, type Metrics } from '../metrics.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
 import type { Db, Tx } from './handle.ts';
 import { OpenTransaction } from './open-transaction.ts';
@@ -97,13 +97,12 @@ export class Database implements Db {
   readonly #config: pg.ClientConfig;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
-  readonly #count: (name: string) => void;
+  readonly #uses = new Map<string, CounterSeries>();
   readonly #shortage = new Shortage();
   readonly #metrics: DatabaseOptions['metrics'];
 
   constructor({ url, log, metrics, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
     this.#metrics = metrics;
-    this.#count = (name) => metrics?.statements.inc({ name });
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
     this.#config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
     this.pool = new pg.Pool({ ...this.#config, max: maxConnections, idleTimeoutMillis: 30_000 });
@@ -120,7 +119,7 @@ export class Database implements Db {
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
       new PipelinedConnection({
         ...{ url, log, queryTimeoutMs, settings, gather },
-        onStatement: this.#count,
+        onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
       });
     this.pipeline = connect();
@@ -149,7 +148,7 @@ export class Database implements Db {
     ...values: NoInfer<Params>
   ): Promise<Row[]> {
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
-    this.#count(statement.name);
+    this.#countStatement(statement.name);
     let client: pg.PoolClient | undefined;
     try {
       client = await this.#client();
@@ -161,6 +160,16 @@ export class Database implements Db {
       client?.release(isUnavailable(error) || !(error instanceof pg.DatabaseError));
       throw this.#failed(error);
     }
+  }
+
+  #countStatement(name: string): void {
+    let uses = this.#uses.get(name);
+    if (uses === undefined) {
+      if (this.#metrics === undefined) return;
+      uses = new CounterSeries(this.#metrics.statements, { name });
+      this.#uses.set(name, uses);
+    }
+    uses.inc();
   }
 
   async #client(): Promise<pg.PoolClient> {

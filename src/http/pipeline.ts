@@ -12,6 +12,7 @@ import { ErrorMapper } from './failure.ts';
 import { AllowedOrigins } from './origins.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type AnsweredRequest, RequestLog } from './request-log.ts';
+import { RequestMetrics } from './request-metrics.ts';
 import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
@@ -56,6 +57,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly #router = new Router<Endpoint>();
   readonly #publicTable: PublicTable;
   readonly #metrics: HttpOptions['metrics'];
+  readonly #requestMetrics: RequestMetrics;
   readonly #requestLog: RequestLog;
 
   constructor(options: HttpOptions) {
@@ -70,6 +72,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.log = options.log;
     this.#publicTable = new PublicTable(options.publicRoutes ?? {});
     this.#metrics = options.metrics;
+    this.#requestMetrics = new RequestMetrics(options.metrics);
     this.#requestLog = new RequestLog(options.log);
     for (const route of options.routes) this.#router.add(route.method, route.path, prepareEndpoint(route));
   }
@@ -119,15 +122,10 @@ export class Http implements RequestHandler, RunHost, PublicHost {
 
   /** Records the answer in metrics and log. */
   record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
-    const { route } = request;
-    const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';
     const ms = performance.now() - exchange.startedAtMs;
-    this.#metrics.httpRequests.inc({ method, route, status });
-    this.#metrics.httpSeconds.observe({ method, route }, ms / 1000);
+    this.#requestMetrics.record(exchange.head.method, request.route, status, ms);
     this.#requestLog.write(exchange, request, status, ms, error);
   }
 }
 
 const NO_ROUTE: AnsweredRequest = { route: 'none', principal: undefined };
-/** Methods that are counted by name; callers may send any word. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
