@@ -89,8 +89,8 @@ export class Exchange {
   #inLibrary = true;
   /** The connection of the request, once it is known. Requests without a network have none. */
   #clientConnection: ClientConnection | undefined;
-  /** Names and values in turn. */
-  #headers: string[] | undefined;
+  /** Further headers of the answer, each behind a line end. */
+  #headerLines = '';
   /** The whole body, or the reason why there is none; undefined while it is arriving. */
   #body: string | ApiError | undefined;
   #receiver: BodyReceiver | undefined;
@@ -144,8 +144,7 @@ export class Exchange {
 
   /** Sets a header of the answer. Values are sent unchecked: never pass text of a user. */
   setHeader(name: string, value: string): void {
-    this.#headers ??= [];
-    this.#headers.push(name, value);
+    this.#headerLines += `\r\n${name}: ${value}`;
   }
 
   /** Passes the body on as soon as it is complete or has failed; immediately, if it already is. */
@@ -205,8 +204,7 @@ export class Exchange {
     // The library drops what it has corked, at most 16 KiB. JSON may end in blanks, and they absorb its line end.
     const text = String(body ?? '').padEnd(CORK_BYTES);
     connection.writeStatus(statusLine(status));
-    connection.writeHeader('Request-Id', this.id);
-    if (this.#headers !== undefined) writePairs(connection, this.#headers);
+    connection.writeHeader('Request-Id', this.id + this.#headerLines);
     connection.writeHeader('Connection', 'close');
     const length = Buffer.byteLength(text) + 2;
     connection.writeHeader('Content-Type', `application/json\r\nContent-Length: ${length}\r\n\r\n${text}`);
@@ -342,26 +340,24 @@ export class Exchange {
 
   #respond(connection: Connection, outgoing: HttpResponse): void {
     const { body } = outgoing;
+    const closedBefore = this.#host.closed;
     this.#writeHead(connection, outgoing);
-    if (this.#ending(() => this.#end(connection, body))) return;
-    if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
+    if (this.#end(connection, body)) this.#completed(closedBefore);
+    else if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
   }
 
-  /** `end` returns whether the answer is complete. Then the connection waits for its next request, unless it closed. */
-  #ending(end: () => boolean): boolean {
-    const closedBefore = this.#host.closed;
-    if (!end()) return false;
+  /** The answer was sent. The connection waits for its next request, unless that closed it. */
+  #completed(closedBefore: number): void {
     if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
     else this.#clientConnection?.drop();
     this.#finish();
-    return true;
   }
 
   #writeHead(connection: Connection, { status, body, contentType }: HttpResponse): void {
     connection.writeStatus(statusLine(status));
-    connection.writeHeader('Request-Id', this.id);
-    if (this.#headers !== undefined) writePairs(connection, this.#headers);
-    if (body !== null) connection.writeHeader('Content-Type', contentType ?? 'application/json');
+    if (body !== null) this.setHeader('Content-Type', contentType ?? 'application/json');
+    // One call for all headers: the library takes longer for a call than for the bytes.
+    connection.writeHeader('Request-Id', this.id + this.#headerLines);
   }
 
   /** Returns whether the answer is complete. */
@@ -403,12 +399,9 @@ export class Exchange {
 
   /** Returns whether the library may go on, and whether the answer is complete. */
   #tryEnd(connection: Connection, bytes: Buffer, totalSize: number): [boolean, boolean] {
-    let isTaken = false;
-    const isOver = this.#ending(() => {
-      const [ok, done] = connection.tryEnd(bytes, totalSize);
-      isTaken = ok;
-      return done;
-    });
+    const closedBefore = this.#host.closed;
+    const [isTaken, isOver] = connection.tryEnd(bytes, totalSize);
+    if (isOver) this.#completed(closedBefore);
     return [isTaken, isOver];
   }
 
@@ -456,7 +449,7 @@ export class Exchange {
     this.#host.watch(this);
   }
 
-  readonly #finish = (): void => {
+  #finish(): void {
     if (this.#finished) return;
     this.#finished = true;
     this.#countHeld(0);
@@ -467,7 +460,7 @@ export class Exchange {
     this.#stream?.break();
     this.#sender?.stop();
     this.#host.finished(this);
-  };
+  }
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -481,10 +474,6 @@ const KEEP_MS = 4_000;
 
 function isSource(body: HttpResponse['body']): body is ByteSource {
   return typeof body === 'object' && body !== null && 'read' in body;
-}
-
-function writePairs(connection: Connection, pairs: readonly string[]): void {
-  for (let i = 0; i < pairs.length; i += 2) connection.writeHeader(pairs[i]!, pairs[i + 1]!);
 }
 
 function tooLarge(limit: number): ApiError {

@@ -259,9 +259,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   async #change({ prepare, change }: ChangeRoute): Promise<HandlerResult> {
     const afterCommit: (() => void | Promise<void>)[] = [];
-    const call = Object.assign(this.#call(), {
+    const call = {
+      ...this.#call(),
       afterCommit: (run: () => void | Promise<void>) => void afterCommit.push(run),
-    });
+    };
     const prepared = await prepare?.(call);
     const reply = await this.#http.database.transaction(async (tx) =>
       this.#storeIn(tx, await change(tx, call, prepared)),
@@ -273,7 +274,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #committingCall(): CommittingCall {
     const answer = (reply: HandlerResult, tx: Tx | undefined) =>
       (tx === undefined ? reply : this.#storeIn(tx, reply)) as Answered | Promise<Answered>;
-    return Object.assign(this.#call(), { answer });
+    return { ...this.#call(), answer };
   }
 
   #call(): Call {
@@ -357,7 +358,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #await<T>(promise: Promise<T>, step: (this: RequestRun, value: T) => void): void {
-    promise.then((value) => step.call(this, value)).catch((thrown: unknown) => this.#fail(thrown));
+    promise.then(
+      (value) => this.#guarded(step, value),
+      (thrown: unknown) => this.#fail(thrown),
+    );
   }
 }
 

@@ -34,6 +34,11 @@ export async function expandMessages(
   rows: readonly MessageRow[],
   include: readonly MessageInclude[],
 ): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
+  const shown = new Map<MessageRow, ChatMessage>();
+  if (include.length === 0) {
+    for (const row of rows) shown.set(row, presentMessage(row, viewer));
+    return shown;
+  }
   const wanted = new Set(include);
   // Customers do not see the author behind a persona, so it is not read either.
   if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
@@ -45,7 +50,6 @@ export async function expandMessages(
     wanted.has('conversation') ? readConversationsOf(db, viewer, rows) : NONE,
     wanted.has('reply_to') ? readOriginals(db, viewer, rows) : NONE,
   ] as const);
-  const shown = new Map<MessageRow, ChatMessage>();
   for (const row of rows) {
     const expansions: MessageExpansions = {
       ...(wanted.has('sender') && { sender: actors.get(row.sender_id ?? '') ?? null }),
@@ -69,6 +73,7 @@ export async function expandMessage(
   row: MessageRow,
   include: readonly MessageInclude[] = [],
 ): Promise<ChatMessage> {
+  if (include.length === 0) return presentMessage(row, viewer);
   const shown = await expandMessages(db, files, viewer, [row], include);
   return shown.get(row)!;
 }
