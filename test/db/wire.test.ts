@@ -232,6 +232,7 @@ async function cutting(
   most: number,
 ): Promise<{ url: string; cutAfter(bytes: number): void }> {
   const { hostname, port } = new URL(url);
+  const host = decodeURIComponent(hostname);
   let left = Number.POSITIVE_INFINITY;
   const sockets = new Set<Socket>();
   const pass = async (chunk: Buffer, client: Socket) => {
@@ -247,7 +248,7 @@ async function cutting(
     client.destroy();
   };
   const server = createServer({ noDelay: true }, async (client) => {
-    const upstream = connect(Number(port), hostname);
+    const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), host);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
