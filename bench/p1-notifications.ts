@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Tokens } from '../src/access/tokens.ts';
-import { findRole } from '../src/accounts/roles.ts';
-import { createUser } from '../src/accounts/users.ts';
 import { FEED as FEED_LIST } from '../src/notifications/feed-store.ts';
 import type { List } from '../src/protocol/lists.ts';
 import type { Notification } from '../src/protocol/resources/notification.ts';
 import type { Listening } from './controls/delivery-loop.ts';
 import type { NotificationsStart } from './controls/fastify-notifications.ts';
 import { compareWith } from './lib/compare.ts';
-import { GENERATORS, type GeneratorName } from './lib/generators.ts';
+import { createReaders, type FeedReader, PAGE, PAGE_PATH, pagesSide, READERS } from './lib/feed-readers.ts';
+import type { GeneratorName } from './lib/generators.ts';
 import type { Side } from './lib/pairs.ts';
 import { runPgbench } from './lib/pgbench.ts';
 import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
@@ -69,83 +67,25 @@ async function run(session: Session): Promise<void> {
   });
 }
 
-const PAGE = 20;
-const READERS = 64;
 /** Notifications in each feed: ten pages. */
 const FEED = 200;
 const RATE_LIMIT = { requests: 100_000_000, seconds: 60 };
-const PATH = `/v1/messaging/notifications?limit=${PAGE}`;
 const PREVIEW =
   'The build for the release candidate is green again; I will tag it after lunch unless you object.';
 
-/** A user with a feed, and the request for it. */
-interface FeedReader {
-  readonly id: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-interface PagesOptions {
-  readonly name: string;
-  readonly process: ServerProcess;
-  readonly port: number;
-  readonly postgres: BenchDatabase;
-  readonly readers: readonly FeedReader[];
-  readonly connections: number;
-  readonly generator: GeneratorName;
-}
-
-function pagesSide(options: PagesOptions): Side {
-  const { name, process, port, postgres, readers, connections, generator } = options;
-  return {
-    name,
-    run: async (durationMs) => {
-      const used = startMeter({ servers: [process], postgres });
-      const report = await GENERATORS[generator]({
-        port,
-        connections,
-        durationMs,
-        headers: (connection) => readers[connection % READERS]!.headers,
-        path: () => PATH,
-      });
-      return {
-        figure: report.perSecond,
-        processor: used(report.answered),
-        notes: { p50_ms: report.p50Ms, p99_ms: report.p99Ms },
-      };
-    },
-  };
-}
-
 /** People of the demo account with full feeds, and as many for pgbench, whose ids it can count up. */
-async function seedReaders({ demo }: Product, { database }: BenchDatabase): Promise<readonly FeedReader[]> {
-  const accountId = demo.account_id;
-  const tokens = await Tokens.open({ database });
-  const readers: FeedReader[] = [];
-  await database.transaction(async (tx) => {
-    const { id: roleId } = await findRole(tx, accountId, 'viewer');
-    for (let n = 0; n < READERS; n++) {
-      const person = { accountId, name: `Reader ${n}`, email: `reader-${n}@example.com`, roleId };
-      const { id } = (await createUser(tx, person)).user;
-      readers.push({ id, headers: {} });
-    }
-  });
+async function seedReaders(product: Product, postgres: BenchDatabase): Promise<readonly FeedReader[]> {
+  const { demo } = product;
+  const { database } = postgres;
+  const readers = await createReaders(product, postgres);
   const ids = [
     ...readers.map(({ id }) => id),
     ...Array.from({ length: READERS }, (_, n) => pgbenchReader(n)),
   ];
-  await database.query(SEED, ids, accountId, demo.users.ada.id, demo.conversations.group, PREVIEW, FEED);
+  const { ada } = demo.users;
+  await database.query(SEED, ids, demo.account_id, ada.id, demo.conversations.group, PREVIEW, FEED);
   await database.query({ name: 'bench-analyze', text: 'VACUUM ANALYZE notifications' });
-  return Promise.all(
-    readers.map(async ({ id }) => {
-      const { token } = await tokens.issueAccess({ accountId, actorId: id });
-      const headers = {
-        Authorization: `Bearer ${token}`,
-        'Service-Version': demo.service_version,
-        'Service-Account': accountId,
-      };
-      return { id, headers };
-    }),
-  );
+  return readers;
 }
 
 const FIRST_PGBENCH_READER = 100;
@@ -202,7 +142,7 @@ async function requireSamePage({ port }: Product, fastifyPort: number, reader: F
 }
 
 async function readPage(port: number, { headers }: FeedReader): Promise<List<Notification>> {
-  const response = await fetch(`http://127.0.0.1:${port}${PATH}`, { headers });
+  const response = await fetch(`http://127.0.0.1:${port}${PAGE_PATH}`, { headers });
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
   return response.json() as Promise<List<Notification>>;
 }

@@ -17,7 +17,7 @@ export const P10: Work = { name: 'p10', title: 'resuming together', run };
 async function run(session: Session): Promise<void> {
   const { full } = session;
   const sockets = full ? FULL_SOCKETS : SHORT_SOCKETS;
-  const rounds = full ? 5 : 2;
+  const rounds = full ? 5 : 1;
   await session.part('P10 resumes', () => measureResumes(session, sockets, rounds));
 }
 

@@ -28,7 +28,7 @@ async function run(session: Session): Promise<void> {
 }
 
 const FULL = { sockets: 10_000, windowMs: 50_000, windows: 3 };
-const SHORT = { sockets: 2_000, windowMs: 10_000 };
+const SHORT = { sockets: 5_000, windowMs: 15_000 };
 const SPARE_FILES = 1_000;
 const MAX_RATIO = 2;
 /** Of a core, in per cent. */

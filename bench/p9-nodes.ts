@@ -53,7 +53,7 @@ async function measure(session: Session): Promise<Findings> {
   const ours: Blocks[] = [];
   const controls: Block[] = [];
   // Full: 20,000 sends.
-  const { pairs, blockMs } = full ? { pairs: 10, blockMs: 10_000 } : { pairs: 3, blockMs: 3_000 };
+  const { pairs, blockMs } = full ? { pairs: 10, blockMs: 10_000 } : { pairs: 2, blockMs: 2_000 };
   for (let pair = -1; pair < pairs; pair++) {
     const oursNow = async () => {
       const used = startMeter({ servers, postgres: parley });

@@ -1,5 +1,9 @@
 /** `npm run bench [-- full] [<name> …]`: runs works (bench/README.md), prints one table, keeps every block. */
 
+import { inspect } from 'node:util';
+import type { Disposer } from '../src/lifecycle.ts';
+import { runAgainst } from './against.ts';
+import { runGuard } from './guard.ts';
 import { Runner } from './lib/runner.ts';
 import { renderTable } from './lib/table.ts';
 import type { Work } from './lib/work.ts';
@@ -14,18 +18,28 @@ import { P8 } from './p8-idle-time.ts';
 import { P9 } from './p9-nodes.ts';
 import { P10 } from './p10-resume.ts';
 import { P12 } from './p12-steady-load.ts';
+import { P13 } from './p13-growth.ts';
+import { P14 } from './p14-start.ts';
+import { runPlot } from './plot.ts';
 import { SLOW_READERS } from './slow-readers.ts';
 
-const WORKS: readonly Work[] = [P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P12, SLOW_READERS];
+const WORKS: readonly Work[] = [P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P12, P13, P14, SLOW_READERS];
 
-const USAGE = `npm run bench                 short blocks, one table: says whether something broke
-npm run bench -- full         every work, long blocks and ten pairs: figures to quote. Goes on where an
-                              interrupted full run of the same code ended; -- full afresh does not
-npm run bench -- [full] p2 …  some works
+const USAGE = `npm run bench                    short blocks, one table: says whether something broke
+npm run bench -- full            every work, long blocks and ten pairs: figures to quote. Goes on where an
+                                 interrupted full run of the same code ended; -- full afresh does not
+npm run bench -- [full] p2 …     some works
+npm run bench -- guard           a minute: warns where processor time or memory grew ("guard record" records them)
+npm run bench -- plot            draws the curves of the newest results into bench/pictures
+npm run bench -- against <url>   loads a running installation until its p99 breaks a limit
 works: ${WORKS.map(({ name, title }) => `${name} (${title})`).join(', ')}
 `;
 
 async function main(args: readonly string[]): Promise<number> {
+  const [command, ...rest] = args;
+  if (command === 'plot') return runPlot();
+  if (command === 'against') return runAgainst(rest);
+  if (command === 'guard') return guard(rest);
   const [full, afresh] = ['full', 'afresh'].map((word) => args.includes(word)) as [boolean, boolean];
   const names = args.filter((arg) => arg !== 'full' && arg !== 'afresh');
   const unknown = names.filter((name) => !WORKS.some((work) => work.name === name));
@@ -37,11 +51,30 @@ async function main(args: readonly string[]): Promise<number> {
     names.length === 0 ? full || fullOnly !== true : names.includes(name),
   );
   const runner = new Runner();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.interrupt());
+  onSignal(() => runner.interrupt());
   const { rows, failed } = await runner.run(works, { full, afresh });
   process.stdout.write(`\n${renderTable(rows)}\n`);
   if (runner.interrupted) return 130;
   return failed.length === 0 ? 0 : 1;
+}
+
+async function guard(args: readonly string[]): Promise<number> {
+  let running: Disposer | undefined;
+  // Without its servers the guard ends with an error.
+  onSignal(() => void running?.close().catch(() => undefined));
+  try {
+    await runGuard(args, (disposer) => {
+      running = disposer;
+    });
+    return 0;
+  } catch (error) {
+    process.stderr.write(`The guard has no figures: ${inspect(error)}\n`);
+    return 1;
+  }
+}
+
+function onSignal(call: () => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, call);
 }
 
 process.exit(await main(process.argv.slice(2)));

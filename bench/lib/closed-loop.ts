@@ -24,7 +24,7 @@ export interface ClosedLoopReport {
 }
 
 /** Time that connections get before the counting begins. */
-export const SETTLE_MS = 500;
+export const SETTLE_MS = 300;
 
 export function headersOf({ headers }: ClosedLoopOptions, connection: number): Headers {
   return typeof headers === 'function' ? headers(connection) : headers;

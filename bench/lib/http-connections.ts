@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 
 /** The status of the answer; 0 where the connection failed. */
 export type Answered = (status: number, body: Buffer) => void;
@@ -7,6 +8,8 @@ export interface HttpConnectionsOptions {
   readonly host: string;
   readonly port: number;
   readonly size: number;
+  /** Over TLS. Default: not. */
+  readonly secure?: boolean;
 }
 
 /**
@@ -21,8 +24,8 @@ export class HttpConnections {
   #firstWaiting = 0;
 
   /** Resolves when all are connected. */
-  static async open({ host, port, size }: HttpConnectionsOptions): Promise<HttpConnections> {
-    const sockets = await Promise.all(Array.from({ length: size }, () => connected(host, port)));
+  static async open({ host, port, size, secure = false }: HttpConnectionsOptions): Promise<HttpConnections> {
+    const sockets = await Promise.all(Array.from({ length: size }, () => connected(host, port, secure)));
     return new HttpConnections(sockets);
   }
 
@@ -151,11 +154,14 @@ class Connection {
 const EMPTY = Buffer.alloc(0);
 const SHIFT_AT = 1_000;
 
-function connected(host: string, port: number): Promise<Socket> {
+function connected(host: string, port: number, secure: boolean): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, noDelay: true });
+    const socket = secure
+      ? connectSecurely({ host, port, servername: host })
+      : connect({ host, port, noDelay: true });
+    socket.setNoDelay(true);
     socket.once('error', reject);
-    socket.once('connect', () => {
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
       socket.off('error', reject);
       resolve(socket);
     });

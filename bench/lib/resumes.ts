@@ -39,6 +39,7 @@ export async function resumeTogether(session: Session, options: ResumeOptions): 
   const { product, postgres, sockets, conversations } = options;
   const { port } = product;
   const caller = callerOf(product);
+  const others = await readOpenSockets(product);
   const before = await RawSubscribers.open({
     port,
     count: sockets,
@@ -47,7 +48,7 @@ export async function resumeTogether(session: Session, options: ResumeOptions): 
   session.disposer.add('sockets', before, (it) => it.close());
   const cursor = await readCursor(product);
   before.close();
-  await until(async () => /^parley_sockets_open 0$/m.test(await readMetrics(product)), 'all sockets gone');
+  await until(async () => (await readOpenSockets(product)) <= others, 'all sockets gone');
   const heads = await readHeads(postgres, conversations);
   await sendMissed(product, conversations);
   await drainOutbox(postgres);
@@ -131,6 +132,10 @@ function readCursor({ port, headers }: Product): Promise<string> {
       if (type === 'ready') resolve(cursor);
     });
   }).finally(() => socket.terminate());
+}
+
+async function readOpenSockets(product: Product): Promise<number> {
+  return Number(/^parley_sockets_open (\d+)$/m.exec(await readMetrics(product))?.[1]);
 }
 
 /** Returns the highest number of each conversation that has one. */

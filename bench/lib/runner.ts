@@ -74,6 +74,7 @@ export class Runner {
         const findings = known ?? (await measure());
         if (known === undefined) kept.keepPart(work.name, name, findings);
         parts.push(findings);
+        return findings;
       },
     };
     try {

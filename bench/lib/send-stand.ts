@@ -35,6 +35,8 @@ export const HISTORY = 200;
 export interface StandOptions extends Pick<ProductOptions, 'entry' | 'nodeFlags' | 'env'> {
   /** In the table and the results. Default: parley. */
   readonly name?: string;
+  /** Messages that each conversation gets before. Default: HISTORY. */
+  readonly history?: number;
 }
 
 /** The results of sends at a fixed rate. */
@@ -57,10 +59,10 @@ export class SendStand {
     database: BenchDatabase,
     options: StandOptions = {},
   ): Promise<SendStand> {
-    const { name = 'parley', ...composition } = options;
+    const { name = 'parley', history = HISTORY, ...composition } = options;
     const product = await startProduct(session.disposer, { databaseUrl: database.url, ...composition });
     const conversations = await seedConversations(product, database);
-    await seedHistory(database, HISTORY);
+    await seedHistory(database, history);
     const subscribers = await openSubscribers(session, product, conversations);
     return new SendStand(name, product, database, conversations, subscribers);
   }

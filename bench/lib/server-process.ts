@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ROOT } from './checkout.ts';
+import { cleanEnvironment } from './environment.ts';
 
 export interface ServerProcessOptions {
   /** From the root of the checkout. */
@@ -111,9 +112,3 @@ export class ServerProcess {
 }
 
 const START_MS = 60_000;
-
-/** The caller's settings for Parley must not reach the servers that are measured. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
-  const own = /^(PARLEY_|OPENAI_|ANTHROPIC_|npm_|NODE_OPTIONS$|PORT$|HOST$|DATABASE_URL$|REDIS_URL$|TAP)/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
-}

@@ -24,7 +24,7 @@ export interface Session {
   /** Prints one line of progress. */
   readonly say: (line: string) => void;
   /** Measures one part, unless a full run of the same checkout that was interrupted has measured it. */
-  readonly part: (name: string, measure: () => Promise<Findings>) => Promise<void>;
+  readonly part: (name: string, measure: () => Promise<Findings>) => Promise<Findings>;
 }
 
 /** The results of a part, or of all parts of a work. */

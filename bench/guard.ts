@@ -1,0 +1,143 @@
+/**
+ * `npm run bench -- guard [record]`: within a minute, the figures that a shared machine hardly moves, compared with
+ * the recorded ones. It warns and never fails.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Disposer } from '../src/lifecycle.ts';
+import { commit, ROOT } from './lib/checkout.ts';
+import { openFanout } from './lib/fanout.ts';
+import { judge, type Recorded, TOLERANCE, type Watched } from './lib/guard.ts';
+import { openIdleParley } from './lib/idle-servers.ts';
+import { type Comparison, compareBy, comparePairs } from './lib/pairs.ts';
+import { checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
+import { machine, RESULTS } from './lib/result-file.ts';
+import { SendStand } from './lib/send-stand.ts';
+import { spreadOf } from './lib/spread.ts';
+import type { Session } from './lib/work.ts';
+import { measureMemory } from './p7-idle-memory.ts';
+import { measureResumes } from './p10-resume.ts';
+
+const PATH = join(RESULTS, 'guard.json');
+
+/** Prints a line for each figure as soon as there is one. Rejects where a part has none. */
+export async function runGuard(
+  args: readonly string[],
+  onDisposer: (disposer: Disposer) => void,
+): Promise<void> {
+  const recorded = readRecorded();
+  const watched: Watched[] = [];
+  let warnings = 0;
+  for (const measure of [sends, resumes, fanout, memory]) {
+    const disposer = new Disposer();
+    onDisposer(disposer);
+    try {
+      const found = await measure(sessionOf(disposer));
+      watched.push(...found);
+      for (const { line, warns } of judge(found, recorded, machine())) {
+        process.stdout.write(`guard: ${line}\n`);
+        if (warns) warnings += 1;
+      }
+    } finally {
+      await disposer.close();
+    }
+  }
+  if (args.includes('record')) record(watched);
+  else if (warnings > 0) {
+    const worse = `${warnings} of ${watched.length} figures are worse than recorded by more than ${TOLERANCE * 100} %`;
+    process.stdout.write(`guard: ${worse}\n`);
+  }
+}
+
+function record(watched: readonly Watched[]): void {
+  const recorded: Recorded = {
+    commit: commit(),
+    recorded_at: new Date().toISOString(),
+    machine: machine(),
+    figures: Object.fromEntries(watched.map(({ name, value }) => [name, value])),
+  };
+  writeFileSync(PATH, `${JSON.stringify(recorded, null, 2)}\n`);
+  process.stdout.write(`guard: recorded in ${relative(ROOT, PATH)}\n`);
+}
+
+function readRecorded(): Recorded | undefined {
+  try {
+    return JSON.parse(readFileSync(PATH, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function sessionOf(disposer: Disposer): Session {
+  return {
+    full: false,
+    timing: TIMING,
+    disposer,
+    say: () => undefined,
+    part: (_, measure) => measure(),
+  };
+}
+
+const TIMING = { pairs: 3, blockMs: 1_000, warmupMs: 1_000 };
+const SOCKETS = 2_000;
+
+/** P2: processor time a send. */
+async function sends(session: Session): Promise<Watched[]> {
+  const { parley } = await startPostgres(session.disposer, ['parley']);
+  const stand = await SendStand.open(session, parley);
+  const side = stand.side(64, 'direct');
+  await side.run(TIMING.warmupMs);
+  const times: { node: number[]; postgres: number[] } = { node: [], postgres: [] };
+  for (let block = 0; block < TIMING.pairs; block++) {
+    await drainOutbox(parley);
+    await checkpoint(parley);
+    const { processor } = await side.run(TIMING.blockMs);
+    times.node.push(processor?.node ?? Number.NaN);
+    times.postgres.push(processor?.postgres ?? Number.NaN);
+  }
+  const watched = { unit: 'µs', worse: 'more', ofMachine: true } as const;
+  return [
+    { ...watched, name: 'P2 node, a send at 64 connections', value: spreadOf(times.node).median },
+    { ...watched, name: 'P2 Postgres, a send at 64 connections', value: spreadOf(times.postgres).median },
+  ];
+}
+
+/** P4: processor time of a delivery through the whole path, as times that of raw uWebSockets.js. */
+async function fanout(session: Session): Promise<Watched[]> {
+  const opened = await openFanout(session);
+  const ours = await opened.whole(WINDOW);
+  const control = (await opened.control('uws')).byCredit({ burst: 1, window: WINDOW });
+  const comparison = await comparePairs({ ours, control, ...TIMING });
+  return [timesRaw('P4 node, a delivery', comparison)];
+}
+
+const WINDOW = 8;
+
+/** P7: memory of an idle socket. */
+async function memory(session: Session): Promise<Watched[]> {
+  const blocks = await measureMemory(session, await openIdleParley(session, SOCKETS), SOCKETS, 2);
+  const value = spreadOf(blocks.map(({ figure }) => figure)).median;
+  return [{ name: 'P7 idle socket', unit: 'B', value, worse: 'more', ofMachine: false }];
+}
+
+/** P10: processor time of a resume, as times that of one from the memory of raw uWebSockets.js; and its statements. */
+async function resumes(session: Session): Promise<Watched[]> {
+  const { comparisons = {} } = await measureResumes(session, SOCKETS, 2);
+  const [comparison] = Object.values(comparisons);
+  if (comparison === undefined) throw new Error('there were no resumes');
+  const served = comparison.ours.blocks.map(({ notes }) => notes?.resumes_a_statement ?? 0);
+  return [
+    timesRaw('P10 node, a resume', comparison),
+    {
+      ...{ name: 'P10 resumes a statement', unit: 'resumes', value: spreadOf(served).median },
+      ...({ worse: 'less', ofMachine: false } as const),
+    },
+  ];
+}
+
+/** What processor time of the servers comes to, in times of the control: it depends on the machine much less. */
+function timesRaw(name: string, comparison: Comparison): Watched {
+  const { ratio } = compareBy(comparison, ({ processor }) => processor?.node ?? Number.NaN);
+  return { name, unit: '× raw uWS', value: ratio.median, worse: 'more', ofMachine: false };
+}

@@ -1,0 +1,140 @@
+import type { Curves, Point } from './lib/curves.ts';
+import { createReaders, pagesSide } from './lib/feed-readers.ts';
+import { GROWN, Growth } from './lib/growth.ts';
+import { CONVERSATIONS } from './lib/insert-script.ts';
+import { type Comparison, comparePairs, type Side } from './lib/pairs.ts';
+import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
+import { resumeTogether } from './lib/resumes.ts';
+import { comparisonRow, count, type Row } from './lib/row.ts';
+import { CONNECTIONS, SendStand } from './lib/send-stand.ts';
+import type { Findings, Session, Work } from './lib/work.ts';
+
+/**
+ * Sends, pages and resumes with two million messages and as many notifications, against the same with ten thousand:
+ * two nodes, each with a Postgres of its own as it is shipped, in turn.
+ */
+export const P13: Work = { name: 'p13', title: 'growth', fullOnly: true, run };
+
+async function run(session: Session): Promise<void> {
+  const sizes = session.full ? FULL_SIZES : SHORT_SIZES;
+  const small = await Grown.open(session, `${count(SMALL)} rows`);
+  const large = await Grown.open(session, 'more rows');
+  await small.growth.growTo(SMALL, session.say);
+  const points = new Map<What, Point[]>(WHATS.map((what) => [what, [[SMALL, 1]]]));
+  for (const size of sizes) {
+    const findings = await session.part(`P13 ${count(size)} rows`, () =>
+      measure(session, small, large, size, size === sizes.at(-1)),
+    );
+    for (const [what, line] of points) {
+      const comparison = findings.comparisons?.[workOf(what, size)];
+      if (comparison !== undefined) line.push([size, comparison.ratio.median]);
+    }
+  }
+  await session.part('P13 curve', async () => ({ rows: [], curves: { growth: curvesOf(points) } }));
+}
+
+const WHATS = ['sends', 'pages', 'resumes'] as const;
+type What = (typeof WHATS)[number];
+
+const SMALL = 10_000;
+const FULL_SIZES = [100_000, 500_000, 2_000_000];
+const SHORT_SIZES = [100_000];
+const LEAST_RATIO = 0.8;
+/** For the sizes on the way to the last one, which are points of a curve. */
+const BETWEEN = { pairs: 3, blockMs: 3_000, warmupMs: 2_000 };
+const SOCKETS = 500;
+
+/** Measures all three at one size; the goal stands on the last. */
+async function measure(
+  session: Session,
+  small: Grown,
+  large: Grown,
+  size: number,
+  isLast: boolean,
+): Promise<Findings> {
+  const { say, timing } = session;
+  await large.growth.growTo(size, say);
+  const rows: Row[] = [];
+  const comparisons: Record<string, Comparison> = {};
+  const before = async () => {
+    for (const { postgres } of [small, large]) {
+      await drainOutbox(postgres);
+      await checkpoint(postgres);
+    }
+  };
+  for (const what of WHATS) {
+    const comparison = await comparePairs({
+      ours: large.sides[what],
+      control: small.sides[what],
+      before,
+      onBlock: (side, { figure }) => say(`  ${what}, ${side}: ${count(figure)}/s`),
+      ...(isLast ? timing : BETWEEN),
+    });
+    const work = workOf(what, size);
+    comparisons[work] = comparison;
+    rows.push(comparisonRow(work, comparison, '/s', isLast ? { atLeast: LEAST_RATIO } : {}));
+  }
+  const facts = {
+    ...GROWN,
+    'rows of the control': SMALL,
+    connections: CONNECTIONS,
+    'sockets that resume': SOCKETS,
+  };
+  return { rows, comparisons, facts };
+}
+
+function workOf(what: What, size: number): string {
+  return `P13 ${what}, ${count(size)} of each`;
+}
+
+/** A node whose database grows. */
+class Grown {
+  readonly postgres: BenchDatabase;
+  readonly growth: Growth;
+  readonly sides: Readonly<Record<What, Side>>;
+
+  static async open(session: Session, name: string): Promise<Grown> {
+    const { parley } = await startPostgres(session.disposer, ['parley']);
+    const env = { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * SOCKETS) };
+    const stand = await SendStand.open(session, parley, { name, env, history: 0 });
+    const { product } = stand;
+    const readers = await createReaders(product, parley);
+    const conversations = Array.from({ length: CONVERSATIONS }, (_, n) => stand.conversation('direct', n));
+    const growth = await Growth.open(session, {
+      postgres: parley,
+      accountId: product.demo.account_id,
+      senderId: product.demo.users.ada.id,
+      conversations,
+      recipients: readers.map(({ id }) => id),
+    });
+    const { process, port } = product;
+    const resume = { product, postgres: parley, sockets: SOCKETS, conversations };
+    return new Grown(parley, growth, {
+      sends: stand.side(CONNECTIONS, 'direct'),
+      pages: pagesSide({ name, process, port, postgres: parley, readers, connections: CONNECTIONS }),
+      resumes: {
+        name,
+        run: async () => {
+          const { statements, ...block } = await resumeTogether(session, resume);
+          const used = [...statements.values()].reduce((sum, times) => sum + times, 0);
+          return { ...block, figure: SOCKETS / block.figure, notes: { ...block.notes, statements: used } };
+        },
+      },
+    });
+  }
+
+  private constructor(postgres: BenchDatabase, growth: Growth, sides: Readonly<Record<What, Side>>) {
+    this.postgres = postgres;
+    this.growth = growth;
+    this.sides = sides;
+  }
+}
+
+function curvesOf(points: ReadonlyMap<What, readonly Point[]>): Curves {
+  return {
+    title: 'Speed by the size of the database',
+    x: { label: 'messages, and as many notifications', scale: 'logarithmic' },
+    y: { label: `times the figure with ${count(SMALL)} of each`, scale: 'linear' },
+    lines: [...points].map(([name, line]) => ({ name, points: line })),
+  };
+}
