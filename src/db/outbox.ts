@@ -57,10 +57,16 @@ export async function removeDone(relaxed: Querier, ids: readonly number[]): Prom
   await relaxed.query(REMOVE, ids);
 }
 
-/** Returns how many rows wait, and the age of the oldest in seconds. */
-export async function measureOutbox(db: Querier): Promise<{ pending: number; lagSeconds: number }> {
+/** Returns how many rows wait, the age of the oldest in seconds, and whether `takeOverdue` would find any. */
+export async function measureOutbox(
+  db: Querier,
+): Promise<{ pending: number; lagSeconds: number; hasOverdue: boolean }> {
   const [row] = await db.query(MEASURE);
-  return { pending: row?.pending ?? 0, lagSeconds: Number(row?.lag ?? 0) };
+  return {
+    pending: row?.pending ?? 0,
+    lagSeconds: Number(row?.lag ?? 0),
+    hasOverdue: row?.has_overdue ?? false,
+  };
 }
 
 // Subqueries, so that one statement sees them together with its snapshot.
@@ -88,8 +94,9 @@ const REMOVE = statement<[ids: readonly number[]]>({
 });
 
 // Earlier versions parked rows at `infinity` for a mailer that does not exist: those are neither taken nor counted.
-const MEASURE = statement<[], { pending: number; lag: number | null }>({
+const MEASURE = statement<[], { pending: number; lag: number | null; has_overdue: boolean | null }>({
   name: 'outbox-measure',
-  text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag
+  text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag,
+      min(due_at) <= clock_timestamp() - interval '${TAKEOVER_MS} ms' AS has_overdue
     FROM outbox WHERE due_at < 'infinity'`,
 });

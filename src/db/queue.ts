@@ -32,6 +32,23 @@ export async function removeJob(tx: Tx, key: string): Promise<void> {
 }
 
 /**
+ * Returns in how many milliseconds the first waiting job is due, by Postgres' clock (0 or less: it is); undefined where
+ * none waits.
+ */
+export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
+  const [next] = await db.query(NEXT_DUE);
+  return next?.due_ms;
+}
+
+// Straight off the index that workers use: all our jobs have the same priority.
+const NEXT_DUE = statement<[], { due_ms: number }>({
+  name: 'next-job-due',
+  text: `
+    SELECT ceil(extract(epoch FROM run_at - clock_timestamp()) * 1000)::int8 AS due_ms
+    FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1`,
+});
+
+/**
  * Returns SQL for whether a job of this key (an expression) will run soon. A worker that holds a job longer than
  * DEAD_AFTER_MS counts as dead here, which the library itself assumes only after four hours; a failed job may be
  * delayed for as long.

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runTaskList, type WorkerPool } from 'graphile-worker';
 import type { Database } from '../db/database.ts';
-import { jobLogger, purgeJobs } from '../db/queue.ts';
+import { jobLogger, nextJobDueMs, purgeJobs } from '../db/queue.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
@@ -14,13 +14,24 @@ export interface JobWorkerOptions {
   readonly log: Logger;
   /** Milliseconds that running jobs get to end when the node stops; then other nodes may take them. Default 5,000. */
   readonly patienceMs?: number;
+  /** Milliseconds between two looks for jobs that this node has not noticed otherwise. Default 2,000. */
+  readonly pollEveryMs?: number;
 }
 
 /** Maximum number of concurrent jobs, each with a connection of the pool; one more connection listens. */
 const CONCURRENCY = 4;
 
-/** Jobs that are due at a time are found by polling: this is how late, in milliseconds, they may begin. */
-const POLL_EVERY_MS = 200;
+/**
+ * Postgres announces a job when it is added, and `DueTimer` wakes the workers when it is due. Polling finds what both
+ * miss: jobs that were added while the listening connection was lost, and retries of a node that died.
+ */
+const POLL_EVERY_MS = 2_000;
+
+/** Milliseconds until the workers look again for a job that is due and that none of them took. */
+const AGAIN_MS = 200;
+
+/** Milliseconds in which workers that find nothing count as asking together. */
+const GATHER_MS = 20;
 
 const RESTART_AFTER_MS = 500;
 
@@ -62,14 +73,14 @@ export class JobWorker {
 
   /** Ends with the workers: resolves after the signal, rejects if they fail. */
   async #work(signal: AbortSignal): Promise<void> {
-    const { database, handlers, log, patienceMs = PATIENCE_MS } = this.#options;
+    const { database, handlers, log, patienceMs = PATIENCE_MS, pollEveryMs = POLL_EVERY_MS } = this.#options;
     // Rejects while Postgres is unavailable: starting workers would be useless then.
     await purgeJobs(database);
     const events = new EventEmitter();
     const pool = runTaskList(
       {
         concurrency: CONCURRENCY,
-        pollInterval: POLL_EVERY_MS,
+        pollInterval: pollEveryMs,
         noHandleSignals: true,
         schema: 'graphile_worker',
         logger: jobLogger(log),
@@ -81,11 +92,19 @@ export class JobWorker {
       Object.fromEntries(byTopic(handlers)),
       database.pool,
     );
+    const timer = new DueTimer(database, pollEveryMs, () => {
+      try {
+        pool.nudge(CONCURRENCY);
+      } catch {
+        // A worker that is ending refuses. The pool's promise reports why it ends.
+      }
+    });
     const stopped = Promise.withResolvers<void>();
     let isStopping = false;
     const stop = () => {
       if (isStopping) return;
       isStopping = true;
+      timer.close();
       void stopPool(pool, patienceMs).then(stopped.resolve);
     };
     signal.addEventListener('abort', stop);
@@ -96,14 +115,66 @@ export class JobWorker {
         hasAsked = true;
       });
     }
+    events.on('worker:getJob:empty', () => timer.look());
     events.on('worker:getJob:error', () => {
       if (!hasAsked) stop();
     });
     try {
       await Promise.race([pool.promise, stopped.promise]);
     } finally {
+      timer.close();
       signal.removeEventListener('abort', stop);
     }
+  }
+}
+
+/** Wakes the workers when the next job is due, so that they need not poll for it. */
+class DueTimer {
+  readonly #database: Database;
+  readonly #horizonMs: number;
+  readonly #wake: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #gathering: NodeJS.Timeout | undefined;
+  /** Whether the workers were woken for a job that is due and did not take it, as one of a later version. */
+  #isLeft = false;
+  #closed = false;
+
+  constructor(database: Database, horizonMs: number, wake: () => void) {
+    this.#database = database;
+    this.#horizonMs = horizonMs;
+    this.#wake = wake;
+  }
+
+  /**
+   * To be called whenever a worker found nothing to do: what it waits for may have been added meanwhile. One look
+   * serves workers that ask together.
+   */
+  look(): void {
+    if (this.#closed) return;
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      // Without an answer the next poll looks again.
+      nextJobDueMs(this.#database.pipeline).then(
+        (dueMs) => this.#set(dueMs),
+        () => undefined,
+      );
+    }, GATHER_MS);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#gathering);
+    clearTimeout(this.#timer);
+  }
+
+  /** Later jobs are left to a later look. */
+  #set(dueMs: number | undefined): void {
+    if (this.#closed) return;
+    clearTimeout(this.#timer);
+    const isDue = dueMs !== undefined && dueMs <= 0;
+    const waitMs = isDue && this.#isLeft ? AGAIN_MS : dueMs;
+    this.#isLeft = isDue;
+    if (waitMs !== undefined && waitMs <= this.#horizonMs) this.#timer = setTimeout(this.#wake, waitMs);
   }
 }
 

@@ -69,12 +69,13 @@ export class OutboxWorker {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { database, metrics } = this.#options;
-    for (;;) {
+    const { lagSeconds, hasOverdue } = await measureOutbox(database);
+    metrics.outboxLagSeconds.set(lagSeconds);
+    for (let more = hasOverdue; more && !signal.aborted; ) {
       const rows = await takeOverdue(database, MAX_ROWS);
       for (const row of rows) await this.#handle(row);
-      if (rows.length < MAX_ROWS || signal.aborted) break;
+      more = rows.length === MAX_ROWS;
     }
-    metrics.outboxLagSeconds.set((await measureOutbox(database)).lagSeconds);
   }
 
   /** A failure affects only its own row, which stays and is retried when its lease is over. */

@@ -12,6 +12,7 @@ import { SCHEDULE_NOT_SENT } from './outbox-topics.ts';
 import { asUnavailable, type CommittedMessage } from './outgoing.ts';
 import {
   type DueRow,
+  hasLost,
   lockDue,
   lockLost,
   readDue,
@@ -88,6 +89,7 @@ export class ScheduledDelivery {
    */
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
+    if (!(await hasLost(database))) return 0;
     return database.transaction(async (tx) => {
       const lost = await lockLost(tx, MAX_LOST);
       for (const row of lost) await addDelivery(tx, row);

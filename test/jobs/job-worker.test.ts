@@ -44,6 +44,36 @@ t.test('a job runs once its transaction has committed, and not before its time',
   await until(async () => (await count(database)) === 0, { what: 'an empty queue' });
 });
 
+t.test('a job begins when it is due, whatever the interval of polling', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  await database.query({
+    name: 'of-a-later-version',
+    text: `SELECT graphile_worker.add_job('later', '{}'::json, run_at => now() - interval '1 hour')`,
+  });
+  const done: string[] = [];
+  const worker = new JobWorker({
+    database,
+    handlers: [
+      handle(NOTE, async ({ note }) => {
+        done.push(note);
+        if (note === 'failing' && done.filter((other) => other === note).length === 1) throw new Error('no');
+      }),
+    ],
+    log,
+    pollEveryMs: 3_600_000,
+  });
+  t.teardown(() => worker.close());
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'at once' }));
+  await until(() => done.length === 1, { what: 'the workers to work' });
+  for (const note of ['first', 'second']) {
+    const runAt = new Date(Date.parse(await now(database)) + 300).toISOString();
+    await database.transaction((tx) => addJob(tx, NOTE, { note }, { runAt }));
+    await until(() => done.includes(note), { what: note });
+  }
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'failing' }));
+  await until(() => done.filter((note) => note === 'failing').length === 2, { what: 'the retry' });
+});
+
 t.test('a job that fails is retried; one without attempts left is purged', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   let attempts = 0;
