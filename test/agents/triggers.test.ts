@@ -3,14 +3,20 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import t from 'tap';
+import { Rights } from '../../src/access/rights.ts';
 import { endRun } from '../../src/agents/runs/end-run.ts';
 import { hasKeyword } from '../../src/agents/triggers/keywords.ts';
+import { Triggers } from '../../src/agents/triggers/triggers.ts';
+import { readRosterVersions } from '../../src/conversations/conversation-store.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { enqueue } from '../../src/db/outbox.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import { readMessage } from '../../src/resources/message.ts';
 import type { RunRow } from '../../src/resources/run.ts';
 import { type CallOptions, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -59,6 +65,32 @@ t.test('keywords are words, in any case and any script', async (t) => {
   t.ok(found('b', 'a', 'b'));
   t.notOk(hasKeyword('anything', []));
 });
+
+t.test(
+  'a message starts the agents of the roster at its commit, also where the cache is behind',
+  async (t) => {
+    const [agent] = await agents(1);
+    const id = await conversation([]);
+    // No announcement of a changed right reaches it.
+    const rights = await Rights.open(new MemoryEngine());
+    t.teardown(() => rights.close());
+    const directory = new ConversationDirectory(database, rights);
+    t.strictSame((await directory.facts(id))!.agents, []);
+    accepted(
+      await app.call('POST', `${pathOf(id)}/participants`, {
+        body: participant(agent, { policy: 'always' }),
+      }),
+      201,
+    );
+    const row = {
+      ...(await readMessage(database, (await sendMessage(id, 'ahoy')).id))!,
+      id: newId('message'),
+    };
+    const rosterVersion = (await readRosterVersions(database, [id])).get(id)!;
+    await new Triggers({ database, directory, rights }).onMessages([{ row, rosterVersion }]);
+    t.match(await runsOf({ trigger_message_id: row.id }), [{ agent_id: agent.id }]);
+  },
+);
 
 t.test('a message starts the agents that it addresses, by the policy of each', async (t) => {
   const [mention, word, keyword, always] = await agents(4);
