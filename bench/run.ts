@@ -4,6 +4,8 @@ import { inspect } from 'node:util';
 import type { Disposer } from '../src/lifecycle.ts';
 import { runAgainst } from './against.ts';
 import { runGuard } from './guard.ts';
+import { fingerprint } from './lib/checkout.ts';
+import { RESULTS } from './lib/result-file.ts';
 import { Runner } from './lib/runner.ts';
 import { renderTable } from './lib/table.ts';
 import type { Work } from './lib/work.ts';
@@ -50,7 +52,11 @@ async function main(args: readonly string[]): Promise<number> {
   const works = WORKS.filter(({ name, fullOnly }) =>
     names.length === 0 ? full || fullOnly !== true : names.includes(name),
   );
-  const runner = new Runner();
+  const runner = new Runner({
+    results: RESULTS,
+    fingerprint: fingerprint(),
+    say: (line) => void process.stderr.write(`${line}\n`),
+  });
   onSignal(() => runner.interrupt());
   const { rows, failed } = await runner.run(works, { full, afresh });
   process.stdout.write(`\n${renderTable(rows)}\n`);

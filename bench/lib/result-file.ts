@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join, relative } from 'node:path';
 import { commit, ROOT } from './checkout.ts';
@@ -18,13 +18,12 @@ export interface Result extends Findings {
 }
 
 /**
- * Writes `bench/results/<name>-<date>.json`, with everything that is needed to run it again. Returns its path from the
+ * Writes `<directory>/<name>-<date>.json`, with everything that is needed to run it again. Returns its path from the
  * root.
  */
-export function writeResult({ startedAt, tookMs, ...result }: Result): string {
-  mkdirSync(RESULTS, { recursive: true });
+export function writeResult(directory: string, { startedAt, tookMs, ...result }: Result): string {
   const stamp = startedAt.toISOString().slice(0, 19).replaceAll(':', '');
-  const path = join(RESULTS, `${result.name}-${stamp}.json`);
+  const path = join(directory, `${result.name}-${stamp}.json`);
   const content = {
     ...result,
     started_at: startedAt.toISOString(),

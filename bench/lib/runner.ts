@@ -1,9 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Disposer } from '../../src/lifecycle.ts';
-import { fingerprint } from './checkout.ts';
-import { currentLoad, RESULTS, writeResult } from './result-file.ts';
+import { currentLoad, writeResult } from './result-file.ts';
 import type { Row } from './row.ts';
 import { Unfinished } from './unfinished.ts';
 import { type Findings, type Session, TIMINGS, type Work } from './work.ts';
@@ -20,11 +19,23 @@ export interface RunResult {
   readonly failed: readonly string[];
 }
 
+export interface RunnerOptions {
+  /** The directory of results. */
+  readonly results: string;
+  /** What tells the measured code from other code; null: unknown. */
+  readonly fingerprint: string | null;
+  readonly say: (line: string) => void;
+}
+
 /** Runs works one after the other and writes the result of each. Can be interrupted once. */
 export class Runner {
-  readonly #say = (line: string) => void process.stderr.write(`${line}\n`);
+  readonly #options: RunnerOptions;
   #running: Disposer | undefined;
   #interrupted = false;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
 
   get interrupted(): boolean {
     return this.#interrupted;
@@ -34,13 +45,16 @@ export class Runner {
   interrupt(): void {
     if (this.#interrupted) return;
     this.#interrupted = true;
-    this.#running?.close().catch((error: unknown) => this.#say(String(error)));
+    this.#running?.close().catch((error: unknown) => this.#options.say(String(error)));
   }
 
   async run(works: readonly Work[], { full, afresh }: RunOptions): Promise<RunResult> {
-    mkdirSync(RESULTS, { recursive: true });
-    const kept = Unfinished.open(join(RESULTS, 'unfinished.json'), full && !afresh ? fingerprint() : null);
-    if (kept.size > 0) this.#say(`an earlier run was interrupted: ${kept.size} parts are not measured again`);
+    const { results, fingerprint, say } = this.#options;
+    mkdirSync(results, { recursive: true });
+    const path = join(results, 'unfinished.json');
+    if (afresh) rmSync(path, { force: true });
+    const kept = Unfinished.open(path, full ? fingerprint : null);
+    if (kept.size > 0) say(`an earlier run was interrupted: ${kept.size} parts are not measured again`);
     const rows: Row[] = [];
     const failed: string[] = [];
     for (const work of works) {
@@ -48,16 +62,17 @@ export class Runner {
         rows.push(...(kept.work(work.name) ?? (await this.#measure(work, full, kept))).rows);
       } catch (error) {
         if (this.#interrupted) break;
-        this.#say(`${work.name} has no figures: ${inspect(error)}`);
+        say(`${work.name} has no figures: ${inspect(error)}`);
         failed.push(work.name);
       }
     }
-    if (full && failed.length === 0 && !this.#interrupted) kept.remove();
+    if (full && failed.length === 0 && !this.#interrupted) kept.forget(works.map(({ name }) => name));
     return { rows, failed };
   }
 
   /** Everything that the work started is gone when this settles, whatever became of it. */
   async #measure(work: Work, full: boolean, kept: Unfinished): Promise<Findings> {
+    const { results, say } = this.#options;
     const startedAt = new Date();
     const loadBefore = currentLoad();
     const disposer = new Disposer();
@@ -67,9 +82,9 @@ export class Runner {
       full,
       timing: full ? TIMINGS.full : TIMINGS.short,
       disposer,
-      say: this.#say,
+      say,
       part: async (name, measure) => {
-        this.#say(name);
+        say(name);
         const known = kept.part(work.name, name);
         const findings = known ?? (await measure());
         if (known === undefined) kept.keepPart(work.name, name, findings);
@@ -84,9 +99,9 @@ export class Runner {
     }
     const findings = merged(parts);
     const tookMs = Date.now() - startedAt.getTime();
-    const path = writeResult({ name: work.name, full, startedAt, tookMs, loadBefore, ...findings });
+    const path = writeResult(results, { name: work.name, full, startedAt, tookMs, loadBefore, ...findings });
     kept.keepWork(work.name, findings);
-    this.#say(`${work.name}: every block is in ${path}`);
+    say(`${work.name}: every block is in ${path}`);
     return findings;
   }
 }

@@ -58,9 +58,12 @@ export class Unfinished {
     this.#write();
   }
 
-  /** The run is complete: the next one measures everything anew. */
-  remove(): void {
-    rmSync(this.#path, { force: true });
+  /** The run of these works is complete: the next one measures them anew. */
+  forget(works: readonly string[]): void {
+    if (this.#content === undefined) return;
+    for (const name of works) delete this.#content.finished[name];
+    if (this.size === 0) rmSync(this.#path, { force: true });
+    else this.#write();
   }
 
   #write(): void {

@@ -28,7 +28,11 @@ t.test('parts and works that were measured are found again', async (t) => {
   t.equal(third.part('p2', '64'), undefined, 'the whole stands for its parts');
   t.same(third.part('p20', '64'), findings('another work'));
   t.equal(third.size, 2);
-  third.remove();
+  third.keepWork('p20', findings('whole'));
+  third.forget(['p2']);
+  t.equal(third.work('p2'), undefined);
+  t.same(Unfinished.open(path, 'code').work('p20'), findings('whole'), 'those of other works stay');
+  third.forget(['p20']);
   t.notOk(existsSync(path));
 });
 
