@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { Disposer } from '../src/lifecycle.ts';
 import type { Curves, Point } from './lib/curves.ts';
 import { createReaders, pagesSide } from './lib/feed-readers.ts';
 import { GROWN, Growth } from './lib/growth.ts';
@@ -17,14 +19,21 @@ export const P13: Work = { name: 'p13', title: 'growth', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
   const sizes = session.full ? FULL_SIZES : SHORT_SIZES;
-  const small = await Grown.open(session, `${count(SMALL)} rows`);
   const large = await Grown.open(session, 'more rows');
-  await small.growth.growTo(SMALL, session.say);
   const points = new Map<What, Point[]>(WHATS.map((what) => [what, [[SMALL, 1]]]));
   for (const size of sizes) {
-    const findings = await session.part(`P13 ${count(size)} rows`, () =>
-      measure(session, small, large, size, size === sizes.at(-1)),
-    );
+    const findings = await session.part(`P13 ${count(size)} rows`, async () => {
+      await large.growth.growTo(size, session.say);
+      // A new one for each size: what is sent to it makes it grow as well.
+      const own = session.disposer.add('control', new Disposer(), (it) => it.close());
+      try {
+        const small = await Grown.open({ ...session, disposer: own }, `${count(SMALL)} rows`);
+        await small.growth.growTo(SMALL, session.say);
+        return await measure(session, small, large, size, size === sizes.at(-1));
+      } finally {
+        await own.close();
+      }
+    });
     for (const [what, line] of points) {
       const comparison = findings.comparisons?.[workOf(what, size)];
       if (comparison !== undefined) line.push([size, comparison.ratio.median]);
@@ -33,7 +42,8 @@ async function run(session: Session): Promise<void> {
   await session.part('P13 curve', async () => ({ rows: [], curves: { growth: curvesOf(points) } }));
 }
 
-const WHATS = ['sends', 'pages', 'resumes'] as const;
+/** Sends come last, since they add rows to both sides. */
+const WHATS = ['pages', 'resumes', 'sends'] as const;
 type What = (typeof WHATS)[number];
 
 const SMALL = 10_000;
@@ -41,7 +51,9 @@ const FULL_SIZES = [100_000, 500_000, 2_000_000];
 const SHORT_SIZES = [100_000];
 const LEAST_RATIO = 0.8;
 /** For the sizes on the way to the last one, which are points of a curve. */
-const BETWEEN = { pairs: 3, blockMs: 3_000, warmupMs: 2_000 };
+const BETWEEN = { pairs: 2, blockMs: 2_000, warmupMs: 1_000 };
+/** Short blocks, for the control to stay small. */
+const SENDS = { blockMs: 2_000, warmupMs: 1_000 };
 const SOCKETS = 500;
 
 /** Measures all three at one size; the goal stands on the last. */
@@ -53,7 +65,6 @@ async function measure(
   isLast: boolean,
 ): Promise<Findings> {
   const { say, timing } = session;
-  await large.growth.growTo(size, say);
   const rows: Row[] = [];
   const comparisons: Record<string, Comparison> = {};
   const before = async () => {
@@ -69,14 +80,18 @@ async function measure(
       before,
       onBlock: (side, { figure }) => say(`  ${what}, ${side}: ${count(figure)}/s`),
       ...(isLast ? timing : BETWEEN),
+      ...(what === 'sends' ? SENDS : {}),
     });
     const work = workOf(what, size);
     comparisons[work] = comparison;
     rows.push(comparisonRow(work, comparison, '/s', isLast ? { atLeast: LEAST_RATIO } : {}));
   }
+  const { rows: grown } = await sql<{ messages: number }>`
+    SELECT count(*)::integer AS messages FROM messages`.execute(small.postgres.database.kysely);
   const facts = {
     ...GROWN,
     'rows of the control': SMALL,
+    'messages of the control at the end': grown[0]?.messages ?? 0,
     connections: CONNECTIONS,
     'sockets that resume': SOCKETS,
   };
