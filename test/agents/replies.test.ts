@@ -2,6 +2,7 @@
  * The texts that runs write for people: pacing, ends, and drafts for customers (docs/realtime.md#streamed-replies).
  */
 
+import { sql } from 'kysely';
 import t from 'tap';
 import { claimReply } from '../../src/agents/replies/claim.ts';
 import { type Clock, Pace } from '../../src/agents/replies/pace.ts';
@@ -112,6 +113,9 @@ t.test('over a server', async (t) => {
     for (const token of ['mor', 'ning ', SHIP[0]!, SHIP[1]!]) reply.append(token);
     const artifact = await artifactOf(run.id);
     t.notOk(await countNotifications(reply.messageId!), 'nothing to read yet');
+    const { rows: begun } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(
+      database.kysely,
+    );
     await node.finish(run, reply, 'completed', [artifact]);
 
     const end = await reader.frame(({ event }) => event === 'message.updated');
@@ -128,6 +132,7 @@ t.test('over a server', async (t) => {
     t.ok(reader.frames.indexOf(created!) < reader.frames.indexOf(pieces[0]!));
     const { data } = await notified.frame(({ event }) => event === 'notification.created');
     t.match(data, { category: 'chat.message', body: `Good morning ${SHIP}` });
+    t.ok(String(data?.created_at) > begun[0]!.at, 'in the feed it stands where its text ended');
     t.equal(await countNotifications(reply.messageId!), 2, 'once for each of the two');
     t.match(await node.row(reply.messageId!), { has_attachments: true, body: reply.body });
     for (const client of [reader, notified]) client.close();

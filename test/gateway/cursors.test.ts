@@ -6,9 +6,12 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import t from 'tap';
+import type { Tx } from '../../src/db/handle.ts';
 import { AWAITED_ATTEMPTS, enqueue } from '../../src/db/outbox.ts';
 import { defineTopic } from '../../src/db/topic.ts';
-import { Cursors } from '../../src/gateway/catch-up/cursors.ts';
+import { readChanges } from '../../src/gateway/catch-up/changes.ts';
+import { Cursors, type CursorTiming } from '../../src/gateway/catch-up/cursors.ts';
+import { insertNotifications } from '../../src/notifications/store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
@@ -41,6 +44,46 @@ t.test('a cursor covers what a slow transaction commits behind it', async (t) =>
   const frames = await resume(client, cursor, { [conversationId]: 2 });
   t.match(eventOf(frames, 'message.updated'), { sequence: 1, data: { id, body: 'late' } });
   client.close();
+});
+
+t.test('a cursor covers a new notification that a slow transaction commits behind it', async (t) => {
+  const actorIds = [newId('actor')];
+  const missedSince = async (node: TimedCursors) => {
+    const since = node.cursors.read(node.cursors.current())!;
+    const { frames } = await readChanges(
+      { database, files: FILES },
+      { conversationIds: [], actorIds },
+      since,
+    );
+    return (frames.get(actorIds[0]!) ?? []).map(({ resource }) => resource);
+  };
+  let node: TimedCursors | undefined;
+  const slow = await database.transaction(async (tx) => {
+    const id = await insertInTime(tx, actorIds[0]!);
+    node = await TimedCursors.start(t, { unseenMs: 0 });
+    await node.age();
+    return id;
+  });
+  t.strictSame(await missedSince(node!), [slow], 'its id is older than the cursor');
+  const next = await database.transaction((tx) => insertInTime(tx, actorIds[0]!));
+  t.strictSame(await missedSince(node!), [slow, next]);
+  await until(
+    async () => {
+      await node!.age();
+      const missed = await missedSince(node!);
+      return missed.length === 0;
+    },
+    { what: 'a cursor behind both' },
+  );
+  // A node has died, and another one makes the rows of its messages now.
+  const [late] = await insertNotifications(database, [
+    {
+      ...{ account_id: demo.account_id, recipient_id: actorIds[0]!, category: 'chat.added', title: 'Late' },
+      ...{ body: null, sender_id: null, sender_type: 'system', resource_id: null, message_id: null },
+      cause: { key: 'late', at: '2026-01-01T00:00:00Z' },
+    },
+  ]);
+  t.strictSame(await missedSince(node!), [late!.id], 'a row that is made late is found, and none of before');
 });
 
 t.test('no cursor passes a change before its event is published', async (t) => {
@@ -229,7 +272,7 @@ class TimedCursors {
   #samples = 0;
   #cursors: Cursors | undefined;
 
-  static async start(t: Teardown): Promise<TimedCursors> {
+  static async start(t: Teardown, timing: CursorTiming = {}): Promise<TimedCursors> {
     // No worker deals with the rows that the demo account left here.
     await sql`DELETE FROM outbox`.execute(database.kysely);
     const node = new TimedCursors();
@@ -244,7 +287,7 @@ class TimedCursors {
       node.#samples += 1;
       return node.nowMs;
     };
-    const cursors = await Cursors.start(database, engine, log, { now, sampleEveryMs: 10 });
+    const cursors = await Cursors.start(database, engine, log, { now, sampleEveryMs: 10, ...timing });
     t.teardown(() => cursors.close());
     node.#cursors = cursors;
     return node;
@@ -271,6 +314,18 @@ class TimedCursors {
     this.nowMs += 60_000;
     await this.sampled();
   }
+}
+
+const FILES = { presignDownload: async () => '' };
+
+/** As the statement that inserts a message does. */
+async function insertInTime(tx: Tx, recipientId: string): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
+    VALUES (notification_id(now(), 'in time', ${recipientId}), ${demo.account_id}, ${recipientId}, 'chat.message',
+      'In time', now(), now())
+    RETURNING id`.execute(tx.kysely);
+  return rows[0]!.id;
 }
 
 /** Commits a transaction with a row in the outbox. `meanwhile` runs before the commit. */

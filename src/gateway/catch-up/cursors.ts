@@ -28,6 +28,8 @@ export interface CursorTiming {
   /** The clock of `engine.wholeMs`, in milliseconds. */
   readonly now?: () => number;
   readonly sampleEveryMs?: number;
+  /** By how much a transaction that has not written yet, or a row in it, may be older than a sample. */
+  readonly unseenMs?: number;
 }
 
 /**
@@ -39,6 +41,7 @@ export class Cursors {
   readonly #database: Database;
   readonly #engine: CursorEngine;
   readonly #now: () => number;
+  readonly #unseenMs: number;
   readonly #loop: Loop;
   /** Oldest first. The first one was taken before any row of the outbox that is undone now was inserted. */
   #snapshots: Snapshot[] = [];
@@ -62,7 +65,7 @@ export class Cursors {
     const cursors = new Cursors(database, engine, log, timing);
     try {
       cursors.#secret = await sharedSecret(database, SECRET);
-      const [before] = await database.query(READ_SNAPSHOT);
+      const [before] = await database.query(READ_SNAPSHOT, cursors.#unseenMs);
       cursors.#began = before!.writers_began;
       await cursors.#sample();
     } catch (error) {
@@ -77,11 +80,12 @@ export class Cursors {
     database: Database,
     engine: CursorEngine,
     log: Logger,
-    { now = () => performance.now(), sampleEveryMs = SAMPLE_EVERY_MS }: CursorTiming,
+    { now = () => performance.now(), sampleEveryMs = SAMPLE_EVERY_MS, unseenMs = UNSEEN_MS }: CursorTiming,
   ) {
     this.#database = database;
     this.#engine = engine;
     this.#now = now;
+    this.#unseenMs = unseenMs;
     this.#loop = new Loop({
       intervalMs: sampleEveryMs,
       run: () => this.#sample(),
@@ -154,7 +158,7 @@ export class Cursors {
   async #sample(): Promise<void> {
     // While the link is in doubt, a sample is too young to be used before the link is proven.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
-    const [read] = await this.#database.query(READ_SNAPSHOT);
+    const [read] = await this.#database.query(READ_SNAPSHOT, this.#unseenMs);
     const takenAtMs = this.#now();
     this.#databaseId = read!.database_id;
     // Of the query before: a transaction that is open in this snapshot either was open there too, or began later.
@@ -210,12 +214,14 @@ const UNSEEN_MS = 10_000;
 
 // A restored database has the identity of its original and other transactions behind the same ids; the timeline tells
 // them apart.
-const READ_SNAPSHOT = statement<[], Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }>(
-  {
-    name: 'read-snapshot',
-    text: `
+const READ_SNAPSHOT = statement<
+  [unseenMs: number],
+  Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }
+>({
+  name: 'read-snapshot',
+  text: `
     SELECT (
-        SELECT least(now(), min(xact_start)) - interval '${UNSEEN_MS} ms'
+        SELECT least(now(), min(xact_start)) - $1::integer * interval '1 ms'
         FROM pg_stat_get_activity(NULL) JOIN pg_database d ON d.oid = datid AND d.datname = current_database()
         WHERE backend_xid IS NOT NULL
       ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
@@ -223,5 +229,4 @@ const READ_SNAPSHOT = statement<[], Omit<Snapshot, 'began'> & { writers_began: s
       (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
       (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
       (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
-  },
-);
+});
