@@ -28,7 +28,8 @@ export interface InsertedRow extends WrittenNotifications {
  * number is so far below the head that it counts as settled.
  *
  * Nothing shared is updated, and rows are inserted in the order of their keys, so that two nodes whose batches overlap
- * cannot deadlock. Messages of one statement are a microsecond apart in the order of `messages`, and so are their
+ * cannot deadlock. Times are those of the statement, which in a transaction is behind the lock of the conversation and
+ * so in the order of the numbers. Messages of one statement are a microsecond apart in the order of `messages`, and so are their
  * notifications in each feed.
  *
  * One JSON parameter instead of 17 arrays: the speed is the same within 10 % at 32 and 128 rows, and lists inside a
@@ -90,7 +91,7 @@ const ATTACHMENT_COLUMNS = {
 function insertText(withAttachments: boolean): string {
   return `
     WITH input AS (
-      SELECT i.*, now() + (i.ordinality - 1) * interval '1 microsecond' AS at,
+      SELECT i.*, statement_timestamp() + (i.ordinality - 1) * interval '1 microsecond' AS at,
         (SELECT c.roster_version FROM conversations c WHERE c.id = i.conversation_id) AS present_roster
       FROM ROWS FROM (json_to_recordset($1::json)
         AS (${definitions({ ...COLUMNS, ...PLAN_FIELDS })}, attachments json)) WITH ORDINALITY AS i

@@ -32,8 +32,7 @@ const MAX_NOTIFICATIONS = 500;
 
 /**
  * Inserts the notifications of messages that are committed, those that do not exist yet, and returns the current rows
- * of all of them in the order of feeds. May be called again; deleted messages have none. To be called outside of
- * transactions (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ * of all of them in the order of feeds. May be called again; deleted messages have none.
  */
 export async function insertDue(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
   const rows: NotificationRow[] = [];
@@ -110,13 +109,14 @@ export const WRITTEN_OF_MESSAGES = `(
       FROM notified GROUP BY message_id
     ) written`;
 
-// A row that is late carries its transaction, because readers that resume may have passed its id already.
+// A row that is late carries its transaction, because readers that resume may have passed its id already
+// (docs/decisions.md#new-notifications-are-found-by-their-ids).
 const INSERT_DUE = statement<[due: string], WrittenDue>({
   name: 'insert-due-notifications',
   text: `
     WITH entered AS (
       SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, i.sender_type, m.at, i.notifications,
-        CASE WHEN m.at < now() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END AS changed_in
+        CASE WHEN m.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END AS changed_in
       FROM json_to_recordset($1::json)
           AS i(id text, conversation_id text, sender_type text, notifications json),
         LATERAL (

@@ -18,8 +18,7 @@ const ID_TIME = 'ntf_'.length + 13;
 
 /**
  * Inserts the notifications that do not exist yet, and returns the current rows of all of them. There is one for each
- * cause and recipient, however often this is called: the id is made of both and of the time of the cause. To be called
- * outside of transactions (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ * cause and recipient, however often this is called: the id is made of both and of the time of the cause.
  */
 export async function insertNotifications(
   db: Querier,
@@ -165,7 +164,8 @@ const WANTED = `
         WHERE m.id = w.message_id AND m.conversation_id = w.resource_id) END AS at OFFSET 0) AS c,
       LATERAL (SELECT notification_id(c.at, coalesce(w.cause->>'key', w.message_id), w.recipient_id) AS id OFFSET 0) AS i`;
 
-// A row that is late carries its transaction, because readers that resume may have passed its id already.
+// A row that is late carries its transaction, because readers that resume may have passed its id already
+// (docs/decisions.md#new-notifications-are-found-by-their-ids).
 const INSERT = statement<[wanted: string], NotificationRow>({
   name: 'insert-notifications',
   text: `
@@ -173,7 +173,7 @@ const INSERT = statement<[wanted: string], NotificationRow>({
       sender_type, resource_type, resource_id, message_id, created_at, updated_at, changed_in)
     SELECT i.id, w.account_id, w.recipient_id, w.category, w.title, w.body, w.sender_id, w.sender_type,
       CASE WHEN w.resource_id IS NOT NULL THEN 'entity' END, w.resource_id, w.message_id, c.at, c.at,
-      CASE WHEN c.at < now() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
+      CASE WHEN c.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
     ${WANTED}
     WHERE c.at IS NOT NULL
     ORDER BY w.recipient_id, i.id

@@ -30,7 +30,7 @@ export interface NotificationRow {
   readonly updated_at: string;
 }
 
-/** A notification is late if its transaction begins this much after the time of its cause, in milliseconds. */
+/** A notification is late if the statement that makes it begins this much after the time of its cause, in milliseconds. */
 export const NOTIFIED_IN_TIME_MS = 1_000;
 
 export const NOTIFICATION_COLUMNS = [

@@ -11,10 +11,11 @@ import { AWAITED_ATTEMPTS, enqueue } from '../../src/db/outbox.ts';
 import { defineTopic } from '../../src/db/topic.ts';
 import { readChanges } from '../../src/gateway/catch-up/changes.ts';
 import { Cursors, type CursorTiming } from '../../src/gateway/catch-up/cursors.ts';
+import { insertMessages } from '../../src/messages/insert-store.ts';
 import { insertNotifications } from '../../src/notifications/store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { log } from '../support/timeline.ts';
+import { log, newMessage } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';
 import { created, cursorOf, eventOf, Missed, range, resume } from './missed.ts';
@@ -57,24 +58,32 @@ t.test('a cursor covers a new notification that a slow transaction commits behin
     );
     return (frames.get(actorIds[0]!) ?? []).map(({ resource }) => resource);
   };
-  let node: TimedCursors | undefined;
+  const conversationId = await missed.newConversation();
+  const node = await TimedCursors.start(t, { unseenMs: 0 });
+  const untilNothingIsMissed = async () => {
+    // What a worker would do.
+    await sql`DELETE FROM outbox`.execute(database.kysely);
+    const isPassed = async () => {
+      await node.age();
+      const missed = await missedSince(node);
+      return missed.length === 0;
+    };
+    await until(isPassed, { what: 'a cursor behind the notifications' });
+  };
   const slow = await database.transaction(async (tx) => {
-    const id = await insertInTime(tx, actorIds[0]!);
-    node = await TimedCursors.start(t, { unseenMs: 0 });
+    const id = await send(tx, conversationId, 1, actorIds[0]!);
     await node.age();
     return id;
   });
-  t.strictSame(await missedSince(node!), [slow], 'its id is older than the cursor');
-  const next = await database.transaction((tx) => insertInTime(tx, actorIds[0]!));
-  t.strictSame(await missedSince(node!), [slow, next]);
-  await until(
-    async () => {
-      await node!.age();
-      const missed = await missedSince(node!);
-      return missed.length === 0;
-    },
-    { what: 'a cursor behind both' },
-  );
+  t.strictSame(await missedSince(node), [slow], 'a commit that takes long');
+  await untilNothingIsMissed();
+  const [waited, next] = await database.transaction(async (tx) => {
+    await sql`SELECT now()`.execute(tx.kysely);
+    await node.age();
+    return [await send(tx, conversationId, 2, actorIds[0]!), await send(tx, conversationId, 3, actorIds[0]!)];
+  });
+  t.strictSame(await missedSince(node), [waited, next], 'a transaction that wrote nothing for long');
+  await untilNothingIsMissed();
   // A node has died, and another one makes the rows of its messages now.
   const [late] = await insertNotifications(database, [
     {
@@ -83,7 +92,7 @@ t.test('a cursor covers a new notification that a slow transaction commits behin
       cause: { key: 'late', at: '2026-01-01T00:00:00Z' },
     },
   ]);
-  t.strictSame(await missedSince(node!), [late!.id], 'a row that is made late is found, and none of before');
+  t.strictSame(await missedSince(node), [late!.id], 'a row that is made late is found, and none of before');
 });
 
 t.test('no cursor passes a change before its event is published', async (t) => {
@@ -318,14 +327,18 @@ class TimedCursors {
 
 const FILES = { presignDownload: async () => '' };
 
-/** As the statement that inserts a message does. */
-async function insertInTime(tx: Tx, recipientId: string): Promise<string> {
-  const { rows } = await sql<{ id: string }>`
-    INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
-    VALUES (notification_id(now(), 'in time', ${recipientId}), ${demo.account_id}, ${recipientId}, 'chat.message',
-      'In time', now(), now())
-    RETURNING id`.execute(tx.kysely);
-  return rows[0]!.id;
+/** Returns the id of the message's notification, which is written with it. */
+async function send(tx: Tx, conversationId: string, sequence: number, recipientId: string): Promise<string> {
+  const author = { accountId: demo.account_id, conversationId, authorId: demo.users.ada.id };
+  const { roster_version: rosterVersion } = await tx.kysely
+    .selectFrom('conversations')
+    .select('roster_version')
+    .where('id', '=', conversationId)
+    .executeTakeFirstOrThrow();
+  const notifications = [{ category: 'chat.message', title: 'Ada', recipients: [recipientId] }] as const;
+  const plan = { rosterVersion, senderType: 'user', notifications } as const;
+  const [row] = await insertMessages(tx, [{ message: newMessage(author), sequence, plan }]);
+  return row!.notification_ids![0]!;
 }
 
 /** Commits a transaction with a row in the outbox. `meanwhile` runs before the commit. */

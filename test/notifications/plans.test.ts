@@ -8,7 +8,13 @@ import type { Tx } from '../../src/db/handle.ts';
 import type { KeysetPage } from '../../src/db/keyset.ts';
 import { bindable, type Statement, type Value } from '../../src/db/statement.ts';
 import { readChanges } from '../../src/gateway/catch-up/changes.ts';
-import { type FeedFilters, readFeed, readSummary } from '../../src/notifications/feed-store.ts';
+import {
+  type FeedFilters,
+  readFeedKeys,
+  readFeedRows,
+  readFeedRowsById,
+  readSummary,
+} from '../../src/notifications/feed-store.ts';
 import type { NewNotification } from '../../src/notifications/notify.ts';
 import {
   insertNotifications,
@@ -55,19 +61,17 @@ t.test('a page is read along the primary key, which is its order', async (t) => 
     ['by text', {}, { search: 'Ada' }, 80],
     ['by all', { status: 'seen', category: 'chat.message', senderTypes: ['user'] }, { search: 'Ada' }, 120],
   ];
-  for (const links of [false, true]) {
-    for (const [what, filters, page, blocks] of pages) {
-      const request = { direction: 'next', after: null, fetch: 21, search: null, links, ...page } as const;
-      await along(t, `${what}${links ? ', linked' : ''}`, blocks, (db) =>
-        readFeed(db, READER, filters, request),
-      );
-    }
+  for (const [what, filters, page, blocks] of pages) {
+    const request = { direction: 'next', after: null, fetch: 21, search: null, ...page } as const;
+    await along(t, `${what}: keys`, blocks, (db) => readFeedKeys(db, READER, filters, request));
+    await along(t, `${what}: rows`, blocks, (db) => readFeedRows(db, READER, filters, request));
   }
+  await along(t, 'rows that are not cached', 20 * 5, (db) => readFeedRowsById(db, READER, [idAt]));
 });
 
 t.test('a filter that matches nothing reads the feed once, and no other', async (t) => {
-  const page = { direction: 'next', after: null, fetch: 21, search: null, links: false } as const;
-  const { nodes, rowsRead } = await explained((db) => readFeed(db, READER, { category: 'none' }, page));
+  const page = { direction: 'next', after: null, fetch: 21, search: null } as const;
+  const { nodes, rowsRead } = await explained((db) => readFeedRows(db, READER, { category: 'none' }, page));
   t.ok(nodes.every(isLookup), nodes.join());
   t.ok(rowsRead <= ROWS, `${rowsRead}`);
 });
