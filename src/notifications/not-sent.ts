@@ -31,6 +31,6 @@ function notification({ title, body, ...message }: UnsentRow): NewNotification {
     resource_id: message.conversation_id,
     // One notification a message: an author gets no other notification of their own message.
     message_id: message.id,
-    cause: null,
+    cause: { key: message.id, at: message.notified_at },
   };
 }

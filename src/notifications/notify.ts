@@ -4,7 +4,10 @@ import type { Actor } from '../protocol/resources/actor.ts';
 import type { MESSAGING_CATEGORIES } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
 
-/** A notification before Postgres has made its id and its times. */
+/**
+ * A notification that is not written from the plan of a message (messages/notified-store.ts), before Postgres has made its
+ * id and its times.
+ */
 export interface NewNotification {
   readonly account_id: string;
   readonly recipient_id: string;
@@ -21,13 +24,12 @@ export interface NewNotification {
   readonly resource_id: string | null;
   /** The message that it is about; null: none. */
   readonly message_id: string | null;
-  /** Null: the message. */
-  readonly cause: Cause | null;
+  readonly cause: Cause;
 }
 
-/** What caused a notification where no message did: the same cause again makes the same notification. */
+/** The same cause again makes the same notification. */
 export interface Cause {
-  /** Names the cause among everything that notifies a recipient. */
+  /** Names the cause among everything that notifies a recipient: the message's id if it is about one. */
   readonly key: string;
   /** When it became true: a time that Postgres has stored with the cause. */
   readonly at: string;

@@ -146,6 +146,8 @@ export interface UnsentRow {
   readonly author_id: string;
   readonly body: string | null;
   readonly title: string | null;
+  /** When it ended. */
+  readonly notified_at: string;
 }
 
 /** Returns the message if its author is a user of the account: other authors get no notifications. */
@@ -154,15 +156,11 @@ export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow |
   return unsent;
 }
 
-// The moment of a message is its own (messages.notified_at). A notification of a message that is not there has no moment,
-// and is not made.
 const WANTED = `
     FROM json_to_recordset($1::json) AS w(account_id text, recipient_id text, category text, title text, body text,
         sender_id text, sender_type text, resource_id text, message_id text, cause json),
-      LATERAL (SELECT CASE WHEN w.cause IS NOT NULL THEN (w.cause->>'at')::timestamptz ELSE (
-        SELECT coalesce(m.notified_at, m.created_at) FROM messages m
-        WHERE m.id = w.message_id AND m.conversation_id = w.resource_id) END AS at OFFSET 0) AS c,
-      LATERAL (SELECT notification_id(c.at, coalesce(w.cause->>'key', w.message_id), w.recipient_id) AS id OFFSET 0) AS i`;
+      LATERAL (SELECT (w.cause->>'at')::timestamptz AS at OFFSET 0) AS c,
+      LATERAL (SELECT notification_id(c.at, w.cause->>'key', w.recipient_id) AS id OFFSET 0) AS i`;
 
 // A row that is late carries its transaction, because readers that resume may have passed its id already
 // (docs/decisions.md#new-notifications-are-found-by-their-ids).
@@ -175,7 +173,6 @@ const INSERT = statement<[wanted: string], NotificationRow>({
       CASE WHEN w.resource_id IS NOT NULL THEN 'entity' END, w.resource_id, w.message_id, c.at, c.at,
       CASE WHEN c.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
     ${WANTED}
-    WHERE c.at IS NOT NULL
     ORDER BY w.recipient_id, i.id
     ON CONFLICT DO NOTHING
     RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
@@ -298,9 +295,9 @@ const READ_JOINING = statement<[participantId: string, by: string | null], Joini
 const READ_UNSENT = statement<[messageId: string], UnsentRow>({
   name: 'read-unsent-message',
   text: `
-    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title
+    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title, m.notified_at
     FROM messages m
     JOIN conversations c ON c.id = m.conversation_id
     JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
-    WHERE m.id = $1`,
+    WHERE m.id = $1 AND m.notified_at IS NOT NULL`,
 });

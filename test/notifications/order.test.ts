@@ -6,11 +6,12 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { statement } from '../../src/db/statement.ts';
+import { insertDue } from '../../src/messages/notified-store.ts';
 import type { NewNotification } from '../../src/notifications/notify.ts';
 import { insertNotifications } from '../../src/notifications/store.ts';
-import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { readMessage } from '../../src/resources/message.ts';
 import { Cases, message } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -130,34 +131,31 @@ t.test('the same cause makes one notification, however often and at once', async
   const id = await cases.conversation('internal', { type: 'user', actorId: reader.id });
   const sent = await cases.sent(id, { body: 'ahoy' });
   const [made] = await arrived(reader, ['ahoy']);
-  const ofMessage = notification(reader, { message_id: sent.id, resource_id: id });
+  const row = (await readMessage(database, sent.id))!;
+  const notifications = [{ category: 'chat.message', title: made!.title, recipients: [reader.id] }] as const;
+  const due = [{ row, plan: { rosterVersion: 0, senderType: 'user', notifications } as const }];
   const at = await timeIn(-2 * HOUR_MS);
   const ofCause = notification(reader, { title: 'cause', cause: { key: 'cause', at } });
   const rounds = await Promise.all(
-    Array.from({ length: 8 }, () => insertNotifications(database, [ofMessage, ofCause])),
+    Array.from({ length: 8 }, () =>
+      Promise.all([insertDue(database, due), insertNotifications(database, [ofCause])]),
+    ),
   );
-  for (const rows of rounds) {
-    t.strictSame(
-      rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((row) => [row.title, row.created_at]),
-      [
-        ['cause', at],
-        [made!.title, made!.created_at],
-      ],
-    );
-    t.equal(rows.find(({ message_id }) => message_id === sent.id)?.id, made!.id);
+  for (const [ofMessage, others] of rounds) {
+    const own = ofMessage.filter(({ recipient_id }) => recipient_id === reader.id);
+    t.match(own, [{ id: made!.id, created_at: made!.created_at }]);
+    t.match(others, [{ title: 'cause', created_at: at }]);
   }
   const other = notification(reader, { title: 'other', cause: { key: 'other', at } });
   await insertNotifications(database, [other]);
   t.equal((await feed(reader)).length, 3, 'another cause of the same moment is another one');
 
   await app.call('POST', `/v1/messaging/notifications/${made!.id}/actions/dismiss`, { token: reader.token });
-  const [again] = await insertNotifications(database, [ofMessage]);
-  t.match(again, { id: made!.id, status: 'dismissed' }, 'and one that was dismissed does not return');
-  const absent = notification(reader, { message_id: newId('message'), resource_id: id });
-  t.strictSame(
-    await insertNotifications(database, [absent]),
-    [],
-    'nor is one made of a message that is not there',
+  const again = await insertDue(database, due);
+  t.match(
+    again.find(({ recipient_id }) => recipient_id === reader.id),
+    { id: made!.id, status: 'dismissed' },
+    'and one that was dismissed does not return',
   );
 });
 
@@ -195,7 +193,10 @@ t.test('ids: in the order of time, of one form', async (t) => {
   t.equal(parseInt(ids[1]!.slice(4, 17), 16), Date.parse(times[1]!) * 1_000);
 });
 
-function notification(reader: Reader, fields: Partial<NewNotification>): NewNotification {
+function notification(
+  reader: Reader,
+  fields: Partial<NewNotification> & Pick<NewNotification, 'cause'>,
+): NewNotification {
   return {
     ...{ account_id: demo.account_id, recipient_id: reader.id, category: 'chat.message', title: 'Ada' },
     ...{
@@ -204,7 +205,6 @@ function notification(reader: Reader, fields: Partial<NewNotification>): NewNoti
       sender_type: 'system',
       resource_id: null,
       message_id: null,
-      cause: null,
     },
     ...fields,
   };

@@ -8,6 +8,7 @@ import type { Tx } from '../../src/db/handle.ts';
 import type { KeysetPage } from '../../src/db/keyset.ts';
 import { bindable, type Statement, type Value } from '../../src/db/statement.ts';
 import { readChanges } from '../../src/gateway/catch-up/changes.ts';
+import { insertDue } from '../../src/messages/notified-store.ts';
 import {
   type FeedFilters,
   readFeedKeys,
@@ -25,6 +26,7 @@ import {
   withdrawNotifications,
   writePreviews,
 } from '../../src/notifications/store.ts';
+import type { MessageRow } from '../../src/resources/message.ts';
 import { type NotificationRow, readNotifications } from '../../src/resources/notification.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log } from '../support/timeline.ts';
@@ -117,10 +119,16 @@ t.test('the notifications of a message are found by the ids that are made again'
 });
 
 t.test('inserts and their repetition', async (t) => {
-  const wanted = Array.from({ length: 20 }, (_, n) => notification(`act_${n + 1}`));
-  // The rows of Postgres' plan do not show the index that an insert checks.
-  await along(t, 'inserted', 20 * 20, (db) => insertNotifications(db, wanted), { index: 'messages_pkey' });
-  await along(t, 'read again', 20 * 10, (db) => insertNotifications(db, wanted), { nth: 1 });
+  const recipients = Array.from({ length: 20 }, (_, n) => `act_${n + 1}`);
+  const row = { id: message.messageId, conversation_id: message.conversationId } as MessageRow;
+  const notifications = [{ category: 'chat.message', title: 'Ada', recipients }] as const;
+  const due = [{ row, plan: { rosterVersion: 0, senderType: 'user', notifications } as const }];
+  // What Postgres shows of a plan names no index that an insert checks.
+  await along(t, 'of a message', 20 * 20, (db) => insertDue(db, due), { index: 'messages_pkey' });
+  await along(t, 'of a message, read again', 52 * 20, (db) => insertDue(db, due), { nth: 1 });
+  const wanted = recipients.map(notification);
+  await along(t, 'of other causes', 20 * 20, (db) => insertNotifications(db, wanted), { index: '' });
+  await along(t, 'of other causes, read again', 20 * 10, (db) => insertNotifications(db, wanted), { nth: 1 });
 });
 
 /** Asserts that each table is read by look-ups in an index, without sorting a feed, and how many blocks that takes. */
@@ -233,8 +241,8 @@ function asks(actorIds: readonly string[]) {
 function notification(recipient_id: string): NewNotification {
   return {
     ...{ account_id: 'acc_1', recipient_id, category: 'chat.message', title: 'Ada', body: 'ahoy' },
-    ...{ sender_id: 'act_1', sender_type: 'user', resource_id: 'cnv_1', message_id: message.messageId },
-    cause: null,
+    ...{ sender_id: 'act_1', sender_type: 'user', resource_id: 'cnv_1', message_id: null },
+    cause: { key: 'cause', at: at(ROWS) },
   };
 }
 
