@@ -4,6 +4,7 @@ import t from 'tap';
 import { createApiKey } from '../../src/accounts/keys.ts';
 import { findRole } from '../../src/accounts/roles.ts';
 import { HeartbeatCursors } from '../../src/gateway/catch-up/heartbeat-cursor.ts';
+import { readRequest } from '../../src/gateway/socket/requests.ts';
 import type { SocketSubscription } from '../../src/gateway/socket/subscription.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -34,6 +35,29 @@ t.test('an unsolicited pong is no fault, a malformed one is', async (t) => {
   client.send({ type: 'pong', t: 1, x: 1 });
   t.match(await client.frame(({ id }) => id === null), { error: { code: 'validation_failed', param: 'x' } });
   client.close();
+});
+
+t.test('a pong is recognized in every valid form, and in no other', async (t) => {
+  const read = (text: string) => readRequest(new TextEncoder().encode(text).buffer);
+  for (const number of [
+    '0',
+    '7',
+    '1750000000000',
+    '999999999999999',
+    '1e3',
+    '1.5',
+    '-1',
+    '12345678901234567890',
+  ]) {
+    t.equal(read(`{"type":"pong","t":${number}}`), 'pong', number);
+  }
+  t.equal(read(' { "t": 1, "type": "pong" } '), 'pong', 'with white space, in another order');
+  for (const number of ['', '01', '00', '+1', '1 2', '"1"', '0x1', 'null', '1}{']) {
+    t.not(read(`{"type":"pong","t":${number}}`), 'pong', number || 'without a number');
+  }
+  for (const text of ['{"type":"pong","t":1', '{"type":"pong","t":1}}', '{"type":"ping","t":1}', '', '{']) {
+    t.not(read(text), 'pong', text);
+  }
 });
 
 t.test('until a socket has what it subscribed to, its heartbeats carry the cursor from before', async (t) => {

@@ -108,16 +108,42 @@ t.test('a closing one may be cut', async (t) => {
   t.strictSame(ended, ['cut']);
 });
 
+t.test(
+  'sessions that open together get their heartbeats at different moments, in one frame a moment',
+  async (t) => {
+    const host = hostOf(t);
+    const sessions = Array.from({ length: 400 }, () => open(t, host));
+    for (const { session } of sessions) session.becomeReady(READY);
+    const start = performance.now();
+    const pings: Buffer[][] = [];
+    for (let ms = 0; ms <= SOCKET_LIMITS.heartbeatMs; ms += host.heartbeats.tickMs) {
+      for (const { session, wire } of sessions) {
+        wire.sent.length = 0;
+        session.due(Math.floor(start + ms));
+        session.pong();
+      }
+      pings.push(sessions.flatMap(({ wire }) => wire.sent));
+    }
+    t.ok(pings.flat().length >= sessions.length, 'each has its heartbeat');
+    t.ok(Math.max(...pings.map(({ length }) => length)) < sessions.length / 10, 'not together');
+    for (const [first, ...others] of pings) {
+      for (const other of others) if (other !== first) t.fail('a frame of its own');
+    }
+  },
+);
+
 const READY = { type: 'ready', actor: {}, account_id: '', cursor: '', expires_at: null } as never;
 
 /** Calls the session's close handler before `end` and `close` return, as uWebSockets.js does. */
 class FakeWire implements Wire {
   readonly calls: string[] = [];
+  readonly sent: Buffer[] = [];
   readonly #topics = new Set<string>();
   queued = 0;
   onClose = (): void => {};
 
   send(bytes: Buffer): number {
+    this.sent.push(bytes);
     this.calls.push(`send ${JSON.parse(bytes.toString()).type}`);
     return 1;
   }
@@ -151,20 +177,27 @@ class FakeWire implements Wire {
   }
 }
 
-function open(t: Teardown) {
-  const wire = new FakeWire();
-  const ended: (string | undefined)[] = [];
-  const gapped: Session[] = [];
+/** What the sessions of one server share. */
+function hostOf(t: Teardown) {
   const heartbeats = new Heartbeats({ limits: SOCKET_LIMITS, cursor: () => 'now', onError: () => {} });
   t.teardown(() => heartbeats.close());
   const streams: SessionHost['streams'] = { leave() {}, leaveFeed() {}, moved: () => undefined };
+  return {
+    ...{ limits: SOCKET_LIMITS, heartbeats, log, streams: streams satisfies Partial<Streams> },
+    heartbeatCursors: new HeartbeatCursors({ current: () => 'now' }),
+    sessions: new Sessions<Session>(),
+  };
+}
+
+function open(t: Teardown, host = hostOf(t)) {
+  const wire = new FakeWire();
+  const ended: (string | undefined)[] = [];
+  const gapped: Session[] = [];
   const session = new Session(
     wire,
     { version: undefined, account: undefined },
     {
-      ...{ limits: SOCKET_LIMITS, heartbeats, log, streams: streams satisfies Partial<Streams> },
-      heartbeatCursors: new HeartbeatCursors({ current: () => 'now' }),
-      sessions: new Sessions<Session>(),
+      ...host,
       gapped: (session) => gapped.push(session),
       ended: (_, reason) => ended.push(reason),
     },

@@ -55,7 +55,7 @@ export class Commands {
   receive(session: Session, bytes: ArrayBuffer): void {
     if (session.closed) return;
     const within = session.takeRequest();
-    const request = readRequest(Buffer.from(bytes).toString());
+    const request = readRequest(bytes);
     if (request === 'pong') session.pong();
     else if (!within) this.#refuse(session, request.id, tooFast());
     else this.#take(session, request);

@@ -25,9 +25,11 @@ export type AnyFrame = { [O in Op]: CommandFrame<O> }[Op];
 
 /**
  * Reads a client's text frame (docs/realtime.md#requests): a request, or the answer to a heartbeat. Checks in this
- * order: JSON, type, id, op, fields.
+ * order: JSON, type, id, op, fields. Does not use `bytes` after it returns.
  */
-export function readRequest(text: string): Request | 'pong' {
+export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
+  if (isPlainPong(new Uint8Array(bytes))) return 'pong';
+  const text = Buffer.from(bytes).toString();
   let id: string | null = null;
   let op: Op | undefined;
   try {
@@ -43,6 +45,26 @@ export function readRequest(text: string): Request | 'pong' {
     return { id: id ?? idIn(text), op, error: toApiError(error) };
   }
 }
+
+/**
+ * Whether the frame is `{"type":"pong","t":…}` with a whole number and without white space, as JSON.stringify writes it:
+ * nearly every frame of an idle socket is, and need not be parsed. Any other valid form is recognized by its validator.
+ */
+function isPlainPong(bytes: Uint8Array): boolean {
+  const start = PONG_START.length;
+  const last = bytes.length - 1;
+  // Up to 15 digits are an exact number, and one without a leading zero is JSON.
+  if (last <= start || last > start + 15 || bytes[last] !== CLOSING_BRACE) return false;
+  for (let index = 0; index < start; index++) if (bytes[index] !== PONG_START[index]) return false;
+  for (let index = start; index < last; index++)
+    if (bytes[index]! < ZERO || bytes[index]! > NINE) return false;
+  return bytes[start] !== ZERO || last === start + 1;
+}
+
+const PONG_START = new TextEncoder().encode('{"type":"pong","t":');
+const CLOSING_BRACE = '}'.charCodeAt(0);
+const ZERO = '0'.charCodeAt(0);
+const NINE = '9'.charCodeAt(0);
 
 const VALIDATORS: { readonly [O in Op]: Validator<CommandFrame<O>> } = {
   authenticate: compile(commandSchema('authenticate')),

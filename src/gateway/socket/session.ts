@@ -394,6 +394,7 @@ export class Session implements Reader, Timed {
 
   /** Returns when the notice or the end of the credential is due. */
   #expiryDue(nowMs: number): number {
+    if (this.#expiresAtMs === null) return Number.POSITIVE_INFINITY;
     const noticeMs = this.#expiryNoticed ? Number.POSITIVE_INFINITY : this.#expiresAt(noticeAt);
     return nowMs + Math.min(noticeMs, this.#expiresAt(endAt)) - Date.now();
   }
