@@ -34,6 +34,7 @@ import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
 import { EncodedRows } from '../resources/encoded-rows.ts';
+import { MESSAGES } from '../resources/message.ts';
 import { NOTIFICATIONS } from '../resources/notification.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
@@ -105,12 +106,14 @@ export function openMessaging(
   });
   disposer.add('jobs', jobs, (it) => it.close());
 
-  const notifications = new EncodedRows(NOTIFICATIONS, { engine, metrics });
-  disposer.add('encoded notifications', notifications, (it) => it.close());
-  rights.onChange((subject) => {
-    if (subject === EVERYTHING) notifications.clear();
-    else notifications.forget(subject);
-  });
+  const encoded = {
+    messages: new EncodedRows(MESSAGES, { engine, metrics }),
+    notifications: new EncodedRows(NOTIFICATIONS, { engine, metrics }),
+  };
+  for (const rows of Object.values(encoded)) {
+    disposer.add('encoded rows', rows, (it) => it.close());
+    rights.onChange((subject) => (subject === EVERYTHING ? rows.clear() : rows.forget(subject)));
+  }
   const contentChanged = async (changed: ContentChanged) => {
     await rights.announce(changed.message_id);
     await refreshNotifications(database, changed);
@@ -129,7 +132,7 @@ export function openMessaging(
     handle(MESSAGE_EDITED, contentChanged),
     handle(MESSAGE_DELETED, contentChanged),
   ];
-  return { outbox, handlers, timeline, encoded: { notifications }, lockedWrites, writePath, sender };
+  return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender };
 }
 
 const RECOVER_EVERY_MS = 1_000;

@@ -28,7 +28,10 @@ export function apiRoutes(
     ...accountRoutes(database, tokens),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
-    ...messageRoutes({ sender, lockedWrites, database, files: store, directory, timeline }),
+    ...messageRoutes({
+      ...{ sender, lockedWrites, database, files: store, directory, timeline },
+      encoded: encoded.messages,
+    }),
     ...attachmentRoutes(store),
     ...notificationRoutes(database, encoded.notifications),
     ...agentRoutes({ database, catalogue }),

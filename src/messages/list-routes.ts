@@ -3,7 +3,15 @@ import type { Principal } from '../access/principal.ts';
 import { readableConversation } from '../conversations/access.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
-import { defineList, PageQuery, type PageRequest, readPage, toList } from '../http/pagination.ts';
+import {
+  defineList,
+  nameOf,
+  PageQuery,
+  type PageRequest,
+  readPage,
+  toEncodedList,
+  toList,
+} from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { ListOf } from '../protocol/lists.ts';
@@ -15,21 +23,23 @@ import {
 } from '../protocol/resources/chat-message.ts';
 import { Include, OneOf } from '../protocol/schema.ts';
 import type { Downloads } from '../resources/attachment.ts';
-import { expandMessages } from '../resources/expanded-message.ts';
-import type { MessageRow } from '../resources/message.ts';
-import { readTimeline } from './list.ts';
+import { expandMessages, readExpansions } from '../resources/expanded-message.ts';
+import { completeMessage, type EncodedMessages, type MessageRow } from '../resources/message.ts';
+import { readTimeline, readTimelineKeys } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
 import { readOutside } from './store.ts';
 import type { Timeline } from './timeline.ts';
+import { readSentById, type TimelineKey } from './timeline-store.ts';
 
 export interface ListRoutesOptions {
   readonly database: Database;
   readonly files: Downloads;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
+  readonly encoded: EncodedMessages;
 }
 
-export function listRoutes({ database, files, directory, timeline }: ListRoutesOptions): Route[] {
+export function listRoutes({ database, files, directory, timeline, encoded }: ListRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'list_messages',
@@ -47,7 +57,7 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
       }),
       status: 200,
       response: ListOf(ChatMessage),
-      async handle({ principal, params, query, url }) {
+      async handle({ principal, version, params, query, url }) {
         const { status = 'sent', after_sequence, before_sequence } = query;
         checkBounds(query);
         const isSent = status === 'sent';
@@ -55,19 +65,37 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
         const page = readPage(isSent ? TIMELINE : OUTSIDE, query, filters);
         const facts = await readableConversation(directory, principal, params.id!);
         const { id: conversationId } = facts;
-        if (!isSent && !isSchedule(status)) requireTeam(principal);
+        const include = query['include[]'] ?? [];
+        if (isSent) {
+          const { customer, actor } = principal;
+          const bounds = rangeOf(page, after_sequence, before_sequence);
+          const range = { conversationId, ...bounds, limit: page.fetch, forCustomer: customer };
+          const rows = await encoded.read({
+            name: nameOf(page),
+            form: { version, customer },
+            readKeys: () => readTimelineKeys({ database, timeline }, range, actor.id),
+            readRows: (ids) => readSentById(database, conversationId, ids, customer),
+            readWhole: () => readTimeline({ database, timeline }, range),
+            keyOf: ({ id, version, sequence, author_id, client_message_id: own }) => ({
+              ...{ id, version, sequence: sequence! },
+              client_message_id: author_id === actor.id ? own : null,
+            }),
+          });
+          const links = rows.map((row) => row.links);
+          const expansionsOf = await readExpansions(database, files, principal, links, include);
+          return toEncodedList(rows, page, url, byNumber, (row) => {
+            const { client_message_id } = row.key;
+            if (include.length === 0 && client_message_id === null) return row.json;
+            const fields = { ...expansionsOf(row.links), client_message_id };
+            return completeMessage(row.json, version, principal, fields);
+          });
+        }
+        if (!isSchedule(status)) requireTeam(principal);
         const isOwn = isSchedule(status) && !seesSchedules(principal, facts);
         const authorId = isOwn ? principal.actor.id : null;
-        const rows = isSent
-          ? await readTimeline(database, timeline, {
-              conversationId,
-              ...rangeOf(page, after_sequence, before_sequence),
-              limit: page.fetch,
-              forCustomer: principal.customer,
-            })
-          : await readOutside(database, { conversationId, status, authorId }, page);
-        const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
-        return toList(rows, page, url, isSent ? byNumber : byTime, (row) => shown.get(row)!);
+        const rows = await readOutside(database, { conversationId, status, authorId }, page);
+        const shown = await expandMessages(database, files, principal, rows, include);
+        return toList(rows, page, url, byTime, (row) => shown.get(row)!);
       },
     }),
   ];
@@ -77,7 +105,7 @@ export function listRoutes({ database, files, directory, timeline }: ListRoutesO
 const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 const TIMELINE = defineList('messages', ['integer']);
-const byNumber = (row: MessageRow) => [row.sequence!];
+const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
 
 /** Messages that are not sent have no number: they are listed by the time at which they were created. */
 const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);

@@ -1,33 +1,63 @@
 import type { Database } from '../db/database.ts';
-import type { MessageRow } from '../resources/message.ts';
+import type { Querier } from '../db/handle.ts';
+import type { TimelineRow } from '../resources/message.ts';
 import type { Timeline } from './timeline.ts';
-import { readSent, SETTLE_WINDOW, type TimelineRange } from './timeline-store.ts';
+import {
+  readSent,
+  readSentKeys,
+  SETTLE_WINDOW,
+  type TimelineKey,
+  type TimelineRange,
+  type TimelineSlice,
+} from './timeline-store.ts';
+
+/** Where sent messages are read. */
+export interface TimelineReads {
+  readonly database: Database;
+  readonly timeline: Pick<Timeline, 'settle'>;
+}
 
 /**
  * Returns sent messages in the requested order. The result ends before an unsettled number, so a message never appears
  * later between two that were returned together. One statement, unless numbers are missing between the rows: those are
  * voids, messages that the reader may not see, or holes.
  */
-export async function readTimeline(
-  database: Database,
-  timeline: Pick<Timeline, 'settle'>,
+export function readTimeline(reads: TimelineReads, range: TimelineRange): Promise<TimelineRow[]> {
+  return readSettled(reads, range, readSent);
+}
+
+/** Like `readTimeline`. */
+export function readTimelineKeys(
+  reads: TimelineReads,
   range: TimelineRange,
-): Promise<MessageRow[]> {
+  viewerId: string,
+): Promise<TimelineKey[]> {
+  return readSettled(reads, range, (db, within) => readSentKeys(db, within, viewerId));
+}
+
+async function readSettled<Item extends { readonly sequence: number | null }>(
+  { database, timeline }: TimelineReads,
+  range: TimelineRange,
+  read: (db: Querier, range: TimelineRange) => Promise<TimelineSlice<Item>>,
+): Promise<Item[]> {
   // What customers may see can be far apart.
-  const rows = await readSent(range.forCustomer ? database : database.reader, range);
-  if (rows.length === 0) return rows;
-  const { head } = rows[0]!;
-  const { after, upTo } = seenBy(range, rows, head);
-  if (rows.length === upTo - after || upTo <= head - SETTLE_WINDOW) return rows;
+  const { items, head } = await read(range.forCustomer ? database : database.reader, range);
+  if (items.length === 0) return items;
+  const { after, upTo } = seenBy(range, items, head);
+  if (items.length === upTo - after || upTo <= head - SETTLE_WINDOW) return items;
   await timeline.settle({ conversationId: range.conversationId, after, upTo });
   // A hole may have become a message since the first read; nothing beyond the settled range is added.
-  return readSent(database, { ...range, before: upTo + 1 });
+  return (await read(database, { ...range, before: upTo + 1 })).items;
 }
 
 /** A full page covers the range up to its last row, a shorter one the whole range. */
-function seenBy({ after, before, order, limit }: TimelineRange, rows: readonly MessageRow[], head: number) {
+function seenBy(
+  { after, before, order, limit }: TimelineRange,
+  items: readonly { readonly sequence: number | null }[],
+  head: number,
+) {
   const upTo = Math.min(before - 1, head);
-  if (rows.length < limit) return { after, upTo };
-  const edge = rows.at(-1)!.sequence!;
+  if (items.length < limit) return { after, upTo };
+  const edge = items.at(-1)!.sequence!;
   return order === 'oldest_first' ? { after, upTo: edge } : { after: edge - 1, upTo };
 }

@@ -5,6 +5,7 @@ import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol
 import { Body, Include } from '../protocol/schema.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
+import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
 import { editRoutes } from './edit-routes.ts';
 import { listRoutes } from './list-routes.ts';
@@ -20,6 +21,7 @@ export interface MessageRoutesOptions {
   readonly files: Downloads;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
+  readonly encoded: EncodedMessages;
 }
 
 export function messageRoutes(options: MessageRoutesOptions): Route[] {

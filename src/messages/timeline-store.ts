@@ -1,7 +1,14 @@
 import type { Querier } from '../db/handle.ts';
-import { type Statement, statement } from '../db/statement.ts';
+import { statement } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
-import { type MessageRow, messageColumns } from '../resources/message.ts';
+import {
+  GATHERED_KEYS,
+  type GatheredKeys,
+  parseKey,
+  type RowKey,
+  rowKey,
+} from '../resources/encoded-rows.ts';
+import { type MessageRow, messageColumns, type TimelineRow } from '../resources/message.ts';
 
 /**
  * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them
@@ -99,17 +106,56 @@ export function readRange(
   return db.query(READ_STRETCH, conversationId, after, upTo);
 }
 
-/** A message with the highest number of its conversation at the moment of the read. */
-export interface SentRow extends MessageRow {
+/** The key of a message on a page. */
+export interface TimelineKey extends RowKey {
+  readonly sequence: number;
+  /** Null unless the viewer is the author. */
+  readonly client_message_id: string | null;
+}
+
+/** Sent messages of a range in its order, settled or not. */
+export interface TimelineSlice<Item> {
+  readonly items: Item[];
+  /** The highest number of the conversation at the moment of the read; 0 where nothing was found. */
   readonly head: number;
 }
 
-/** Returns the sent messages of a range in its order, settled or not. */
-export function readSent(
+export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<TimelineRow>> {
+  const { conversationId, after, before, order, limit, forCustomer } = range;
+  const items = await db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
+  return { items, head: items[0]?.head ?? 0 };
+}
+
+export async function readSentKeys(
   db: Querier,
   { conversationId, after, before, order, limit, forCustomer }: TimelineRange,
-): Promise<SentRow[]> {
-  return db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
+  viewerId: string,
+): Promise<TimelineSlice<TimelineKey>> {
+  const place = [conversationId, after, before, limit, forCustomer] as const;
+  const [row] = await db.query(READ_SENT_KEYS[order], ...place, viewerId);
+  const { keys, own, head } = row!;
+  const items = keys === null ? [] : keys.split(',').map((key) => parseTimelineKey(key, own));
+  return { items, head: head ?? 0 };
+}
+
+function parseTimelineKey(text: string, own: GatheredTimelineKeys['own']): TimelineKey {
+  const end = text.indexOf(' ');
+  const sequence = text.slice(0, end);
+  return {
+    ...parseKey(text.slice(end + 1)),
+    sequence: Number(sequence),
+    client_message_id: own?.[sequence] ?? null,
+  };
+}
+
+/** Returns the current rows of sent messages, in no order, without those that the reader may not see. */
+export function readSentById(
+  db: Querier,
+  conversationId: string,
+  ids: readonly string[],
+  forCustomer: boolean,
+): Promise<TimelineRow[]> {
+  return db.query(READ_SENT_BY_ID, conversationId, ids, forCustomer);
 }
 
 /** The numbers of a range that have no row and are not settled. */
@@ -207,28 +253,72 @@ const READ_STRETCH = statement<[conversationId: string, after: number, upTo: num
     ORDER BY m.sequence`,
 });
 
+type SentParams = [
+  conversationId: string,
+  after: number,
+  before: number,
+  limit: number,
+  forCustomer: boolean,
+];
+
+interface GatheredTimelineKeys extends GatheredKeys {
+  /** The client ids of the viewer's own messages, by number. */
+  readonly own: Readonly<Record<string, string>> | null;
+  readonly head: number | null;
+}
+
+const HEAD = '(SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head';
+const ORDERS = { oldest_first: 'm.sequence', newest_first: 'm.sequence DESC' } as const;
+
 const READ_SENT = {
-  oldest_first: sentStatement('oldest', 'm.sequence'),
-  newest_first: sentStatement('newest', 'm.sequence DESC'),
+  oldest_first: sentStatement('oldest_first'),
+  newest_first: sentStatement('newest_first'),
 } as const;
 
-function sentStatement(
-  end: string,
-  order: string,
-): Statement<
-  [conversationId: string, after: number, before: number, limit: number, forCustomer: boolean],
-  SentRow
-> {
-  return {
-    name: `read-timeline-${end}`,
+const READ_SENT_KEYS = {
+  oldest_first: keysStatement('oldest_first'),
+  newest_first: keysStatement('newest_first'),
+} as const;
+
+function sentStatement(order: keyof typeof ORDERS) {
+  return statement<SentParams, TimelineRow & { readonly head: number }>({
+    name: `read-timeline-${nameOf(order)}`,
+    text: sentText(`${messageColumns('m')}, m.updated_at::text AS version, ${HEAD}`, order),
+  });
+}
+
+function keysStatement(order: keyof typeof ORDERS) {
+  const own = 'CASE WHEN m.author_id = $6 THEN m.client_message_id END AS own';
+  return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>({
+    name: `read-timeline-keys-${nameOf(order)}`,
     text: `
-    SELECT ${messageColumns('m')}, (SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head
-    FROM messages m
+    SELECT ${HEAD}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
+    FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`,
+  });
+}
+
+function nameOf(order: keyof typeof ORDERS): string {
+  return order === 'oldest_first' ? 'oldest' : 'newest';
+}
+
+function sentText(columns: string, order: keyof typeof ORDERS): string {
+  return `
+    SELECT ${columns} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
       AND (NOT $5::boolean OR m.visibility <> 'internal')
-    ORDER BY ${order} LIMIT $4`,
-  };
+    ORDER BY ${ORDERS[order]} LIMIT $4`;
 }
+
+const READ_SENT_BY_ID = statement<
+  [conversationId: string, ids: readonly string[], forCustomer: boolean],
+  TimelineRow
+>({
+  name: 'read-timeline-by-id',
+  text: `
+    SELECT ${messageColumns('m')}, m.updated_at::text AS version FROM messages m
+    WHERE m.conversation_id = $1 AND m.id = ANY($2) AND m.status = 'sent'
+      AND (NOT $3::boolean OR m.visibility <> 'internal')`,
+});
 
 // Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
 // another number.

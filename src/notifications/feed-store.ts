@@ -128,7 +128,10 @@ function unpack({ fields }: FieldsRow): FeedRow {
 }
 
 export const FEED = {
-  keys: feedLists<GatheredKeys>('read-feed-keys', { columns: rowKey('n'), gathered: GATHERED_KEYS }),
+  keys: feedLists<GatheredKeys>('read-feed-keys', {
+    columns: `${rowKey('n')} AS key`,
+    gathered: GATHERED_KEYS,
+  }),
   rows: feedLists<FieldsRow>('read-feed', { columns: FIELDS }),
 } as const;
 

@@ -95,6 +95,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
         readKeys: () => readFeedKeys(...place),
         readRows: (ids) => readFeedRowsById(database, actor.id, ids),
         readWhole: () => readFeedRows(...place),
+        keyOf: ({ id, version }) => ({ id, version }),
       });
       const complete = await expandNotifications(
         database,
@@ -102,7 +103,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
         rows,
         query['include[]'] ?? [],
       );
-      return toEncodedList(rows, page, url, (row) => [row.id], complete);
+      return toEncodedList(rows, page, url, ({ key }) => [key.id], complete);
     },
   });
 }

@@ -18,9 +18,9 @@ export interface GatheredKeys {
   readonly keys: string | null;
 }
 
-/** SQL: the key of a row of a table or alias, for a subquery in the order of the page. */
+/** SQL: the key of a row of an alias, a column `key` of a subquery in the order of the page. */
 export function rowKey(alias: string): string {
-  return `${alias}.id || ' ' || ${alias}.updated_at AS key`;
+  return `${alias}.id || ' ' || ${alias}.updated_at`;
 }
 
 /** SQL: the keys of that subquery. */
@@ -31,7 +31,7 @@ export function parseKeys([row]: readonly GatheredKeys[]): RowKey[] {
 }
 
 /** Ids and times have no comma, and ids no blank. */
-function parseKey(key: string): RowKey {
+export function parseKey(key: string): RowKey {
   const end = key.indexOf(' ');
   return { id: key.slice(0, end), version: key.slice(end + 1) };
 }
@@ -56,9 +56,13 @@ export interface RowKind<Row, Links> {
   readonly subjectOf: (row: Row) => string;
 }
 
-export interface EncodedRow<Links> {
+interface Encoded<Links> {
   readonly json: string;
   readonly links: Links;
+}
+
+export interface EncodedRow<Links, Key = RowKey> extends Encoded<Links> {
+  readonly key: Key;
 }
 
 /** One page of a list, in the ways in which it can be read. Each read is in the order of the page, except `readRows`. */
@@ -69,7 +73,8 @@ export interface RowPage<Row, Key> {
   readonly readKeys: () => Promise<readonly Key[]>;
   /** Returns the current rows with these ids; deleted ones are left out. */
   readonly readRows: (ids: readonly string[]) => Promise<readonly Row[]>;
-  readonly readWhole: () => Promise<readonly (Row & Key)[]>;
+  readonly readWhole: () => Promise<readonly Row[]>;
+  readonly keyOf: (row: Row) => Key;
 }
 
 export interface EncodedRowsOptions {
@@ -80,9 +85,9 @@ export interface EncodedRowsOptions {
 }
 
 /**
- * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A page that was read
- * lately is read by its keys, another one with its rows: one statement in both cases, unless rows are missing here.
- * Since keys are read from Postgres each time, nothing here decides what a caller may read, and no old version is
+ * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A page that is read for
+ * the second time has its rows kept, and is read by its keys from then on. Each read is one statement, unless rows are
+ * missing here. Keys come from Postgres each time, so nothing here decides what a caller may read, and no old version is
  * shown. `forget` removes what must not stay in memory, on every node. While other nodes cannot announce that, nothing
  * is kept.
  */
@@ -91,8 +96,8 @@ export class EncodedRows<Row extends RowKey, Links> {
   readonly #engine: EncodedRowsOptions['engine'];
   readonly #metrics: EncodedRowsOptions['metrics'];
   readonly #entries: LRUCache<string, Entry<Links>>;
-  /** The names of the pages that were read lately. */
-  readonly #pages = new LRUCache<string, true>({ max: MAX_PAGES });
+  /** The pages that were read lately, by name, and whether their rows were kept. */
+  readonly #pages = new LRUCache<string, 'read' | 'kept'>({ max: MAX_PAGES });
   /** The ids of the entries that show the content of another resource. */
   readonly #idsOf = new Map<string, Set<string>>();
   /** Number of removals: a row that was read before one may contain what it removed. */
@@ -110,13 +115,14 @@ export class EncodedRows<Row extends RowKey, Links> {
     });
   }
 
-  /** Returns the page's keys, each with its row. */
-  async read<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly (Key & EncodedRow<Links>)[]> {
-    if (this.#pages.get(page.name) !== undefined) return this.#readByKeys(page);
-    const rows = await this.#encoded(page.readWhole, page.form);
-    this.#pages.set(page.name, true);
-    this.#count(0, rows.length);
-    return rows;
+  /** Returns the rows of the page, in its order. */
+  async read<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
+    const earlier = this.#pages.get(page.name);
+    if (earlier === 'kept') return this.#readByKeys(page);
+    const read = await this.#readRows(page.readWhole, page.form, earlier !== undefined);
+    this.#pages.set(page.name, earlier === undefined ? 'read' : 'kept');
+    this.#count(0, read.length);
+    return read.map(({ row, encoded }) => ({ key: page.keyOf(row), ...encoded }));
   }
 
   /** Removes what shows the content of this resource. */
@@ -138,49 +144,48 @@ export class EncodedRows<Row extends RowKey, Links> {
     clearTimeout(this.#watch);
   }
 
-  #find({ id, version }: RowKey, form: Form): EncodedRow<Links> | undefined {
+  #find({ id, version }: RowKey, form: Form): Encoded<Links> | undefined {
     const entry = this.#entries.get(id);
     return entry?.version === version ? entry.forms[placeOf(form)] : undefined;
   }
 
-  async #readByKeys<Key extends RowKey>({
-    form,
-    readKeys,
-    readRows,
-  }: RowPage<Row, Key>): Promise<readonly (Key & EncodedRow<Links>)[]> {
+  async #readByKeys<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
     for (;;) {
-      const keys = await readKeys();
-      const kept = keys.map((key) => this.#find(key, form));
-      const missing = keys.filter((_, i) => kept[i] === undefined).map(({ id }) => id);
-      this.#count(keys.length - missing.length, missing.length);
-      const read = missing.length === 0 ? [] : await this.#encoded(() => readRows(missing), form);
-      const byId = new Map(read.map((row) => [row.id, row]));
-      const rows = keys.flatMap((key, i) => {
-        const row = kept[i] ?? byId.get(key.id);
-        return row === undefined ? [] : [{ ...key, json: row.json, links: row.links }];
-      });
+      const keys = await page.readKeys();
+      const rows: EncodedRow<Links, Key>[] = [];
+      const missing: string[] = [];
+      for (const key of keys) {
+        const kept = this.#find(key, page.form);
+        if (kept === undefined) missing.push(key.id);
+        else rows.push({ key, json: kept.json, links: kept.links });
+      }
+      this.#count(rows.length, missing.length);
+      if (missing.length === 0) return rows;
+      const read = await this.#readRows(() => page.readRows(missing), page.form, true);
       // A row that was deleted behind its key has another one in its place.
-      if (rows.length === keys.length) return rows;
+      if (read.length === missing.length) return inOrder(keys, rows, read);
     }
   }
 
-  async #encoded<Read extends Row>(
-    read: () => Promise<readonly Read[]>,
+  async #readRows(
+    read: () => Promise<readonly Row[]>,
     form: Form,
-  ): Promise<(Read & EncodedRow<Links>)[]> {
+    keeps: boolean,
+  ): Promise<ReadRow<Row, Links>[]> {
     const removals = this.#removals;
     const rows = await read();
-    const mayKeep = removals === this.#removals && this.#engine.healthy;
+    const mayKeep = keeps && removals === this.#removals && this.#engine.healthy;
+    const { encode, linksOf, isVersioned } = this.#kind;
     const encoded = rows.map((row) => {
-      const one = { json: this.#kind.encode(row, form), links: this.#kind.linksOf(row) };
-      if (mayKeep && this.#kind.isVersioned(row)) this.#keep(row, form, one);
-      return { ...row, ...one };
+      const one = { json: encode(row, form), links: linksOf(row) };
+      if (mayKeep && isVersioned(row)) this.#keep(row, form, one);
+      return { row, encoded: one };
     });
-    this.#showBytes();
+    if (mayKeep) this.#showBytes();
     return encoded;
   }
 
-  #keep(row: Row, form: Form, one: EncodedRow<Links>): void {
+  #keep(row: Row, form: Form, one: Encoded<Links>): void {
     const { id, version } = row;
     const current = this.#entries.get(id);
     const kept = current?.version === version ? current : undefined;
@@ -227,9 +232,28 @@ export class EncodedRows<Row extends RowKey, Links> {
 interface Entry<Links> {
   readonly version: string;
   /** By `placeOf`; a form that was not asked for is absent. */
-  readonly forms: readonly (EncodedRow<Links> | undefined)[];
+  readonly forms: readonly (Encoded<Links> | undefined)[];
   readonly subject: string;
   readonly bytes: number;
+}
+
+interface ReadRow<Row, Links> {
+  readonly row: Row;
+  readonly encoded: Encoded<Links>;
+}
+
+/** Returns the kept and the read rows in the order of their keys. */
+function inOrder<Row extends RowKey, Links, Key extends RowKey>(
+  keys: readonly Key[],
+  kept: readonly EncodedRow<Links, Key>[],
+  read: readonly ReadRow<Row, Links>[],
+): EncodedRow<Links, Key>[] {
+  const byId = new Map(read.map(({ row, encoded }) => [row.id, encoded]));
+  let next = 0;
+  return keys.map((key) => {
+    const encoded = byId.get(key.id);
+    return encoded === undefined ? kept[next++]! : { key, ...encoded };
+  });
 }
 
 /** Some 25,000 rows. */

@@ -8,6 +8,7 @@ import { expandConversations, readConversationsById } from './conversation.ts';
 import { readEntities, refKey } from './entity.ts';
 import {
   type MessageExpansions,
+  type MessageLinks,
   type MessageRow,
   presentMessage,
   readMessagesById,
@@ -34,11 +35,19 @@ export async function expandMessages(
   rows: readonly MessageRow[],
   include: readonly MessageInclude[],
 ): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
-  const shown = new Map<MessageRow, ChatMessage>();
-  if (include.length === 0) {
-    for (const row of rows) shown.set(row, presentMessage(row, viewer));
-    return shown;
-  }
+  const expansionsOf = await readExpansions(db, files, viewer, rows, include);
+  return new Map(rows.map((row) => [row, presentMessage(row, viewer, expansionsOf(row))]));
+}
+
+/** Returns a function that returns the sub-objects that `expandMessages` shows. */
+export async function readExpansions(
+  db: Db,
+  files: Downloads,
+  viewer: Viewer,
+  rows: readonly MessageLinks[],
+  include: readonly MessageInclude[],
+): Promise<(row: MessageLinks) => MessageExpansions> {
+  if (include.length === 0) return () => NO_EXPANSIONS;
   const wanted = new Set(include);
   // Customers do not see the author behind a persona, so it is not read either.
   if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
@@ -50,20 +59,18 @@ export async function expandMessages(
     wanted.has('conversation') ? readConversationsOf(db, viewer, rows) : NONE,
     wanted.has('reply_to') ? readOriginals(db, viewer, rows) : NONE,
   ] as const);
-  for (const row of rows) {
-    const expansions: MessageExpansions = {
-      ...(wanted.has('sender') && { sender: actors.get(row.sender_id ?? '') ?? null }),
-      ...(wanted.has('author') && { author: actors.get(row.author_id ?? '') ?? null }),
-      ...(wanted.has('attachments') && { attachments: attachments.get(row.id) ?? [] }),
-      ...(wanted.has('resource') && { resource: resources.get(resourceKey(row) ?? '') ?? null }),
-      ...(wanted.has('agent_run') && { agent_run: runs.get(row.agent_run_id ?? '') ?? null }),
-      ...(wanted.has('conversation') && { conversation: conversations.get(row.conversation_id) ?? null }),
-      ...(wanted.has('reply_to') && { reply_to: originals.get(row.reply_to_id ?? '') ?? null }),
-    };
-    shown.set(row, presentMessage(row, viewer, expansions));
-  }
-  return shown;
+  return (row) => ({
+    ...(wanted.has('sender') && { sender: actors.get(row.sender_id ?? '') ?? null }),
+    ...(wanted.has('author') && { author: actors.get(row.author_id ?? '') ?? null }),
+    ...(wanted.has('attachments') && { attachments: attachments.get(row.id) ?? [] }),
+    ...(wanted.has('resource') && { resource: resources.get(resourceKey(row) ?? '') ?? null }),
+    ...(wanted.has('agent_run') && { agent_run: runs.get(row.agent_run_id ?? '') ?? null }),
+    ...(wanted.has('conversation') && { conversation: conversations.get(row.conversation_id) ?? null }),
+    ...(wanted.has('reply_to') && { reply_to: originals.get(row.reply_to_id ?? '') ?? null }),
+  });
 }
+
+const NO_EXPANSIONS: MessageExpansions = {};
 
 /** Like `expandMessages`, for one row. */
 export async function expandMessage(
@@ -83,7 +90,7 @@ const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 async function readOthers(
   db: Db,
   self: Actor,
-  rows: readonly MessageRow[],
+  rows: readonly MessageLinks[],
   wanted: ReadonlySet<MessageInclude>,
 ): Promise<ReadonlyMap<string, Actor>> {
   const ids = new Set<string>();
@@ -95,29 +102,29 @@ async function readOthers(
   return new Map([[self.id, self], ...(await readActors(db, [...ids]))]);
 }
 
-function idsWithAttachments(rows: readonly MessageRow[]): string[] {
+function idsWithAttachments(rows: readonly MessageLinks[]): string[] {
   return rows.filter((row) => row.has_attachments).map((row) => row.id);
 }
 
-function runIdsOf(rows: readonly MessageRow[]): string[] {
+function runIdsOf(rows: readonly MessageLinks[]): string[] {
   return [...new Set(rows.flatMap(({ agent_run_id }) => agent_run_id ?? []))];
 }
 
-function readResources(db: Db, rows: readonly MessageRow[]): Promise<ReadonlyMap<string, Entity>> {
+function readResources(db: Db, rows: readonly MessageLinks[]): Promise<ReadonlyMap<string, Entity>> {
   const refs = rows.flatMap(({ resource_type: type, resource_id: id }) =>
     type === null || id === null ? [] : [{ type, id }],
   );
   return readEntities(db, rows[0]?.account_id ?? '', refs);
 }
 
-function resourceKey({ resource_type: type, resource_id: id }: MessageRow): string | undefined {
+function resourceKey({ resource_type: type, resource_id: id }: MessageLinks): string | undefined {
   return type === null || id === null ? undefined : refKey({ type, id });
 }
 
 async function readConversationsOf(
   db: Db,
   viewer: Viewer,
-  rows: readonly MessageRow[],
+  rows: readonly MessageLinks[],
 ): Promise<ReadonlyMap<string, Conversation>> {
   if (rows.length === 0) return NONE;
   const ids = [...new Set(rows.map((row) => row.conversation_id))];
@@ -128,7 +135,7 @@ async function readConversationsOf(
 async function readOriginals(
   db: Db,
   viewer: Viewer,
-  rows: readonly MessageRow[],
+  rows: readonly MessageLinks[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
   if (ids.length === 0) return NONE;

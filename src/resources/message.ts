@@ -1,20 +1,23 @@
 import type { Db, Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
+import { formAt } from '../protocol/forms.ts';
 import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { AgentRun } from '../protocol/resources/agent-run.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
-import type {
-  Channel,
+import {
+  type Channel,
   ChatMessage,
-  MessageKind,
-  MessageStatus,
-  Visibility,
+  type MessageKind,
+  type MessageStatus,
+  type Visibility,
 } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
+import type { Version } from '../protocol/versions.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
+import { type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
 export interface MessageRow {
@@ -229,8 +232,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   const wasHeldBack = isOfTeam && sent_at !== created_at;
   return {
     ...message,
-    // A resource of the app could reveal who is behind the persona.
-    attachments: message.attachments?.map((attachment) => ({ ...attachment, resource: null })) ?? null,
+    attachments: message.attachments && attachmentsFor(CUSTOMERS, message.attachments),
     kind: isOfTeam ? 'chat' : kind,
     scheduled_at: isOfTeam ? null : scheduled_at,
     streaming_state: wasHeldBack ? null : streaming_state,
@@ -242,6 +244,76 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
   };
+}
+
+function attachmentsFor({ customer }: MessageViewer, attachments: readonly Attachment[]): Attachment[] {
+  // A resource of the app could reveal who is behind the persona.
+  return attachments.map((attachment) => (customer ? { ...attachment, resource: null } : attachment));
+}
+
+/** A message of a page. */
+export type TimelineRow = MessageRow & RowKey;
+
+/** The columns that name what a message can expand. */
+export type MessageLinks = Pick<
+  MessageRow,
+  | 'id'
+  | 'account_id'
+  | 'conversation_id'
+  | 'sender_id'
+  | 'author_id'
+  | 'reply_to_id'
+  | 'resource_type'
+  | 'resource_id'
+  | 'agent_run_id'
+  | 'has_attachments'
+>;
+
+export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
+  name: 'messages',
+  encode: (row, { version, customer }) =>
+    JSON.stringify(formAt(version, ChatMessage, presentMessage(row, customer ? CUSTOMERS : TEAM))),
+  linksOf: (row) => ({
+    id: row.id,
+    account_id: row.account_id,
+    conversation_id: row.conversation_id,
+    sender_id: row.sender_id,
+    author_id: row.author_id,
+    reply_to_id: row.reply_to_id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
+    agent_run_id: row.agent_run_id,
+    has_attachments: row.has_attachments,
+  }),
+  isVersioned: ({ status, streaming_state }) => status === 'sent' && streaming_state !== 'streaming',
+  subjectOf: ({ id }) => id,
+};
+
+export type EncodedMessages = EncodedRows<TimelineRow, MessageLinks>;
+
+/** What of a message's JSON depends on the request. */
+export interface RequestedFields extends MessageExpansions {
+  /** Null unless the viewer is the author. */
+  readonly client_message_id: string | null;
+}
+
+/** Returns the same JSON as `presentMessage` with these fields gives, of a message that was encoded without them. */
+export function completeMessage(
+  json: string,
+  version: Version,
+  viewer: MessageViewer,
+  { attachments, ...fields }: RequestedFields,
+): string {
+  return withFields(json, version, ChatMessage, [
+    ['conversation', fields.conversation],
+    ['sender', fields.sender],
+    ['author', viewer.customer ? null : fields.author],
+    ['attachments', attachments && attachmentsFor(viewer, attachments)],
+    ['reply_to', fields.reply_to],
+    ['resource', fields.resource],
+    ['agent_run', viewer.customer ? null : fields.agent_run],
+    ['client_message_id', fields.client_message_id],
+  ]);
 }
 
 /** `message.created` or `message.updated` of a sent message, for both audiences (docs/realtime.md#events). */

@@ -7,7 +7,8 @@ import { createConversation } from '../../src/conversations/conversation-store.t
 import type { NewParticipant } from '../../src/conversations/participant-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import { type ChatMessage, MESSAGE_INCLUDES } from '../../src/protocol/resources/chat-message.ts';
+import { VERSIONS } from '../../src/protocol/versions.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 
@@ -358,6 +359,87 @@ t.test('include[]', async (t) => {
       t.strictSame([message.conversation, message.reply_to, message.agent_run], [null, null, null]);
     }
   }
+});
+
+t.test('a page that is read again is the same bytes, for each reader in its own form', async (t) => {
+  const { case: conversation } = demo.conversations;
+  const before = (await list(conversation, 'limit=1')).data[0]?.sequence ?? 0;
+  const ship = { body: ',"sender":null,"author":null é🚢', attachments: [LINK] };
+  await send(conversation, ship);
+  await send(conversation, { ...ship, audience: 'customer' });
+  await send(conversation, { body: 'a question' }, { token: demo.customer.access_token });
+  const tokens = [ada.access_token, grace.access_token, demo.customer.access_token];
+  const includes = ['', ...MESSAGE_INCLUDES.map((name) => `&include[]=${name}`)];
+  for (const include of [...includes, includes.join('')]) {
+    for (const version of VERSIONS.slice(1)) {
+      const read = (token: string) =>
+        app.call<Page>('GET', `${pathOf(conversation)}?after_sequence=${before}${include}`, {
+          ...{ token, headers: { 'Service-Version': version } },
+        });
+      const first = await Promise.all(tokens.map(read));
+      for (const [reader, token] of [...tokens.entries(), ...tokens.entries()]) {
+        const { status, text } = await read(token);
+        t.equal(status, 200);
+        t.equal(text, first[reader]!.text, `${version} ${include}, reader ${reader}`);
+      }
+      const own = first.map(({ body }) => body.data.filter((message) => message.client_message_id !== null));
+      t.strictSame(
+        own.map(({ length }) => length),
+        [2, 0, 1],
+        'each author sees its own client ids',
+      );
+      t.notMatch(first[2]!.text, new RegExp(`${ada.id}|Ada`), 'customers get nothing of the team');
+    }
+  }
+});
+
+t.test('sub-objects are read for each request', async (t) => {
+  const conversation = await conversationOf(ada.id);
+  await send(conversation, { attachments: [LINK] });
+  const read = async () => (await list(conversation, 'include[]=attachments')).data[0]?.attachments?.[0]?.url;
+  for (let n = 0; n < 3; n++) t.equal(await read(), LINK.url);
+  const url = 'https://example.com/signed-later';
+  await database.kysely
+    .updateTable('attachments')
+    .set({ url })
+    .where('conversation_id', '=', conversation)
+    .execute();
+  t.equal(await read(), url);
+});
+
+t.test('a text that is being written is read for each request', async (t) => {
+  const conversation = await filled(2);
+  const messages = () => database.kysely.updateTable('messages').where('conversation_id', '=', conversation);
+  await messages().set({ streaming_state: 'streaming' }).where('sequence', '=', 2).execute();
+  for (const body of ['Good', 'Good morning', 'Good morning,', 'Good morning, harbor']) {
+    // As a reply is kept while it streams: its time stays.
+    await messages().set({ body }).where('sequence', '=', 2).execute();
+    t.equal((await list(conversation)).data[0]?.body, body);
+  }
+});
+
+t.test('who may read is decided before a page is taken from memory', async (t) => {
+  const conversation = await conversationOf(ada.id, vera.id);
+  await send(conversation);
+  const asVera = { token: vera.access_token };
+  for (let n = 0; n < 3; n++) t.equal((await list(conversation, '', asVera)).data.length, 1);
+  const { other_account: other } = demo;
+  const path = pathOf(conversation);
+  const stranger = { token: other.api_key, headers: { 'Service-Account': other.account_id } };
+  t.equal((await app.call('GET', path, stranger)).status, 404, 'another account');
+  t.equal((await app.call('GET', path, { token: grace.access_token })).status, 404, 'not a participant');
+  const own = await database.kysely
+    .selectFrom('participants')
+    .select('id')
+    .where('conversation_id', '=', conversation)
+    .where('actor_id', '=', vera.id)
+    .executeTakeFirstOrThrow();
+  const removed = await app.call(
+    'DELETE',
+    `/v1/messaging/conversations/${conversation}/participants/${own.id}`,
+  );
+  t.equal(removed.status, 200);
+  t.equal((await app.call('GET', path, asVera)).status, 404, 'no longer a participant');
 });
 
 const LINK = { kind: 'link', url: 'https://example.com/manual' };

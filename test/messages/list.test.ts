@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Database } from '../../src/db/database.ts';
 import type { Querier } from '../../src/db/handle.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { readTimeline } from '../../src/messages/list.ts';
+import { readTimeline, readTimelineKeys } from '../../src/messages/list.ts';
 import type { TimelineRange } from '../../src/messages/timeline-store.ts';
 import { addConversation, createGround, newMessage, openWritePath } from '../support/timeline.ts';
 
@@ -13,44 +13,69 @@ const engine = new MemoryEngine();
 t.teardown(() => engine.close());
 const { timeline } = openWritePath(ground, engine);
 
-t.test('a range without gaps costs one statement, in either order', async (t) => {
-  const conversationId = await timelineOf(1, 2, 3, 4, 5);
-  const { database, statements } = watched();
-  for (const [range, expected] of [
-    [{ limit: 3 }, [5, 4, 3]],
-    [{ limit: 9 }, [5, 4, 3, 2, 1]],
-    [{ limit: 2, before: 4 }, [3, 2]],
-    [{ limit: 2, order: 'oldest_first', after: 1 }, [2, 3]],
-    [{ limit: 9, order: 'oldest_first', after: 3 }, [4, 5]],
-    [{ limit: 9, order: 'oldest_first', after: 5 }, []],
+const READS = { rows: readTimeline, keys: readTimelineKeys };
+
+for (const [what, readAs] of Object.entries(READS)) {
+  t.test(`${what}: a range without gaps costs one statement, in either order`, async (t) => {
+    const conversationId = await timelineOf(1, 2, 3, 4, 5);
+    const { database, statements } = watched();
+    for (const [range, expected] of [
+      [{ limit: 3 }, [5, 4, 3]],
+      [{ limit: 9 }, [5, 4, 3, 2, 1]],
+      [{ limit: 2, before: 4 }, [3, 2]],
+      [{ limit: 2, order: 'oldest_first', after: 1 }, [2, 3]],
+      [{ limit: 9, order: 'oldest_first', after: 3 }, [4, 5]],
+      [{ limit: 9, order: 'oldest_first', after: 5 }, []],
+    ] as const) {
+      statements.length = 0;
+      t.strictSame(await read(readAs, database, conversationId, range), expected, JSON.stringify(range));
+      t.equal(statements.length, 1, `${statements}`);
+    }
+  });
+
+  for (const order of ['newest_first', 'oldest_first'] as const) {
+    t.test(`${what}: a message that commits behind the read is in its place: ${order}`, async (t) => {
+      const conversationId = await timelineOf(1, 3);
+      const { database, statements } = watched(async () => {
+        if (statements.length === 1) await insert(conversationId, 2);
+      });
+      const expected = order === 'oldest_first' ? [1, 2, 3] : [3, 2, 1];
+      t.strictSame(await read(readAs, database, conversationId, { order }), expected);
+    });
+  }
+
+  t.test(
+    `${what}: a message that is sent behind the read is not added before an unsettled number`,
+    async (t) => {
+      const conversationId = await timelineOf(1, 3);
+      const { database, statements } = watched(async () => {
+        if (statements.length === 1) await insert(conversationId, 5);
+      });
+      const shown = await read(readAs, database, conversationId, { order: 'oldest_first' });
+      t.strictSame(shown, [1, 3], 'number 2 was voided, and number 4 may still become a message');
+    },
+  );
+}
+
+t.test('keys name the client id to its author alone', async (t) => {
+  const conversationId = await timelineOf(1, 2);
+  const range = { conversationId, ...WHOLE, forCustomer: false };
+  const rows = await readTimeline({ ...ground, timeline }, range);
+  for (const [viewer, own] of [
+    [ground.authorId, rows.map((row) => row.client_message_id)],
+    ['act_another', [null, null]],
   ] as const) {
-    statements.length = 0;
-    t.strictSame(await read(database, conversationId, range), expected, JSON.stringify(range));
-    t.equal(statements.length, 1, `${statements}`);
+    const keys = await readTimelineKeys({ ...ground, timeline }, range, viewer);
+    t.strictSame(
+      keys,
+      rows.map(({ id, version, sequence }, i) => ({ id, version, sequence, client_message_id: own[i] })),
+    );
   }
 });
 
-for (const order of ['newest_first', 'oldest_first'] as const) {
-  t.test(`a message that commits behind the read is in its place: ${order}`, async (t) => {
-    const conversationId = await timelineOf(1, 3);
-    const { database, statements } = watched(async () => {
-      if (statements.length === 1) await insert(conversationId, 2);
-    });
-    const expected = order === 'oldest_first' ? [1, 2, 3] : [3, 2, 1];
-    t.strictSame(await read(database, conversationId, { order }), expected);
-  });
-}
+const WHOLE = { after: 0, before: Number.MAX_SAFE_INTEGER, order: 'newest_first', limit: 10 } as const;
 
-t.test('a message that is sent behind the read is not added before an unsettled number', async (t) => {
-  const conversationId = await timelineOf(1, 3);
-  const { database, statements } = watched(async () => {
-    if (statements.length === 1) await insert(conversationId, 5);
-  });
-  const shown = await read(database, conversationId, { order: 'oldest_first' });
-  t.strictSame(shown, [1, 3], 'number 2 was voided, and number 4 may still become a message');
-});
-
-/** Reads a conversation that has messages of these numbers. */
+/** Returns a conversation that has messages of these numbers. */
 async function timelineOf(...sequences: number[]): Promise<string> {
   const conversationId = await addConversation(ground);
   for (const sequence of sequences) await insert(conversationId, sequence);
@@ -66,15 +91,13 @@ async function insert(conversationId: string, sequence: number): Promise<void> {
 }
 
 async function read(
+  readAs: (typeof READS)[keyof typeof READS],
   database: Database,
   conversationId: string,
   range: Partial<TimelineRange>,
 ): Promise<(number | null)[]> {
-  const whole = { after: 0, before: Number.MAX_SAFE_INTEGER, order: 'newest_first', limit: 10 } as const;
-  const rows = await readTimeline(database, timeline, {
-    ...{ ...whole, forCustomer: false, conversationId },
-    ...range,
-  });
+  const asked = { ...WHOLE, forCustomer: false, conversationId, ...range };
+  const rows = await readAs({ database, timeline }, asked, ground.authorId);
   return rows.map(({ sequence }) => sequence);
 }
 

@@ -102,7 +102,7 @@ t.test('a page that is read again is the same bytes', async (t) => {
       const read = () => app.call<Page>('GET', `${PATH}?${query}&limit=2`, { token: reader.token, headers });
       const first = await read();
       t.equal(first.status, 200);
-      t.equal((await read()).text, first.text, `${version} ${query}`);
+      for (let n = 0; n < 3; n++) t.equal((await read()).text, first.text, `${version} ${query}`);
     }
   }
 });

@@ -3,6 +3,7 @@
 import t from 'tap';
 import { createMetrics } from '../../src/metrics.ts';
 import { formAt } from '../../src/protocol/forms.ts';
+import { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import { Notification } from '../../src/protocol/resources/notification.ts';
 import { VERSIONS, type Version } from '../../src/protocol/versions.ts';
 import {
@@ -12,17 +13,24 @@ import {
   type RowKey,
   withFields,
 } from '../../src/resources/encoded-rows.ts';
+import {
+  completeMessage,
+  MESSAGES,
+  type MessageExpansions,
+  presentMessage,
+  type TimelineRow,
+} from '../../src/resources/message.ts';
 import { type FeedRow, NOTIFICATIONS, presentNotification } from '../../src/resources/notification.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
-t.test('a page is read whole, and then by its keys', async (t) => {
-  const { rows, stored, reads, page } = open();
+t.test('a page is read whole, kept at its second read, and then read by its keys', async (t) => {
+  const { rows, stored, reads, bytes, page } = open();
   stored.push(note('a', 1), note('b', 1));
-  const whole = await rows.read(page());
-  t.strictSame(shown(whole), ['a 1', 'b 1']);
   t.strictSame(shown(await rows.read(page())), ['a 1', 'b 1']);
-  t.strictSame(reads, ['whole', 'keys']);
+  t.equal(await bytes(), 0, 'most pages are read once');
+  for (let n = 0; n < 2; n++) t.strictSame(shown(await rows.read(page())), ['a 1', 'b 1']);
+  t.strictSame(reads, ['whole', 'whole', 'keys']);
 
   reads.length = 0;
   stored.splice(0, 2, note('c', 1), note('a', 2), note('b', 1));
@@ -34,6 +42,7 @@ t.test('a page is read whole, and then by its keys', async (t) => {
 t.test('forms are kept apart', async (t) => {
   const { rows, stored, reads, page } = open();
   stored.push(note('a', 1));
+  await twice(rows, page());
   const forms = VERSIONS.flatMap((version) => [true, false].map((customer): Form => ({ version, customer })));
   for (const form of forms) {
     await rows.read(page({ form }));
@@ -46,7 +55,7 @@ t.test('forms are kept apart', async (t) => {
 t.test('a row that was deleted behind its key has another one in its place', async (t) => {
   const { rows, stored, page } = open();
   stored.push(note('a', 1));
-  await rows.read(page());
+  await twice(rows, page());
   stored.unshift(note('b', 1));
   const withB = page();
   const shownNow = await rows.read({
@@ -62,7 +71,7 @@ t.test('a row that was deleted behind its key has another one in its place', asy
 t.test('`forget` removes the row, and the rows that show it', async (t) => {
   const { rows, stored, bytes, page } = open();
   stored.push(note('a', 1), { ...note('b', 1), subject: 'm' }, { ...note('c', 1), subject: 'm' });
-  await rows.read(page());
+  await twice(rows, page());
   const all = await bytes();
   rows.forget('unknown');
   t.equal(await bytes(), all);
@@ -79,7 +88,7 @@ t.test('what was read before a removal is not kept', async (t) => {
   const { rows, stored, bytes, page } = open();
   stored.push(note('a', 1));
   const slow = page();
-  await rows.read({
+  await twice(rows, {
     ...slow,
     readWhole: async () => {
       const read = await slow.readWhole();
@@ -93,7 +102,7 @@ t.test('what was read before a removal is not kept', async (t) => {
 t.test('nothing is kept while other nodes cannot announce what to remove', async (t) => {
   const { rows, stored, engine, bytes, page } = open();
   stored.push(note('a', 1));
-  await rows.read(page());
+  await twice(rows, page());
   t.ok((await bytes()) > 0);
   engine.healthy = false;
   await until(async () => (await bytes()) === 0, { what: 'an empty cache' });
@@ -104,7 +113,7 @@ t.test('nothing is kept while other nodes cannot announce what to remove', async
 t.test('rows that change without a new version are never kept', async (t) => {
   const { rows, stored, bytes, page } = open();
   stored.push({ ...note('a', 1), isStreaming: true });
-  for (const text of ['one', 'two']) {
+  for (const text of ['one', 'two', 'three', 'four']) {
     stored[0] = { ...stored[0]!, text };
     t.match((await rows.read(page()))[0]?.json, text);
   }
@@ -115,7 +124,7 @@ t.test('memory is bounded', async (t) => {
   const { rows, stored, bytes, page } = open(100_000);
   for (let n = 0; n < 200; n++) {
     stored[0] = { ...note(`a${n}`, 1), text: 'x'.repeat(5_000) };
-    await rows.read(page({ name: `${n}` }));
+    await twice(rows, page({ name: `${n}` }));
   }
   const kept = await bytes();
   t.ok(kept > 50_000 && kept <= 100_000, `${kept}`);
@@ -151,6 +160,34 @@ t.test('a notification that is completed is the same bytes as one that is made a
   }
 });
 
+t.test('a message that is completed is the same bytes as one that is made as a whole', async (t) => {
+  const random = new Random(20_261_123);
+  const sub = (object: string) =>
+    random.pick([undefined, null, { id: 'x', object, name: randomText(random) }]);
+  for (let n = 0; n < 4_000; n++) {
+    const row = randomMessage(random);
+    const version = random.pick(VERSIONS);
+    const viewer = {
+      customer: random.pick([true, false]),
+      actor: { id: random.pick(['act_1', 'act_2', 'act_3']) },
+    };
+    const expansions = {
+      conversation: sub('conversation'),
+      sender: sub('actor'),
+      author: sub('actor'),
+      attachments: random.pick([undefined, [], [{ object: 'message_attachment', resource: sub('entity') }]]),
+      reply_to: sub('chat_message'),
+      resource: sub('entity'),
+      agent_run: sub('agent_run'),
+    } as unknown as MessageExpansions;
+    const own = row.author_id === viewer.actor.id ? row.client_message_id : null;
+    const json = MESSAGES.encode(row, { version, customer: viewer.customer });
+    const completed = completeMessage(json, version, viewer, { ...expansions, client_message_id: own });
+    const expected = JSON.stringify(formAt(version, ChatMessage, presentMessage(row, viewer, expansions)));
+    if (completed !== expected) return t.equal(completed, expected);
+  }
+});
+
 interface Note extends RowKey {
   readonly text: string;
   readonly subject?: string;
@@ -159,6 +196,11 @@ interface Note extends RowKey {
 
 function note(id: string, version: number): Note {
   return { id, version: `${version}`, text: 'ahoy' };
+}
+
+/** Reads a page until its rows are kept. */
+async function twice<Page>(rows: { read(page: Page): Promise<unknown> }, page: Page): Promise<void> {
+  for (let n = 0; n < 2; n++) await rows.read(page);
 }
 
 /** A cache over rows in memory, with the reads that pages made of them. */
@@ -185,6 +227,7 @@ function open(maxBytes?: number) {
   const page = (fields: { name?: string; form?: Form } = {}) => ({
     name: 'first',
     form: { version: VERSIONS[0], customer: false },
+    keyOf: ({ id, version }: Note) => ({ id, version }),
     readWhole: async () => read('whole', [...stored]),
     readKeys: async () =>
       read(
@@ -226,6 +269,44 @@ function randomNotification(random: Random): FeedRow {
     dismissed_at: timeOrNull(),
     created_at: time(),
     updated_at: time(),
+  };
+}
+
+function randomMessage(random: Random): TimelineRow {
+  const time = () => `2026-11-22T01:02:0${random.below(3)}.000000Z`;
+  const textOrNull = () => random.pick([null, randomText(random)]);
+  const actorOrNull = () => random.pick([null, 'act_1', 'act_2']);
+  const timeOrNull = () => random.pick([null, time()]);
+  return {
+    id: 'msg_1',
+    version: '1',
+    account_id: 'acc_1',
+    conversation_id: 'cnv_1',
+    sequence: random.below(100) + 1,
+    kind: random.pick(['chat', 'system_event', 'agent', 'scheduled', 'email']),
+    status: 'sent',
+    visibility: random.pick(['internal', 'external', 'system']),
+    channel: random.pick(['message', 'email']),
+    body: textOrNull(),
+    subject: textOrNull(),
+    cc: random.pick([null, [], [randomText(random), ',"author":null']]),
+    mentions: null,
+    sender_id: actorOrNull(),
+    author_id: actorOrNull(),
+    reply_to_id: null,
+    resource_type: null,
+    resource_id: null,
+    agent_run_id: null,
+    streaming_state: random.pick([null, 'complete']),
+    client_message_id: textOrNull(),
+    has_attachments: random.pick([true, false]),
+    scheduled_at: timeOrNull(),
+    edited_at: timeOrNull(),
+    edited_by: actorOrNull(),
+    deleted_at: timeOrNull(),
+    created_at: time(),
+    updated_at: time(),
+    outcome: random.pick([null, { result: 'sent', reason: null, at: time() }]),
   };
 }
 
