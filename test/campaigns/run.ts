@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
 import { agentKills } from './agent-kills.ts';
 import { anyFaults, delivery } from './delivery.ts';
+import { feeds } from './feeds.ts';
 import { gracefulRestart } from './graceful-restart.ts';
 import { hostileFrames } from './hostile-frames.ts';
 import { idempotency } from './idempotency.ts';
@@ -19,6 +20,7 @@ import { streams } from './streams.ts';
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
   'agent-kills': (t, seed) => agentKills(t, { seed, rounds: 50, runs: 3 }),
   delivery: (t, seed) => delivery(t, { seed, faults: anyFaults(seed, 40) }),
+  feeds: (t, seed) => feeds(t, { seed, histories: 1_000 }),
   'graceful-restart': (t, seed) =>
     gracefulRestart(t, {
       seed,

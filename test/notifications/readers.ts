@@ -26,10 +26,10 @@ let readers = 0;
 /** A user of the demo account whose feed is still empty. `role`: by its name or id. */
 export async function newReader({ database, demo, tokenOf }: TestApp, role = 'viewer'): Promise<Reader> {
   readers += 1;
+  const [name, email] = [`Reader ${readers}`, `reader-${readers}@example.com`];
   const accountId = demo.account_id;
   const { user } = await database.transaction(async (tx) => {
     const { id: roleId } = await findRole(tx, accountId, role);
-    const [name, email] = [`Reader ${readers}`, `reader-${readers}@example.com`];
     return createUser(tx, { accountId, name, email, roleId });
   });
   return { id: user.id, token: await tokenOf(user.id) };
