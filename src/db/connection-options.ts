@@ -77,6 +77,7 @@ const columnTypes: pg.CustomTypesConfig = {
 };
 
 const PARSERS = new Map<number, (text: string) => unknown>([
+  [1009, parseTexts],
   [20, integer],
   [1016, arrayOf(integer)],
   [1184, readTime],
@@ -115,10 +116,18 @@ function parseTime(text: string): string {
   return `${day}T${clock}${clock.length === 8 ? '.' : ''}${'0'.repeat(15 - Math.max(clock.length, 9))}Z`;
 }
 
-/** Parses pg's array of texts, including nulls and nested arrays. */
+/** pg's parser makes an object of each character. It is needed where items are quoted, null or arrays themselves. */
+function parseTexts(text: string): unknown {
+  if (!PLAIN_ARRAY.test(text) || text.includes('NULL'))
+    return pg.types.getTypeParser(TEXT_ARRAY, 'text')(text);
+  return text === '{}' ? [] : text.slice(1, -1).split(',');
+}
+
+const TEXT_ARRAY: number = 1009;
+const PLAIN_ARRAY = /^\{[^"\\{}]*\}$/;
+
+/** Parses an array, including nulls and nested arrays. */
 function arrayOf(parse: (text: string) => unknown): (text: string) => unknown {
-  const textArray: number = 1009;
-  const parseTexts: (text: string) => unknown = pg.types.getTypeParser(textArray, 'text');
   const each = (item: unknown): unknown => {
     if (Array.isArray(item)) return item.map(each);
     return typeof item === 'string' ? parse(item) : item;

@@ -21,7 +21,8 @@ t.test('columns become values, the same on every path', async (t) => {
       '2026-11-21 03:02:03.123456+02'::timestamptz AS micros, '2026-11-21 01:02:03.1Z'::timestamptz AS tenths,
       '2026-11-21 01:02:03Z'::timestamptz AS seconds, 'infinity'::timestamptz AS never,
       ARRAY['2026-11-21 01:02:03.5Z', NULL]::timestamptz[] AS times, '2026-11-21'::date AS day,
-      $1::jsonb AS object, $2::text[] AS texts, $3::boolean AS truth, $4::text AS nothing, $5::bytea AS bytes`,
+      $1::jsonb AS object, $2::text[] AS texts, $3::boolean AS truth, $4::text AS nothing, $5::bytea AS bytes, '{plain,two words}'::text[] AS plain, '{}'::text[] AS none,
+      '{{a,b},{c,NULL}}'::text[] AS nested, '[0:1]={a,NULLABLE}'::text[] AS bounded`,
   };
   const values = [{ a: [1, { b: 'c' }] }, ['a"b', null, '{}', '\\'], true, null, Buffer.from([1, 2])];
   const expected = {
@@ -42,6 +43,13 @@ t.test('columns become values, the same on every path', async (t) => {
     truth: true,
     nothing: null,
     bytes: Buffer.from([1, 2]),
+    plain: ['plain', 'two words'],
+    none: [],
+    nested: [
+      ['a', 'b'],
+      ['c', null],
+    ],
+    bounded: ['a', 'NULLABLE'],
   };
   t.same(await database.query(statement, ...values), [expected], 'query');
   t.same(await database.pipeline.query(statement, ...values), [expected], 'pipeline');
