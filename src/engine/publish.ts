@@ -107,11 +107,12 @@ function isDurable(event: DomainEvent | EphemeralEvent): event is DomainEvent {
 
 /** Returns the form of the newest version, in which the parts that older versions lack are marked (marked-json.ts). */
 function encodeEvent(event: EventContent, data: object): Buffer {
-  const head: Omit<EventFrame, 'data'> = {
+  // Fields that are undefined are left out by JSON.stringify, which is cheaper than leaving them out here.
+  const head: Readonly<Record<Exclude<keyof EventFrame, 'data'>, unknown>> = {
     type: 'event',
     event: event.event,
-    ...(event.conversationId === null ? {} : { conversation_id: event.conversationId }),
-    ...(event.sequence === 0 ? {} : { sequence: event.sequence }),
+    conversation_id: event.conversationId ?? undefined,
+    sequence: event.sequence || undefined,
     at: event.at,
   };
   const text = markedJson(EVENT_DATA[event.event].data, data);
