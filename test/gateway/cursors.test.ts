@@ -166,6 +166,10 @@ t.test('broken, foreign and old cursors', async (t) => {
 
   const id = await missed.newConversation();
   await ground.storeMessages(id, 4);
+  const reader = await ground.ready();
+  const ofEarlierVersion = await resume(reader, await encodedCursor({}), { [id]: 3 });
+  t.match(ofEarlierVersion.at(-1), { type: 'resumed' }, 'a cursor without the time at which writers began');
+  reader.close();
   await missed.insertMessage(supportCase, { id: newId('message'), sequence: 1, visibility: 'external' });
   await missed.insertMessage(supportCase, { id: newId('message'), sequence: 2 });
   const expired = await encodedCursor({ expiresAtMs: Date.now() - 1 });
@@ -361,7 +365,7 @@ async function removeOutbox(outboxId: number): Promise<void> {
   await database.kysely.deleteFrom('outbox').where('id', '=', outboxId).execute();
 }
 
-/** As a node makes them. */
+/** As nodes of earlier versions made them. */
 async function encodedCursor(fields: {
   databaseId?: string;
   xid?: string;

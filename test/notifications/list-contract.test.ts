@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../src/conversations/participant-store.ts';
+import { CursorSeal } from '../../src/http/cursor-seal.ts';
 import { FEED } from '../../src/notifications/feed-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
@@ -401,6 +402,7 @@ t.test('parameters that are refused', async (t) => {
     ),
     [`cursor=${await cursorOf(reader.token, 'status=unseen')}`, 'parameter_invalid cursor'],
     [`cursor=${await cursorOf(second.token, '')}`, 'parameter_invalid cursor'],
+    [`cursor=${await earlierForm(cursor)}`, 'parameter_invalid cursor'],
   ];
   for (const [query, expected] of queries) {
     const answer = await app.call('GET', `${PATH}?${query}`, { token: reader.token });
@@ -442,6 +444,19 @@ t.test('it exists since 1.0, and takes no body and no other method', async (t) =
   const anonymous = await app.call('GET', PATH, { headers: { Authorization: undefined } });
   t.equal(refusalOf(anonymous), '401 invalid_credentials Authorization');
 });
+
+/** A sealed cursor as it was when feeds were ordered by time and id. */
+async function earlierForm(cursor: string): Promise<string> {
+  const { value: secret } = await database.kysely
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', 'cursor_secret')
+    .executeTakeFirstOrThrow();
+  const seal = new CursorSeal(secret);
+  const [direction, filters, id] = JSON.parse(Buffer.from(seal.open(cursor), 'base64url').toString());
+  const content = JSON.stringify([direction, filters, '2026-11-22T00:00:00.000000Z', id]);
+  return seal.seal(Buffer.from(content).toString('base64url'));
+}
 
 function user(actorId: string): NewParticipant {
   return { type: 'user', actorId };
