@@ -20,8 +20,8 @@ export const SERVER_MESSAGE = {
 export type MessageReceiver = (kind: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Cuts the bytes of a connection into messages, in place: no object is made of a message, and a read that ends with a
- * message is not copied. A message that arrives in several reads is joined once, when it is whole.
+ * Cuts the bytes of a connection into messages, in place: no object is made of a message, and whole messages are not
+ * copied. One that arrives in several reads is joined once, when it is whole.
  */
 export class MessageReader {
   readonly #receive: MessageReceiver;
@@ -33,13 +33,16 @@ export class MessageReader {
     this.#receive = receive;
   }
 
-  /** Throws an Error when the bytes are no messages; the connection cannot be used any further then. */
+  /**
+   * `chunk` may be used again when this returns. Throws an Error when the bytes are no messages; the connection cannot be
+   * used any further then.
+   */
   read(chunk: Buffer): void {
     if (this.#parts.length === 0) {
       this.#readMessages(chunk);
       return;
     }
-    this.#parts.push(chunk);
+    this.#parts.push(Buffer.from(chunk));
     this.#missing -= chunk.length;
     if (this.#missing > 0) return;
     const joined = Buffer.concat(this.#parts);
@@ -53,7 +56,7 @@ export class MessageReader {
       const available = bytes.length - at;
       const length = available < HEADER_BYTES ? HEADER_BYTES : 1 + readLength(bytes, at + 1);
       if (available < length) {
-        this.#parts.push(at === 0 ? bytes : bytes.subarray(at));
+        this.#parts.push(Buffer.from(bytes.subarray(at)));
         this.#missing = length - available;
         return;
       }

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import type { ConnectionOptions } from '../connection-options.ts';
 import type { Bindable } from '../statement.ts';
@@ -51,7 +52,7 @@ export class Session {
 
   private constructor(options: SessionOptions) {
     this.#options = options;
-    this.#client = new pg.Client(options.config);
+    this.#client = new pg.Client({ ...options.config, stream: this.#openStream });
     this.#reader = new MessageReader(this.#receive);
     const { connection, ssl } = this.#client;
     // Reads along from the first byte on: the read that brings ReadyForQuery may bring a part of what follows it.
@@ -152,6 +153,23 @@ export class Session {
       stream.write(bytes);
       return stream.writableLength === 0;
     });
+  };
+
+  /**
+   * Called by pg. Node allocates 64 KiB for each read of a socket and gives most of them back, which takes as long as
+   * reading a short answer; here all reads use one buffer. TLS decrypts into buffers of its own.
+   */
+  readonly #openStream = (config?: { readonly ssl?: unknown }): Socket => {
+    if (config?.ssl) return new Socket();
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    const callback = (length: number): boolean => {
+      const chunk = buffer.subarray(0, length);
+      if (this.#isOpen) this.#read(chunk);
+      // A socket with a buffer of its own has no such events, by which pg reads.
+      else this.#client.connection.stream.emit('data', Buffer.from(chunk));
+      return true;
+    };
+    return new Socket({ onread: { buffer, callback } });
   };
 
   readonly #read = (chunk: Buffer): void => {
@@ -310,3 +328,5 @@ const IGNORED: ReadonlySet<number> = new Set([
 
 const CACHED_PLAN_CHANGED = '0A000';
 const STATEMENT_MISSING = '26000';
+
+const READ_BYTES = 64 * 1024;
