@@ -10,7 +10,7 @@ import { INDEXES } from '../../src/db/indexes.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { statement } from '../../src/db/statement.ts';
 import { createLog } from '../../src/log.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import * as first from './earlier/0001_first_30e0873.ts';
@@ -35,6 +35,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0009_run_traces.ts': 'ee16b2e0b68871c9',
   '0010_notification_ids.ts': '61b38be85c28c290',
   '0011_roster_versions.ts': '98e3d80dd3f40ab0',
+  '0012_storage_settings.ts': 'f39b90eb145a13f5',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */
@@ -63,6 +64,27 @@ t.test('released migrations are frozen', async (t) => {
     return [name, hash.slice(0, 16)];
   });
   t.strictSame(Object.fromEntries(sums), CHECKSUMS);
+});
+
+t.test('a new read position stays in the page of its participant', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const database = await openDatabase({ url, log });
+  t.teardown(() => database.close());
+  await database.transaction(async ({ kysely }) => {
+    // Without the conversations and actors that the rows refer to.
+    await sql`SET LOCAL session_replication_role = replica`.execute(kysely);
+    await sql`
+      INSERT INTO participants (id, account_id, conversation_id, actor_id, type, role)
+      SELECT 'prt_' || n, 'acc_1', 'cnv_' || n / 4, 'act_' || n, 'user', 'member' FROM generate_series(1, 2000) n`.execute(
+      kysely,
+    );
+    // A few in each page: pages without room would move them to others, which every index has to follow.
+    await sql`UPDATE participants SET read_sequence = 7 WHERE right(id, 2) IN ('00', '50')`.execute(kysely);
+    const { rows } = await sql<{ updated: number; in_place: number }>`
+      SELECT pg_stat_get_xact_tuples_updated('participants'::regclass) AS updated,
+        pg_stat_get_xact_tuples_hot_updated('participants'::regclass) AS in_place`.execute(kysely);
+    t.strictSame(rows, [{ updated: 40, in_place: 40 }]);
+  });
 });
 
 t.test('every earlier state migrates to the schema of a new database', async (t) => {
