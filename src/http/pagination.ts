@@ -337,7 +337,10 @@ function hashOf(filters: readonly unknown[]): string {
   return known;
 }
 
-const HASHES = new LRUCache<string, string>({ max: 5_000 });
+const HASHES = new LRUCache<string, string>({
+  maxSize: 1024 * 1024,
+  sizeCalculation: (filtersHash, json) => json.length + filtersHash.length,
+});
 
 function hashCanonically(filters: readonly unknown[]): string {
   const canonical = JSON.stringify(filters, (_, value: unknown) =>
