@@ -268,7 +268,10 @@ interface GatheredTimelineKeys extends GatheredKeys {
 }
 
 const HEAD = '(SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head';
-const ORDERS = { oldest_first: 'm.sequence', newest_first: 'm.sequence DESC' } as const;
+const ORDERS = {
+  oldest_first: { end: 'oldest', by: 'm.sequence' },
+  newest_first: { end: 'newest', by: 'm.sequence DESC' },
+} as const;
 
 const READ_SENT = {
   oldest_first: sentStatement('oldest_first'),
@@ -281,24 +284,22 @@ const READ_SENT_KEYS = {
 } as const;
 
 function sentStatement(order: keyof typeof ORDERS) {
+  const { end } = ORDERS[order];
   return statement<SentParams, TimelineRow & { readonly head: number }>({
-    name: `read-timeline-${nameOf(order)}`,
+    name: `read-timeline-${end}`,
     text: sentText(`${messageColumns('m')}, m.updated_at::text AS version, ${HEAD}`, order),
   });
 }
 
 function keysStatement(order: keyof typeof ORDERS) {
+  const { end } = ORDERS[order];
   const own = 'CASE WHEN m.author_id = $6 THEN m.client_message_id END AS own';
   return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>({
-    name: `read-timeline-keys-${nameOf(order)}`,
+    name: `read-timeline-keys-${end}`,
     text: `
     SELECT ${HEAD}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
     FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`,
   });
-}
-
-function nameOf(order: keyof typeof ORDERS): string {
-  return order === 'oldest_first' ? 'oldest' : 'newest';
 }
 
 function sentText(columns: string, order: keyof typeof ORDERS): string {
@@ -306,7 +307,7 @@ function sentText(columns: string, order: keyof typeof ORDERS): string {
     SELECT ${columns} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
       AND (NOT $5::boolean OR m.visibility <> 'internal')
-    ORDER BY ${ORDERS[order]} LIMIT $4`;
+    ORDER BY ${ORDERS[order].by} LIMIT $4`;
 }
 
 const READ_SENT_BY_ID = statement<
