@@ -17,6 +17,7 @@ export function realtimeRoutes(tickets: Tickets): Route[] {
       permission: null,
       agents: false,
       customers: true,
+      secret: true,
       body: Body({}),
       status: 201,
       response: RealtimeTicket,

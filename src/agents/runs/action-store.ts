@@ -181,7 +181,7 @@ export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
     .updateTable('agent_run_actions')
     .set({
       status: 'failed',
-      error_message: 'The run ended before it was known what came of it.',
+      error_message: 'The run ended before the result of the action was known.',
       completed_at: sql<string>`clock_timestamp()`,
       updated_at: LATER,
     })
