@@ -63,11 +63,13 @@ export class SentEffects {
       database,
       payload.messages.map(({ id }) => id),
     );
-    const notifiedIds = payload.messages.filter(({ notified }) => notified).map(({ id }) => id);
     const [parts, rosters, notifications] = await Promise.all([
       withParts(database, files, rows),
       readRosterVersions(database, conversationsOf(rows)),
-      readNotificationsOf(database, notifiedIds),
+      readNotificationsOf(
+        database,
+        rows.map(({ id }) => id),
+      ),
     ]);
     const notificationsOf = Map.groupBy(notifications, ({ message_id }) => message_id);
     const messages: CommittedMessage[] = [];
@@ -76,7 +78,8 @@ export class SentEffects {
       const rosterVersion = rosters.get(conversation_id) ?? 0;
       const facts = await directory.factsSince(conversation_id, rosterVersion);
       if (facts === undefined) continue;
-      const made = notifiedIds.includes(id) ? (notificationsOf.get(id) ?? []) : undefined;
+      // Those of one message are written together: if there are some, there are all.
+      const made = notificationsOf.get(id);
       messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
     }
     const isPublished = await this.#publish(messages);

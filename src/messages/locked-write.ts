@@ -166,7 +166,7 @@ class WriteAttempt {
       const numbered = { message: entry.outgoing.message, sequence };
       const [inserted] = await insertMessages(tx, [numbered]);
       if (inserted === undefined) throw new NumberTaken();
-      return { message: asCommitted(entry.outgoing, numbered, inserted), outboxId: inserted.outbox_id };
+      return { message: asCommitted(entry.outgoing, numbered, inserted), outboxId: inserted.outboxId };
     }
     const { id, status, senderId } = entry;
     const conversationId = this.#conversationId;

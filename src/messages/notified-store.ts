@@ -7,12 +7,7 @@ import {
   NOTIFIED_IN_TIME_MS,
   type NotificationRow,
 } from '../resources/notification.ts';
-import {
-  asNotifications,
-  type NotificationPlan,
-  sizeOf,
-  type WrittenNotifications,
-} from './planned-notifications.ts';
+import { asNotifications, type NotificationPlan, planRows, sizeOf } from './planned-notifications.ts';
 
 /** A message in the timeline, and the notifications that it is due. */
 export interface DueNotifications {
@@ -21,10 +16,12 @@ export interface DueNotifications {
 }
 
 /** The notifications that were written for a message, with its moment and the start of its present text. */
-interface WrittenDue extends WrittenNotifications {
-  readonly id: string;
+interface WrittenRow {
+  readonly message_id: string;
   readonly notified_at: string;
   readonly preview: string | null;
+  readonly recipient_ids: readonly string[];
+  readonly notification_ids: readonly string[];
 }
 
 /** Maximum number of notifications in one statement, but for a message that has more. */
@@ -49,20 +46,18 @@ export async function readNotificationsOf(
 }
 
 async function insertTogether(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
-  const wanted = due.map(({ row, plan }) => ({
-    id: row.id,
-    conversation_id: row.conversation_id,
-    sender_type: plan.senderType,
-    notifications: plan.notifications,
-  }));
-  const written = new Map((await db.query(INSERT_DUE, JSON.stringify(wanted))).map((one) => [one.id, one]));
+  const plans = JSON.stringify(due.flatMap(({ row, plan }) => planRows(row.id, plan)));
+  const written = new Map((await db.query(INSERT_DUE, plans)).map((one) => [one.message_id, one]));
   const rows: NotificationRow[] = [];
   const again: string[] = [];
   for (const { row, plan } of due) {
     const of = written.get(row.id);
-    if (of?.recipient_ids?.length === sizeOf(plan))
-      rows.push(...asNotifications({ ...row, body: of.preview }, plan, of, of.notified_at));
-    else again.push(row.id);
+    if (of?.recipient_ids.length !== sizeOf(plan)) {
+      again.push(row.id);
+      continue;
+    }
+    const ids = { recipientIds: of.recipient_ids, notificationIds: of.notification_ids };
+    rows.push(...asNotifications({ ...row, body: of.preview }, plan, ids, of.notified_at));
   }
   return [...rows, ...(await readNotificationsOf(db, again))];
 }
@@ -84,47 +79,45 @@ function* inStatements(due: readonly DueNotifications[]): Iterable<DueNotificati
   if (some.length > 0) yield some;
 }
 
+/** SQL: the rows of a plan (planRows), as `p`. */
+export function plannedRows(parameter: string): string {
+  return `json_to_recordset(${parameter}::json) AS p(id text, roster_version bigint, sender_type text, category text,
+        title text, recipients json)`;
+}
+
 /**
- * SQL: a WITH part `notified` that inserts the planned notifications of the part `entered`, which has the columns id,
- * account_id, conversation_id, body, sender_id, sender_type, at, notifications and changed_in. In the order of the
- * primary key, so that two statements cannot deadlock.
+ * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as `p`, and as `e` the
+ * id, account_id, conversation_id, body, sender_id, at and changed_in of their messages. In the order of the primary
+ * key, so that two statements cannot deadlock.
  */
-export const INSERT_PLANNED = `notified AS (
+export function insertPlanned(source: string): string {
+  return `notified AS (
       INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
         resource_type, resource_id, message_id, created_at, updated_at, changed_in)
-      SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, n.category,
-        n.title, left(e.body, ${PREVIEW_CHARACTERS}), e.sender_id, e.sender_type, 'entity', e.conversation_id, e.id,
+      SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, p.category,
+        p.title, left(e.body, ${PREVIEW_CHARACTERS}), e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
         e.at, e.at, e.changed_in
-      FROM entered e, json_to_recordset(e.notifications) AS n(category text, title text, recipients json),
-        json_array_elements_text(n.recipients) AS r(recipient_id)
+      FROM ${source}, json_array_elements_text(p.recipients) AS r(recipient_id)
       ORDER BY r.recipient_id, notification_id
       ON CONFLICT DO NOTHING
       RETURNING id, recipient_id, message_id, created_at, body
     )`;
-
-/** SQL: what `notified` has inserted, by message, as WrittenNotifications. */
-export const WRITTEN = 'written.recipient_ids, written.notification_ids';
-export const WRITTEN_OF_MESSAGES = `(
-      SELECT message_id AS id, min(created_at) AS notified_at, min(body) AS preview, array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
-      FROM notified GROUP BY message_id
-    ) written`;
+}
 
 // A row that is late carries its transaction, because readers that resume may have passed its id already
 // (docs/decisions.md#new-notifications-are-found-by-their-ids).
-const INSERT_DUE = statement<[due: string], WrittenDue>({
+const INSERT_DUE = statement<[plans: string], WrittenRow>({
   name: 'insert-due-notifications',
   text: `
-    WITH entered AS (
-      SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, i.sender_type, m.at, i.notifications,
-        CASE WHEN m.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END AS changed_in
-      FROM json_to_recordset($1::json)
-          AS i(id text, conversation_id text, sender_type text, notifications json),
-        LATERAL (
-          SELECT *, coalesce(notified_at, created_at) AS at FROM messages
-          WHERE id = i.id AND conversation_id = i.conversation_id AND deleted_at IS NULL OFFSET 0
-        ) m
-    ), ${INSERT_PLANNED}
-    SELECT written.id, written.notified_at, written.preview, ${WRITTEN} FROM ${WRITTEN_OF_MESSAGES}`,
+    WITH ${insertPlanned(`${plannedRows('$1')}, LATERAL (
+          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, moment.at, CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
+            THEN pg_current_xact_id() END AS changed_in
+          FROM messages m, LATERAL (SELECT coalesce(m.notified_at, m.created_at) AS at) moment
+          WHERE m.id = p.id AND m.deleted_at IS NULL OFFSET 0
+        ) e`)}
+    SELECT message_id, min(created_at) AS notified_at, min(body) AS preview,
+      array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
+    FROM notified GROUP BY message_id`,
 });
 
 const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({

@@ -9,14 +9,7 @@ import { defineTopic } from '../db/topic.ts';
 export const MESSAGES_SENT = defineTopic<MessagesSent>('messages.sent');
 
 export interface MessagesSent {
-  readonly messages: readonly SentReference[];
-}
-
-export interface SentReference {
-  readonly conversation_id: string;
-  readonly id: string;
-  /** Its notifications were written with it; absent or false: they are not made yet. */
-  readonly notified?: boolean;
+  readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
 /** A message was edited: its notifications get the new text (notifications/refresh.ts). */

@@ -11,7 +11,7 @@ import type { TraceContext } from '../protocol/traceparent.ts';
 import { presentAttachment } from '../resources/attachment.ts';
 import type { MessageRow } from '../resources/message.ts';
 import type { NotificationRow } from '../resources/notification.ts';
-import type { InsertedRow, NumberedMessage } from './insert-store.ts';
+import type { InsertedMessage, NumberedMessage } from './insert-store.ts';
 import type { NewMessage } from './new-message.ts';
 import { asNotifications } from './planned-notifications.ts';
 import type { Timeline } from './timeline.ts';
@@ -78,10 +78,10 @@ export const MAX_NUMBERINGS = 6;
 export function asCommitted(
   { message, sender, audience, trace }: Outgoing,
   { sequence, plan }: Pick<NumberedMessage, 'sequence' | 'plan'>,
-  inserted: InsertedRow,
+  inserted: InsertedMessage,
 ): CommittedMessage {
   const { attachments, ...columns } = message;
-  const { created_at: at, roster_version: rosterVersion } = inserted;
+  const { createdAt: at, rosterVersion } = inserted;
   const row: MessageRow = {
     ...columns,
     sequence,

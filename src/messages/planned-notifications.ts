@@ -34,26 +34,33 @@ export function sizeOf({ notifications }: NotificationPlan): number {
   return notifications.reduce((sum, { recipients }) => sum + recipients.length, 0);
 }
 
-/** The notifications that were written with a message: their recipients, and beside each its id; null: none. */
+/** Returns a plan as the rows of a JSON parameter (notified-store.ts). */
+export function planRows(messageId: string, { rosterVersion, senderType, notifications }: NotificationPlan) {
+  return notifications.map(({ category, title, recipients }) => ({
+    ...{ id: messageId, roster_version: rosterVersion, sender_type: senderType },
+    ...{ category, title, recipients },
+  }));
+}
+
+/** The notifications that were written with a message: their recipients, and beside each its id. */
 export interface WrittenNotifications {
-  readonly recipient_ids: readonly string[] | null;
-  readonly notification_ids: readonly string[] | null;
+  readonly recipientIds: readonly string[];
+  readonly notificationIds: readonly string[];
 }
 
 /** Returns the notifications of a plan that were written, as Postgres has them: `at` is the moment of the message. */
 export function asNotifications(
   message: MessageRow,
   plan: NotificationPlan,
-  { recipient_ids, notification_ids }: WrittenNotifications,
+  { recipientIds, notificationIds }: WrittenNotifications,
   at: string,
 ): NotificationRow[] {
-  if (recipient_ids === null || notification_ids === null) return [];
   const body = message.body === null ? null : preview(message.body);
   const plannedFor = byRecipient(plan);
-  return recipient_ids.map((recipientId, index) => {
+  return recipientIds.map((recipientId, index) => {
     const { category, title } = plannedFor(recipientId);
     return {
-      id: notification_ids[index]!,
+      id: notificationIds[index]!,
       account_id: message.account_id,
       recipient_id: recipientId,
       category,

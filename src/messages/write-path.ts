@@ -328,7 +328,7 @@ export class WritePath {
       this.#resolve(entry, { row: message.row, resent: false });
     }
     metrics.sends.inc(messages.length);
-    onCommitted({ outboxId: inserted[0]!.outbox_id, messages });
+    onCommitted({ outboxId: inserted[0]!.outboxId, messages });
     return open;
   }
 

@@ -342,7 +342,7 @@ async function send(tx: Tx, conversationId: string, sequence: number, recipientI
   const notifications = [{ category: 'chat.message', title: 'Ada', recipients: [recipientId] }] as const;
   const plan = { rosterVersion, senderType: 'user', notifications } as const;
   const [row] = await insertMessages(tx, [{ message: newMessage(author), sequence, plan }]);
-  return row!.notification_ids![0]!;
+  return row!.notificationIds[0]!;
 }
 
 /** Commits a transaction with a row in the outbox. `meanwhile` runs before the commit. */
