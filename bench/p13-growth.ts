@@ -114,16 +114,19 @@ class Grown {
     const stand = await SendStand.open(session, parley, { name, env, history: 0 });
     const { product } = stand;
     const readers = await createReaders(product, parley);
-    const conversations = Array.from({ length: CONVERSATIONS }, (_, n) => stand.conversation('direct', n));
+    const numbers = Array.from({ length: CONVERSATIONS }, (_, n) => n);
+    const direct = numbers.map((n) => stand.conversation('direct', n));
+    // Sockets resume where nobody's presence changes by it.
+    const silent = numbers.map((n) => stand.conversation('silent', n));
     const growth = await Growth.open(session, {
       postgres: parley,
       accountId: product.demo.account_id,
       senderId: product.demo.users.ada.id,
-      conversations,
+      conversations: numbers.flatMap((n) => [direct[n]!, silent[n]!]),
       recipients: readers.map(({ id }) => id),
     });
     const { process, port } = product;
-    const resume = { product, postgres: parley, sockets: SOCKETS, conversations };
+    const resume = { product, postgres: parley, sockets: SOCKETS, conversations: silent };
     return new Grown(parley, growth, {
       sends: stand.side(CONNECTIONS, 'direct'),
       pages: pagesSide({ name, process, port, postgres: parley, readers, connections: CONNECTIONS }),
