@@ -6,7 +6,7 @@ import { GROWN, Growth } from './lib/growth.ts';
 import { CONVERSATIONS } from './lib/insert-script.ts';
 import { type Comparison, comparePairs, type Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
-import { resumeTogether } from './lib/resumes.ts';
+import { resumeTogether, sendToEach } from './lib/resumes.ts';
 import { comparisonRow, count, type Row } from './lib/row.ts';
 import { CONNECTIONS, SendStand } from './lib/send-stand.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
@@ -23,12 +23,12 @@ async function run(session: Session): Promise<void> {
   const points = new Map<What, Point[]>(WHATS.map((what) => [what, [[SMALL, 1]]]));
   for (const size of sizes) {
     const findings = await session.part(`P13 ${count(size)} rows`, async () => {
-      await large.growth.growTo(size, session.say);
+      await large.growTo(size, session.say);
       // A new one for each size: what is sent to it makes it grow as well.
       const own = session.disposer.add('control', new Disposer(), (it) => it.close());
       try {
         const small = await Grown.open({ ...session, disposer: own }, `${count(SMALL)} rows`);
-        await small.growth.growTo(SMALL, session.say);
+        await small.growTo(SMALL, session.say);
         return await measure(session, small, large, size, size === sizes.at(-1));
       } finally {
         await own.close();
@@ -105,7 +105,7 @@ function workOf(what: What, size: number): string {
 /** A node whose database grows. */
 class Grown {
   readonly postgres: BenchDatabase;
-  readonly growth: Growth;
+  readonly growTo: (rows: number, say: Session['say']) => Promise<void>;
   readonly sides: Readonly<Record<What, Side>>;
 
   static async open(session: Session, name: string): Promise<Grown> {
@@ -127,7 +127,12 @@ class Grown {
     });
     const { process, port } = product;
     const resume = { product, postgres: parley, sockets: SOCKETS, conversations: silent };
-    return new Grown(parley, growth, {
+    const growTo = async (rows: number, say: Session['say']) => {
+      await growth.growTo(rows, say);
+      // Rows came behind the back of the node, whose next numbers are taken now: it finds that out here.
+      await sendToEach(product, [...direct, ...silent], 1);
+    };
+    return new Grown(parley, growTo, {
       sends: stand.side(CONNECTIONS, 'direct'),
       pages: pagesSide({ name, process, port, postgres: parley, readers, connections: CONNECTIONS }),
       resumes: {
@@ -141,9 +146,9 @@ class Grown {
     });
   }
 
-  private constructor(postgres: BenchDatabase, growth: Growth, sides: Readonly<Record<What, Side>>) {
+  private constructor(postgres: BenchDatabase, growTo: Grown['growTo'], sides: Readonly<Record<What, Side>>) {
     this.postgres = postgres;
-    this.growth = growth;
+    this.growTo = growTo;
     this.sides = sides;
   }
 }

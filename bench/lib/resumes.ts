@@ -50,7 +50,7 @@ export async function resumeTogether(session: Session, options: ResumeOptions): 
   before.close();
   await until(async () => (await readOpenSockets(product)) <= others, 'all sockets gone');
   const heads = await readHeads(postgres, conversations);
-  await sendMissed(product, conversations);
+  await sendToEach(product, conversations, MISSED);
   await drainOutbox(postgres);
   const resumes = conversations.map((id) =>
     textFrame(
@@ -103,7 +103,12 @@ async function comeBack(
   return { figure, processor, notes: { connected_s: connectedS } };
 }
 
-async function sendMissed({ port, headers }: Product, conversations: readonly string[]): Promise<void> {
+/** Sends so many messages to each of the conversations. Rejects when one is refused. */
+export async function sendToEach(
+  { port, headers }: Product,
+  conversations: readonly string[],
+  times: number,
+): Promise<void> {
   const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: CONNECTIONS });
   const post = (id: string) =>
     new Promise<void>((resolve, reject) => {
@@ -115,7 +120,7 @@ async function sendMissed({ port, headers }: Product, conversations: readonly st
       });
     });
   try {
-    await Promise.all(conversations.flatMap((id) => Array.from({ length: MISSED }, () => post(id))));
+    await Promise.all(conversations.flatMap((id) => Array.from({ length: times }, () => post(id))));
   } finally {
     connections.close();
   }
