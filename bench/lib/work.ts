@@ -43,5 +43,5 @@ export type Facts = Readonly<Record<string, string | number>>;
 /** Three pairs of short blocks show whether something broke, ten of long ones how fast it is. */
 export const TIMINGS = {
   full: { pairs: 10, blockMs: 6_000, warmupMs: 4_000 },
-  short: { pairs: 3, blockMs: 2_000, warmupMs: 1_000 },
+  short: { pairs: 3, blockMs: 2_000, warmupMs: 500 },
 } as const satisfies Readonly<Record<string, Timing>>;
