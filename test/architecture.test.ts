@@ -32,7 +32,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
 };
 /** Modules that may be imported everywhere. They import nothing but each other. */
-const EVERYWHERE = ['log', 'metrics', 'lifecycle', 'build'];
+const EVERYWHERE = ['log', 'metrics', 'metric-series', 'lifecycle', 'build'];
 /** Those that read the environment's result; the rest is handed its own part of it. */
 const CONFIGURED = ['main', 'app', 'admin', 'tail'];
 const SLICES = ROWS.slice(rowOf('event-sources'), rowOf('http')).flat();

@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { BUILD } from '../src/build.ts';
-import { CounterSeries, createMetrics, HistogramSeries } from '../src/metrics.ts';
+import { CounterSeries, HistogramSeries } from '../src/metric-series.ts';
+import { createMetrics } from '../src/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
-import { CounterSeries, type Metrics } from '../metrics.ts';
+import { CounterSeries } from '../metric-series.ts';
+import type { Metrics } from '../metrics.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
 import type { Db, Tx } from './handle.ts';
 import { OpenTransaction } from './open-transaction.ts';
@@ -87,7 +88,8 @@ export class Database implements Db {
    * (3.5 ms as measured), and several connections wait for it at the same time.
    */
   readonly writers: readonly PipelinedConnection[];
-  readonly #readers: readonly PipelinedConnection[];
+  /** For the most frequent reads, which take them in turn: see `reader`. */
+  readonly readers: readonly PipelinedConnection[];
   #lastReader = 0;
   /**
    * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off), never for what was
@@ -123,14 +125,14 @@ export class Database implements Db {
         onError: (error) => void this.#failed(error),
       });
     this.pipeline = connect();
-    this.#readers = Array.from({ length: READERS }, () => connect(undefined, GATHERED_READS));
+    this.readers = Array.from({ length: READERS }, () => connect(undefined, GATHERED_READS));
     this.writers = Array.from({ length: WRITERS }, () => connect(WRITER_SETTINGS));
     this.relaxed = connect({ synchronous_commit: 'off' });
   }
 
   /** All connections outside the pool. */
   get pipelines(): readonly PipelinedConnection[] {
-    return [this.pipeline, ...this.#readers, ...this.writers, this.relaxed];
+    return [this.pipeline, ...this.readers, ...this.writers, this.relaxed];
   }
 
   /**
@@ -139,7 +141,7 @@ export class Database implements Db {
    */
   get reader(): PipelinedConnection {
     this.#lastReader = (this.#lastReader + 1) % READERS;
-    return this.#readers[this.#lastReader]!;
+    return this.readers[this.#lastReader]!;
   }
 
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */

@@ -1,4 +1,5 @@
-import { CounterSeries, HistogramSeries, type Metrics } from '../metrics.ts';
+import { CounterSeries, HistogramSeries } from '../metric-series.ts';
+import type { Metrics } from '../metrics.ts';
 
 /** Counts and times the answers of the server; the series of each route are looked up once. */
 export class RequestMetrics {
