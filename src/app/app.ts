@@ -20,6 +20,7 @@ import { describeNode, type RunsOn } from './runs-on.ts';
 import { openServing, startAdminServer } from './serving.ts';
 import { openSockets } from './sockets.ts';
 import { Urls } from './urls.ts';
+import { warmUp } from './warm-up.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -83,9 +84,10 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   await startAdminServer(part, engine, urls);
 
   const demoPath = demoFilePath(config.dataDir);
-  const seeded = config.demo
-    ? await seedDemo({ database, tokens: access.tokens, path: demoPath })
-    : undefined;
+  const [seeded] = await Promise.all([
+    config.demo ? seedDemo({ database, tokens: access.tokens, path: demoPath }) : undefined,
+    warmUp(database, access.directory, serving.http),
+  ]);
   urls.port = await serving.server.listen({ host: config.host, port: config.port });
   if (seeded !== undefined) {
     demo = writeDemoFile(demoPath, seeded, urls.base);

@@ -60,6 +60,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
     }),
     defineRoute({
       name: 'list_conversations',
+      frequent: true,
       method: 'GET',
       path: '/v1/messaging/conversations',
       summary: 'List the conversations that the caller may read, newest first',

@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ApiError } from '../protocol/errors.ts';
+import type { Version } from '../protocol/versions.ts';
 import { CursorSeal } from './cursor-seal.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import type { Exchange, RequestHandler } from './exchange.ts';
@@ -55,6 +56,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly log: Logger;
 
   readonly #router = new Router<Endpoint>();
+  readonly #endpoints: Endpoint[] = [];
   readonly #publicTable: PublicTable;
   readonly #metrics: HttpOptions['metrics'];
   readonly #requestMetrics: RequestMetrics;
@@ -74,7 +76,16 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.#metrics = options.metrics;
     this.#requestMetrics = new RequestMetrics(options.metrics);
     this.#requestLog = new RequestLog(options.log);
-    for (const route of options.routes) this.#router.add(route.method, route.path, prepareEndpoint(route));
+    for (const route of options.routes) {
+      const endpoint = prepareEndpoint(route);
+      this.#endpoints.push(endpoint);
+      this.#router.add(route.method, route.path, endpoint);
+    }
+  }
+
+  /** Does for frequent endpoints what their first requests would wait for. */
+  warmUp(version: Version): void {
+    for (const endpoint of this.#endpoints) if (endpoint.route.frequent) endpoint.prepare(version);
   }
 
   /** Answers one request, now or later; never throws. */

@@ -111,6 +111,11 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly response: TSchema;
   /** The answer shows a secret: it is encrypted if it is stored for an Idempotency-Key. */
   readonly secret?: boolean;
+  /**
+   * Called so often that nothing may be left to do for the first request: its validators are compiled before the server
+   * listens.
+   */
+  readonly frequent?: boolean;
 }
 
 /** One request that has passed every check of the pipeline. */

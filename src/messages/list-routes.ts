@@ -43,6 +43,7 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
   return [
     defineRoute({
       name: 'list_messages',
+      frequent: true,
       method: 'GET',
       path: '/v1/messaging/conversations/:id/messages',
       summary: 'List the messages of a conversation, newest first; from a number on, oldest first',

@@ -37,6 +37,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
 function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
   return defineRoute({
     name: 'send_message',
+    frequent: true,
     method: 'POST',
     path: '/v1/messaging/conversations/:id/messages',
     summary: 'Send a message to a conversation',

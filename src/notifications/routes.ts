@@ -65,6 +65,7 @@ export function notificationRoutes(database: Database, encoded: EncodedNotificat
 function listRoute(database: Database, encoded: EncodedNotifications): Route {
   return defineRoute({
     name: 'list_notifications',
+    frequent: true,
     method: 'GET',
     path: '/v1/messaging/notifications',
     summary: "List the caller's notifications, newest first",
