@@ -119,7 +119,7 @@ class Grown {
     const readers = await createReaders(product, parley);
     const numbers = Array.from({ length: CONVERSATIONS }, (_, n) => n);
     const direct = numbers.map((n) => stand.conversation('direct', n));
-    // Sockets resume where nobody's presence changes by it.
+    // Sockets resume in conversations where this changes no presence.
     const silent = numbers.map((n) => stand.conversation('silent', n));
     const growth = await Growth.open(session, {
       postgres: parley,

@@ -34,7 +34,7 @@ async function run(session: Session): Promise<void> {
     'body, characters': BODY.length,
     'caused by a send to a direct conversation': '1 message row, 1 notification row, 2 frames',
     'caused by a send to a group': `1 message row, ${RECIPIENTS.group} notification rows, 2 frames`,
-    'caused by a send to nobody': '1 message row, 1 frame',
+    'caused by a send without recipients': '1 message row, 1 frame',
     'faster script of equal work': direct.faster,
     pgbench: PGBENCH_FACT,
   };
@@ -81,8 +81,8 @@ async function run(session: Session): Promise<void> {
     return compareWith(session, { ...common, ours, against, before: drained });
   });
   if (!full) return;
-  await session.part('P2 to nobody', () => {
-    const against = [{ work: 'P2 sends, 256, to nobody, raw', control: direct.single }];
+  await session.part('P2 without recipients', () => {
+    const against = [{ work: 'P2 sends, 256, no recipients, raw', control: direct.single }];
     return compareWith(session, { ...common, ours: stand.side(256, 'silent'), against });
   });
 }

@@ -1,6 +1,6 @@
 /** The orders to a control: the messages of the runner, and its own. */
 export interface Start {
-  /** The frame to fan out: the very bytes that Parley makes of a message. */
+  /** The frame to fan out: the same bytes that Parley makes of a message. */
   readonly frame: string;
 }
 export interface Credit {

@@ -58,7 +58,7 @@ export class Unfinished {
     this.#write();
   }
 
-  /** The run of these works is complete: the next one measures them anew. */
+  /** The run of these works is complete: the next one measures them again. */
   forget(works: readonly string[]): void {
     if (this.#content === undefined) return;
     for (const name of works) delete this.#content.finished[name];

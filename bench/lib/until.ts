@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   while (!(await condition())) {
-    if (performance.now() > deadlineMs) throw new Error(`waited ${PATIENCE_MS} ms in vain: ${what}`);
+    if (performance.now() > deadlineMs) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
     await delay(PAUSE_MS);
   }
 }

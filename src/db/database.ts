@@ -257,7 +257,7 @@ const READERS = 2;
 const GATHERED_READS = 8;
 
 /**
- * A flush joins its own rows to each other: 512 of them would meet 262,144 times in a nested loop. Planning it anew each
+ * A flush joins its own rows to each other: 512 of them would meet 262,144 times in a nested loop. Planning it again each
  * time would find the same plan.
  */
 const WRITER_SETTINGS = { enable_hashjoin: 'on', plan_cache_mode: 'force_generic_plan' };

@@ -124,7 +124,7 @@ interface InsertedRow {
 }
 
 // Tables are read by scalar subqueries, one index descent a row; the join is of this statement's own rows. The parts are few
-// and narrow because Postgres sets each of them up anew for every flush: with the input as a part of its own, joined to what
+// and narrow because Postgres sets each of them up again for every flush: with the input as a part of its own, joined to what
 // was written, and notifications gathered by message, a flush of one message took 680 us of processor time, now 560.
 function insertText(withAttachments: boolean): string {
   const at = "statement_timestamp() + (i.ordinality - 1) * interval '1 microsecond'";

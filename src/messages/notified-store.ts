@@ -95,7 +95,7 @@ export function insertPlanned(source: string): string {
       INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
         resource_type, resource_id, message_id, created_at, updated_at, changed_in)
       SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, p.category,
-        p.title, left(e.body, ${PREVIEW_CHARACTERS}), e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
+        p.title, nullif(left(e.body, ${PREVIEW_CHARACTERS}), ''), e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
         e.at, e.at, e.changed_in
       FROM ${source}, json_array_elements_text(p.recipients) AS r(recipient_id)
       ORDER BY r.recipient_id, notification_id
@@ -110,8 +110,9 @@ const INSERT_DUE = statement<[plans: string], WrittenRow>({
   name: 'insert-due-notifications',
   text: `
     WITH ${insertPlanned(`${plannedRows('$1')}, LATERAL (
-          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, moment.at, CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
-            THEN pg_current_xact_id() END AS changed_in
+          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, moment.at,
+            CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
+              THEN pg_current_xact_id() END AS changed_in
           FROM messages m, LATERAL (SELECT coalesce(m.notified_at, m.created_at) AS at) moment
           WHERE m.id = p.id AND m.deleted_at IS NULL OFFSET 0
         ) e`)}

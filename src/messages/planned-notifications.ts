@@ -55,7 +55,7 @@ export function asNotifications(
   { recipientIds, notificationIds }: WrittenNotifications,
   at: string,
 ): NotificationRow[] {
-  const body = message.body === null ? null : preview(message.body);
+  const body = message.body ? preview(message.body) : null;
   const plannedFor = byRecipient(plan);
   return recipientIds.map((recipientId, index) => {
     const { category, title } = plannedFor(recipientId);

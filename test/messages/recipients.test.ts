@@ -88,6 +88,23 @@ t.test('a message and its notifications commit together', async (t) => {
   t.equal(node.notifiedAtCommit, 1);
 });
 
+t.test('a message without text has no preview, with its commit or after it', async (t) => {
+  const ground = await createGround(t);
+  const node = await DeafNode.start(t, ground, new MemoryEngine());
+  const roster = await Roster.create(ground, 1);
+  await node.warm(roster.conversationId);
+  const send = () =>
+    node.send(newMessage({ ...ground, conversationId: roster.conversationId }, { body: '' }));
+  await send();
+  // The cache is behind now.
+  await roster.add();
+  await send();
+  await node.idle();
+  t.equal(node.notifiedAtCommit, 1);
+  const rows = await ground.database.kysely.selectFrom('notifications').select('body').execute();
+  t.strictSame(rows, [{ body: null }, { body: null }, { body: null }]);
+});
+
 t.test('messages beyond the notifications that a flush writes have theirs after the commit', async (t) => {
   const ground = await createGround(t);
   const node = await DeafNode.start(t, ground, new MemoryEngine());
@@ -125,7 +142,7 @@ t.test('a notification that Postgres refuses does not refuse its message', async
   );
 });
 
-t.test('a node that takes over publishes what was written and adds nobody who came later', async (t) => {
+t.test('a node that takes over publishes what was written and adds no later member', async (t) => {
   const ground = await createGround(t);
   const engine = new MemoryEngine();
   const roster = await Roster.create(ground);
