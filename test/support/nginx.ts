@@ -1,12 +1,12 @@
 /** A real reverse proxy for tests. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { access, chmod, constants, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { RawClient } from './raw-client.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -19,11 +19,32 @@ export async function startNginx(
   { upstreamPort }: { readonly upstreamPort: number },
 ): Promise<{ port: number }> {
   const program = await findNginx();
+  // A free port may be taken before nginx has it: by another test's server, or by any connection that goes out.
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    const { isListening, errors } = await run(t, { program, port, upstreamPort });
+    if (isListening) return { port };
+    if (attempt === 10 || !errors.includes('Address already in use')) {
+      throw new Error(`nginx does not start: ${errors}`);
+    }
+  }
+}
+
+interface Start {
+  readonly program: string;
+  readonly port: number;
+  readonly upstreamPort: number;
+}
+
+/** Starts nginx once. It has ended if `isListening` is false, and `errors` says why. */
+async function run(
+  t: Teardown,
+  { program, port, upstreamPort }: Start,
+): Promise<{ isListening: boolean; errors: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-nginx-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   // Its workers run as another user.
   await chmod(directory, 0o711);
-  const port = await freePort();
   await writeFile(join(directory, 'nginx.conf'), configuration(port, upstreamPort));
   const child = spawn(program, ['-p', directory, '-e', 'stderr', '-c', 'nginx.conf'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -32,11 +53,15 @@ export async function startNginx(
   child.stderr?.on('data', (data: Buffer) => {
     errors += data.toString();
   });
+  const closed = new Promise((resolve) => child.once('close', resolve));
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   t.teardown(() => stop(child, kill));
-  await until(() => isListening(child, port, () => errors), { what: 'nginx listens' });
-  return { port };
+  // nginx writes the file once its port is bound. A connection would not tell its server from another one there.
+  const pidFile = join(directory, 'nginx.pid');
+  await until(() => hasEnded(child) || existsSync(pidFile), { what: 'nginx listens' });
+  if (hasEnded(child)) await closed;
+  return { isListening: !hasEnded(child), errors };
 }
 
 function configuration(port: number, upstreamPort: number): string {
@@ -71,22 +96,13 @@ function configuration(port: number, upstreamPort: number): string {
     }`;
 }
 
-async function isListening(child: ChildProcess, port: number, errors: () => string): Promise<boolean> {
-  if (child.exitCode !== null) throw new Error(`nginx does not start: ${errors()}`);
-  const client = new RawClient(port);
-  try {
-    return await new Promise<boolean>((resolve) => {
-      client.socket.once('connect', () => resolve(true));
-      client.socket.once('error', () => resolve(false));
-    });
-  } finally {
-    client.destroy();
-  }
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 async function stop(child: ChildProcess, kill: () => void): Promise<void> {
   process.off('exit', kill);
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   // The master ends its workers, which it could not after a SIGKILL.
   child.kill('SIGTERM');
@@ -116,14 +132,14 @@ async function onPath(): Promise<string | undefined> {
 async function install(): Promise<string> {
   const advice = 'these tests need nginx: put it on PATH, or run them as root on Debian or Ubuntu';
   if (process.getuid?.() !== 0) throw new Error(advice);
-  const run = promisify(execFile);
+  const execute = promisify(execFile);
   // Two test files may run this at once: the second waits for the first one's lock.
   const options = ['-o', 'DPkg::Lock::Timeout=90', '-y'];
   // RUNLEVEL=1: the package starts no service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   try {
-    await run('apt-get', [...options, 'update'], { env }).catch(() => undefined);
-    await run('apt-get', [...options, '--no-install-recommends', 'install', 'nginx-light'], { env });
+    await execute('apt-get', [...options, 'update'], { env }).catch(() => undefined);
+    await execute('apt-get', [...options, '--no-install-recommends', 'install', 'nginx-light'], { env });
   } catch (cause) {
     throw new Error(`${advice}; here apt-get failed`, { cause });
   }
