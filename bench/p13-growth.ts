@@ -132,7 +132,8 @@ class Grown {
     const resume = { product, postgres: parley, sockets: SOCKETS, conversations: silent };
     const growTo = async (rows: number, say: Session['say']) => {
       await growth.growTo(rows, say);
-      // Rows came behind the back of the node, whose next numbers are taken now: it finds that out here.
+      // The node did not write these rows: the first number after them makes it read and deliver them to its open
+      // streams, which would otherwise happen within a block.
       await sendToEach(product, [...direct, ...silent], 1);
     };
     return new Grown(parley, growTo, {

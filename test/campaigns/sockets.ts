@@ -41,8 +41,6 @@ export interface SocketsFigures {
   readonly losses: Readonly<Record<string, number>>;
   /** Times that a socket came back. */
   readonly reconnected: number;
-  /** Messages that arrived again on a later socket; clients recognize them by their numbers. */
-  readonly again: number;
   /** Frames between nodes that were overtaken by later ones. */
   readonly overtaken: number;
   readonly faults: Readonly<Record<string, number>>;
@@ -111,7 +109,6 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
     compared,
     losses: ground.losses.byEvent,
     reconnected: clients.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),
-    again: clients.reduce((sum, { again }) => sum + again, 0),
     overtaken: ground.links.reduce((sum, { counts }) => sum + counts.held, 0),
     faults: ground.faults,
     seconds: Math.round((performance.now() - startedAt) / 1_000),

@@ -3,6 +3,7 @@
 import t from 'tap';
 import { statement } from '../../src/db/statement.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { Ground } from './fixture.ts';
@@ -85,6 +86,50 @@ t.test('over Redis: a node that goes and comes back, and one beside it', async (
     t.strictSame(created(client.frames), [6, 7, 8, 9, 10]);
     client.close();
   }
+});
+
+t.test('on a node that is behind the previous one, no message arrives again', async (t) => {
+  const redis = new URL(await testRedisUrl(t));
+  const link = await FaultProxy.start({
+    target: { host: redis.hostname, port: Number(redis.port || 6379) },
+    faults: { holdMs: () => 0 },
+  });
+  t.teardown(() => link.close());
+  const near = await Ground.start(t, { beside: ground, redisUrl: redis.href, limits });
+  redis.hostname = '127.0.0.1';
+  redis.port = String(link.port);
+  const far = await Ground.start(t, { beside: ground, redisUrl: redis.href, limits });
+  const id = await missed.newConversation();
+  await ground.storeMessages(id, 5);
+  // It keeps the stream open there.
+  const resident = await far.ready();
+  await resident.request('subscribe', { conversation_id: id, after_sequence: 5 });
+  await resident.frame('caught_up');
+  const client = await near.ready();
+  const { cursor } = await client.frame('ready');
+  await client.request('subscribe', { conversation_id: id, after_sequence: 5 });
+  const send = async (sequence: number) => {
+    await missed.insertMessage(id, { id: newId('message'), sequence });
+    await near.publish(id, { event: 'message.created', sequence });
+  };
+
+  // Lost on the way to the other node, which reads them when it notices.
+  link.faults.holdMs = ({ channel }) => (channel.includes(id) ? Number.POSITIVE_INFINITY : 0);
+  for (const sequence of [6, 7, 8]) await send(sequence);
+  await client.frame(({ sequence }) => sequence === 8);
+  client.close();
+  const resumed = await far.ready();
+  const subscribed = await far.ready();
+  const frames = await resume(resumed, cursor, { [id]: 8 });
+  t.strictSame(timelineOf(frames, id), [{ type: 'caught_up', conversation_id: id, sequence: 8 }]);
+  const reply = await subscribed.request('subscribe', { conversation_id: id, after_sequence: 8 });
+  t.match(reply.result, { head_sequence: 8 });
+  link.faults.holdMs = () => 0;
+  await send(9);
+  for (const reader of [resident, resumed, subscribed]) await reader.frame(({ sequence }) => sequence === 9);
+  t.strictSame(created(resident.frames), [6, 7, 8, 9]);
+  for (const reader of [resumed, subscribed]) t.strictSame(created(reader.frames), [9]);
+  for (const reader of [resident, resumed, subscribed]) reader.close();
 });
 
 t.test('nothing seen and nothing missed', async (t) => {

@@ -102,6 +102,28 @@ t.test('replay runs into live without a gap or a double, under load', async (t) 
   }
 });
 
+t.test('a reader that has more than this node has delivered gets none of it again', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const first = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, first, undefined)).run();
+  const frames = await committedFrames(ground, send, 4);
+  await node.engine.publish(ground.conversationId, frames[0]!);
+  const reader = new Recorder(node);
+  const joined = await node.streams.join(ground.conversationId, reader, 3);
+  t.equal(joined.headSequence, 3);
+  await joined.run();
+  t.same(reader.frames, [{ type: 'caught_up', conversation_id: ground.conversationId, sequence: 3 }]);
+  for (const frame of frames.slice(1)) await node.engine.publish(ground.conversationId, frame);
+  t.same(reader.created(), [4]);
+  t.same(first.created(), [1, 2, 3, 4]);
+
+  const beyond = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, beyond, 1_000)).run();
+  const [next] = await committedFrames(ground, send, 1);
+  await node.engine.publish(ground.conversationId, next!);
+  t.same(beyond.created(), [5], 'one that has more than Postgres goes on from what there is');
+});
+
 t.test('caught_up contains the last sequence, and precedes live events', async (t) => {
   const { ground, node, send } = await openNode(t, { live: true });
   for (let n = 0; n < 3; n++) await send();

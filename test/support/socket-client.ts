@@ -28,8 +28,7 @@ interface Frame {
 /**
  * The simplest client that still receives everything: it reconnects whenever its socket ends, to any node. It
  * subscribes after its last number until it was live once; from then on it resumes from the last cursor that it
- * received while nothing was unsettled. A message that arrives twice on one socket is twice in its history; one that
- * arrives again on a later socket, from a node that is behind the previous one, is only counted.
+ * received while nothing was unsettled. A message that arrives twice, on one socket or on two, is twice in its history.
  */
 export class SocketClient {
   /** Received messages by conversation, in the order of arrival. */
@@ -39,12 +38,8 @@ export class SocketClient {
   /** Frames that no server should send. */
   readonly problems: string[] = [];
   connections = 0;
-  /** Messages that a later socket sent again. */
-  again = 0;
   readonly #options: SocketClientOptions;
   #socket: WebSocket | undefined;
-  /** The last number that this socket received, by conversation. */
-  readonly #brought = new Map<string, number>();
   /** Requests that this socket has not completed yet: ids of conversations, or RESUME. Empty: the client is live. */
   readonly #unsettled = new Set<string>();
   /** The cursor to resume from; undefined: it was never live. */
@@ -130,7 +125,6 @@ export class SocketClient {
   }
 
   #begin(socket: WebSocket, { cursor = '' }: Frame): void {
-    this.#brought.clear();
     this.#unsettled.clear();
     this.#nextCursor = cursor;
     for (const id of this.#cursor === undefined ? this.history.keys() : [RESUME]) {
@@ -153,12 +147,7 @@ export class SocketClient {
       this.problems.push(`a message of ${conversationId}, which was not asked for`);
       return;
     }
-    const id = String(data?.id);
-    const isNext = sequence > (this.#brought.get(conversationId) ?? 0);
-    this.#brought.set(conversationId, sequence);
-    if (isNext && history.some((known) => known.sequence === sequence && known.id === id)) {
-      this.again += 1;
-    } else history.push({ sequence, id });
+    history.push({ sequence, id: String(data?.id) });
   }
 
   /** A node whose link or database is in doubt accepts no subscription. */

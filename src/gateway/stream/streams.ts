@@ -1,6 +1,7 @@
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import { EngineUnavailableError } from '../../engine/engine.ts';
 import type { CommittedFrame, EphemeralFrame, PieceFrame } from '../../engine/frame.ts';
+import { readHeads } from '../../messages/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import { unavailable } from '../../protocol/errors.ts';
 import { RangeCache } from '../catch-up/range-cache.ts';
@@ -43,13 +44,18 @@ export class Streams {
   readonly #host: StreamHost;
   readonly #ranges: RangeCache;
   readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
+  readonly #heads: GatheredReads<string, number>;
   readonly #conversations = new Map<string, OpenStream>();
   readonly #feeds = new Map<string, Feed>();
 
   constructor(options: StreamsOptions) {
     this.#options = options;
     this.#ranges = new RangeCache(options);
-    const { timeline } = options;
+    const { database, timeline } = options;
+    this.#heads = new GatheredReads(async (ids) => {
+      const heads = await readHeads(database, [...new Set(ids)]);
+      return ids.map((id) => heads.get(id)!);
+    });
     this.#host = { ...options, heads: new GatheredReads((ids) => timeline.standings(ids)) };
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks, true));
   }
@@ -88,6 +94,9 @@ export class Streams {
     const isCancelled = () => cancelled || reader.closed;
     try {
       const stream = await open.ready;
+      if (afterSequence !== undefined && afterSequence > stream.delivered) {
+        await this.#catchUpWith(stream, afterSequence);
+      }
       const delivered = stream.delivered;
       const { end: journal } = stream.journal;
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
@@ -211,6 +220,15 @@ export class Streams {
     });
     this.#options.metrics.replays.inc({ outcome });
     if (outcome === 'lost') await this.#resync(stream, reader, cancelled);
+  }
+
+  /**
+   * Delivers what a reader has already, from another node or over REST: if it joined before this node has delivered that
+   * far, it would get those messages again. Numbers that Postgres does not have are left alone.
+   */
+  async #catchUpWith(stream: ConversationStream, sequence: number): Promise<void> {
+    const head = await this.#heads.ask(stream.id);
+    await stream.fill(Math.min(head, sequence));
   }
 
   /** Ends the subscription of a reader that misses too much: it loads the conversation over REST and subscribes again. */
