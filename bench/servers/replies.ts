@@ -76,7 +76,7 @@ const changed = new ChangedEffects({
   ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),
 });
-const outbox = new OutboxWorker({ database, doneRows, metrics, log });
+const outbox = new OutboxWorker({ database, engine, doneRows, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log, planNotifications },

@@ -60,7 +60,7 @@ export function openMessaging(
   const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, log }), (it) =>
     it.close(),
   );
-  const worker = new OutboxWorker({ database, doneRows, metrics, log });
+  const worker = new OutboxWorker({ database, engine, doneRows, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const effects = new SentEffects({

@@ -10,12 +10,12 @@ import type { Topic } from './topic.ts';
  */
 export const TAKEOVER_MS = 2_000;
 
-/** Milliseconds that a sweep has for its rows before another sweep may take them. */
-const LEASE_MS = 10_000;
+/** Milliseconds that a sweep has for its rows; after TAKEOVER_MS more, another sweep may take them. */
+export const LEASE_MS = 10_000;
 
 /**
- * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since every attempt has
- * its lease (docs/decisions.md#cursors-wait-for-the-outbox).
+ * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since every attempt that
+ * counts has its whole lease (docs/decisions.md#cursors-wait-for-the-outbox).
  */
 export const AWAITED_ATTEMPTS = 50;
 
@@ -47,6 +47,16 @@ export async function enqueue<Payload extends object>(
  */
 export function takeOverdue(db: Querier, limit: number): Promise<OutboxRow[]> {
   return db.query(TAKE_OVERDUE, limit);
+}
+
+/**
+ * Makes rows of `takeOverdue` available to every sweep at once, as if they had not been taken. Rows that have been taken
+ * again since are left as they are.
+ */
+export async function giveBack(db: Querier, rows: readonly OutboxRow[]): Promise<void> {
+  const ids = rows.map(({ id }) => id);
+  const attempts = rows.map((row) => row.attempts);
+  await db.query(GIVE_BACK, ids, attempts);
 }
 
 /**
@@ -86,6 +96,14 @@ const TAKE_OVERDUE = statement<[limit: number], OutboxRow>({
       ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
     )
     RETURNING id, topic, payload, attempts`,
+});
+
+const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]]>({
+  name: 'outbox-give-back',
+  text: `
+    UPDATE outbox o SET attempts = o.attempts - 1, due_at = clock_timestamp() - interval '${TAKEOVER_MS} ms'
+    FROM unnest($1::bigint[], $2::integer[]) AS taken(id, attempts)
+    WHERE o.id = taken.id AND o.attempts = taken.attempts`,
 });
 
 const REMOVE = statement<[ids: readonly number[]]>({

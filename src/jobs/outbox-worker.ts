@@ -3,12 +3,15 @@ import type { DoneRows } from '../db/done-rows.ts';
 import { measureOutbox, takeOverdue } from '../db/outbox.ts';
 import type { OutboxRow } from '../db/outbox-row.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
+import type { Engine } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { HeldLeases } from './held-leases.ts';
 
 export interface OutboxWorkerOptions {
   readonly database: Database;
+  readonly engine: Pick<Engine, 'onMissed'>;
   readonly doneRows: DoneRows;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -26,13 +29,19 @@ const ALARMING_ATTEMPTS = 10;
 /**
  * Handles the rows that this node's transactions write into the outbox as soon as they have committed, and takes over
  * rows that their writer has not handled: those of a node that died between commit and publish, those whose publish
- * failed, and those of commands outside any node.
+ * failed, and those of commands outside any node. When the link between nodes returns, the rows that failed meanwhile
+ * are tried at once instead of at the end of their leases.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
   #handlers: ReadonlyMap<string, TopicHandler['run']> = new Map();
   #loop: Loop | undefined;
   readonly #underWay = new Set<Promise<void>>();
+  /** Leases of the rows that failed in a sweep of this node. */
+  readonly #held = new HeldLeases();
+  /** Whether the link has returned and `#held` is not given back yet. */
+  #hasLinkReturned = false;
+  #stopListening: (() => void) | undefined;
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
@@ -44,17 +53,24 @@ export class OutboxWorker {
    * that are committed before this call are left to the first sweep.
    */
   start(handlers: readonly TopicHandler[]): void {
-    const { database, log } = this.#options;
+    const { database, engine, log } = this.#options;
     this.#handlers = byTopic(handlers);
     database.onCommitted((rows) => this.#committed(rows));
-    this.#loop = new Loop({
+    const loop = new Loop({
       intervalMs: SWEEP_EVERY_MS,
       run: (signal) => this.#sweep(signal),
       onError: (error) => log.warn({ err: error }, 'outbox sweep failed'),
     });
+    this.#loop = loop;
+    this.#stopListening = engine.onMissed(({ reason }) => {
+      if (reason !== 'link') return;
+      this.#hasLinkReturned = true;
+      loop.wake();
+    });
   }
 
   async close(): Promise<void> {
+    this.#stopListening?.();
     await this.#loop?.close();
     await Promise.all(this.#underWay);
   }
@@ -69,6 +85,11 @@ export class OutboxWorker {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { database, metrics } = this.#options;
+    // Here and not when the link returns: a sweep that is under way then may still have failures to record.
+    if (this.#hasLinkReturned) {
+      await this.#held.giveBack(database);
+      this.#hasLinkReturned = false;
+    }
     const { lagSeconds, hasOverdue } = await measureOutbox(database);
     metrics.outboxLagSeconds.set(lagSeconds);
     for (let more = hasOverdue; more && !signal.aborted; ) {
@@ -78,7 +99,10 @@ export class OutboxWorker {
     }
   }
 
-  /** A failure affects only its own row, which stays and is retried when its lease is over. */
+  /**
+   * A failure affects only its own row, which stays and is retried when its lease is over, or when the link between
+   * nodes returns.
+   */
   async #handle(row: OutboxRow): Promise<void> {
     const { doneRows, log } = this.#options;
     try {
@@ -87,6 +111,7 @@ export class OutboxWorker {
       await run(row.payload);
       doneRows.add([row.id]);
     } catch (error) {
+      this.#held.add(row);
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
       log[level](
         { err: error, outbox_id: row.id, topic: row.topic, attempts: row.attempts },

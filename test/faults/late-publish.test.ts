@@ -1,7 +1,8 @@
-/** A node commits while its link to Redis is away: the change is published late, and every client receives it. */
+/** A node commits while Redis, or its link to it, is away: the change is published late, and every client receives it. */
 
 import pg from 'pg';
 import t from 'tap';
+import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
 import { startLinks } from '../support/link-faults.ts';
 import { type Listener, startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -64,6 +65,48 @@ t.test(
       'so is its notification',
     );
     for (const { socket } of [stays, back]) socket.terminate();
+  },
+);
+
+t.test(
+  'what a sweep cannot publish while Redis is away does not wait for the end of its lease',
+  async (t) => {
+    const sql = new pg.Client({ connectionString: databaseUrl });
+    await sql.connect();
+    t.teardown(() => sql.end());
+    const listener = await reader.listen(reader.demo.conversations.group);
+    const { body } = await writer.send(reader.demo.conversations.group);
+    const isOutboxEmpty = async () => (await sql.query('SELECT FROM outbox')).rowCount === 0;
+    await until(isOutboxEmpty, { what: 'the effects of the message' });
+    await sql.query(`
+    CREATE TABLE outbox_history (topic text, was int, attempts int, lease_until timestamptz, at timestamptz);
+    CREATE FUNCTION record_outbox() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO outbox_history VALUES (NEW.topic, OLD.attempts, NEW.attempts, OLD.due_at, clock_timestamp());
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER history AFTER UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION record_outbox()`);
+    t.teardown(() => sql.query('DROP TRIGGER history ON outbox'));
+    const changesOfAttempts = async (by: 1 | -1) => {
+      const { rows } = await sql.query<{ early: boolean }>(
+        'SELECT at < lease_until AS early FROM outbox_history WHERE topic = $1 AND attempts = was + $2',
+        [RESOURCES_CHANGED.name, by],
+      );
+      return rows;
+    };
+
+    await redis.stop();
+    t.equal((await writer.call('DELETE', `/v1/messaging/messages/${body.id}`)).status, 200);
+    await until(async () => (await changesOfAttempts(1)).length > 0, { what: 'a sweep that takes the row' });
+    await redis.start();
+    await until(() => deletions(listener).includes(body.id), { what: 'the deletion' });
+    await until(isOutboxEmpty, { what: 'all that the deletion causes' });
+    const givenBack = await changesOfAttempts(-1);
+    t.ok(givenBack.length > 0, 'the lease was given back');
+    t.notOk(
+      givenBack.some(({ early }) => !early),
+      'before its end',
+    );
+    listener.socket.terminate();
   },
 );
 

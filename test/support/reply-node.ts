@@ -53,7 +53,7 @@ export class ReplyNode {
       ...{ database, files: FILES, engine },
       onFinished: (messageIds) => effects.finished(messageIds),
     });
-    const outbox = new OutboxWorker({ database, doneRows, metrics, log });
+    const outbox = new OutboxWorker({ database, engine, doneRows, metrics, log });
     outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
