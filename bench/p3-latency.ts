@@ -63,6 +63,17 @@ async function run(session: Session): Promise<void> {
     }
     return aloneRow(`P3 send p99 at ${ownRate}/s, half of its own most`, blocks);
   });
+  await session.part('P3 beside a storm', () => {
+    const calm = Math.round(rate / 2);
+    const against = [
+      {
+        work: `P3 send p99 at ${calm}/s beside a storm into groups`,
+        control: equalSide(inserts, calm),
+        atMost: MAX_RATIO,
+      },
+    ];
+    return compareWith(session, { unit: 'ms', ours: stormySide(stand, calm, seeds), against, before });
+  });
   await session.part('P3 curve', async () => {
     const rates = SHARES.map((share) => Math.round(Math.min(ownMost, equalMost) * share));
     return { rows: [], curves: { latency: await latencyCurves(stand, inserts, rates, session, before) } };
@@ -99,6 +110,24 @@ function parleySide(stand: SendStand, rate: number, seeds: { last: number }): Si
         figure: latencyUs.p99 / 1_000,
         processor,
         notes: { ...milliseconds('', latencyUs), ...milliseconds('generator_late_', latenessUs) },
+      };
+    },
+  };
+}
+
+/** The same while one connection sends to groups of fifty as fast as it is answered. */
+function stormySide(stand: SendStand, rate: number, seeds: { last: number }): Side {
+  const direct = parleySide(stand, rate, seeds);
+  const storm = stand.side(1, 'group');
+  return {
+    name: 'parley',
+    run: async (durationMs) => {
+      const stormed = storm.run(durationMs);
+      const { figure, notes } = await direct.run(durationMs);
+      const { notes: ofStorm } = await stormed;
+      return {
+        figure,
+        notes: { ...notes, group_sends_per_second: ofStorm?.answered_per_second ?? Number.NaN },
       };
     },
   };
