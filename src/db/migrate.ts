@@ -8,14 +8,16 @@ import type { Database } from './database.ts';
 import { buildIndexes } from './indexes.ts';
 import { MIGRATIONS_DIR } from './migrated.ts';
 import { jobLogger } from './queue.ts';
+import { renewRows } from './renewed-rows.ts';
 import type { Schema } from './schema.ts';
 
 /**
- * Brings the database to the newest schema, in three steps that nodes may start together:
+ * Brings the database to the newest schema, in steps that nodes may start together:
  * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails, the database is
  *    unchanged, and the Error names it.
- * 2. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
- * 3. The tables of the job queue (queue.ts), by its own library.
+ * 2. Rows of a restored dump are brought into the count of this cluster's transactions (renewed-rows.ts).
+ * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
+ * 4. The tables of the job queue (queue.ts), by its own library.
  *
  * Rejects with an Error that says what to do if the database is newer than this version of Parley. `provider` is for
  * tests of earlier states.
@@ -36,6 +38,8 @@ export async function migrate(
       throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
     }
     for (const { migrationName } of results) log.info({ migration: migrationName }, 'migrated the database');
+    for (const renewed of await renewRows(db))
+      log.info(renewed, 'rows of a restored database have a new changed_in');
     for (const index of await buildIndexes(db)) log.info({ index }, 'built an index');
   });
   await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });

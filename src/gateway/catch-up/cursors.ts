@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Since } from '../../conversations/event-source.ts';
 import type { Database } from '../../db/database.ts';
+import { DATABASE_ID } from '../../db/database-id.ts';
 import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../db/outbox.ts';
 import { sharedSecret } from '../../db/shared-secret.ts';
 import { statement } from '../../db/statement.ts';
@@ -212,8 +213,8 @@ const SEAL_BYTES = 16;
  */
 const UNSEEN_MS = 10_000;
 
-// A restored database has the identity of its original and other transactions behind the same ids; the timeline tells
-// them apart.
+// A database that was recovered from a base backup has the identity of its original and other transactions behind the
+// same ids; the timeline tells them apart.
 const READ_SNAPSHOT = statement<
   [unseenMs: number],
   Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }
@@ -226,7 +227,5 @@ const READ_SNAPSHOT = statement<
         WHERE backend_xid IS NOT NULL
       ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
       ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
-      (SELECT system_identifier::text FROM pg_control_system()) || '.' ||
-      (SELECT timeline_id FROM pg_control_checkpoint()) || '.' ||
-      (SELECT oid FROM pg_database WHERE datname = current_database()) AS database_id`,
+      ${DATABASE_ID} || '.' || (SELECT timeline_id FROM pg_control_checkpoint()) AS database_id`,
 });
