@@ -78,7 +78,7 @@ export class WritePath {
   append(outgoing: Outgoing): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
       const { message } = outgoing;
-      const entry = { outgoing, key: keyOf(message), resolve, reject, sequence: 0, twins: undefined };
+      const entry = { outgoing, key: keyOf(message), resolve, reject, number: undefined, twins: undefined };
       const open = this.#open.get(entry.key);
       if (open !== undefined) {
         open.twins ??= [];
@@ -167,7 +167,7 @@ export class WritePath {
       for (let numbering = 1; open.length > 0; numbering++) {
         if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
         await this.#number(open, numbers, numbering > 1);
-        open = await this.#insert(open, numbers, writer);
+        open = await this.#insert(open, writer);
         if (open.length === 0) break;
         // What was not written used up its number: the void is written while the original is looked for.
         this.#voidUnused(numbers);
@@ -251,8 +251,7 @@ export class WritePath {
       const first = firsts[index];
       if (first === null || first === undefined) throw new EngineUnavailableError('a counter kept vanishing');
       for (const [offset, entry] of byConversation.get(stream)!.entries()) {
-        entry.sequence = first + offset;
-        numbers.take(stream, entry.sequence);
+        entry.number = numbers.take(stream, first + offset);
       }
     }
   }
@@ -266,22 +265,18 @@ export class WritePath {
    * statement fails for any reason but the connection, each row is tried alone and without its notifications, which
    * then follow the commit: a bad row fails only its own caller, and a bad notification fails nothing.
    */
-  async #insert(
-    entries: readonly Pending[],
-    numbers: TakenNumbers,
-    writer: PipelinedConnection,
-  ): Promise<readonly Pending[]> {
+  async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
     try {
-      return await this.#insertTogether(entries, this.#plan(entries), numbers, writer);
+      return await this.#insertTogether(entries, this.#plan(entries), writer);
     } catch (error) {
       if (isUnavailable(error)) throw error;
     }
     const open: Pending[] = [];
     for (const entry of entries) {
       const { message } = entry.outgoing;
-      const alone = [{ message, sequence: entry.sequence }];
+      const alone = [{ message, sequence: entry.number!.sequence }];
       try {
-        open.push(...(await this.#insertTogether([entry], alone, numbers, writer)));
+        open.push(...(await this.#insertTogether([entry], alone, writer)));
       } catch (error) {
         if (isUnavailable(error)) throw error;
         this.#reject(entry, error);
@@ -294,7 +289,8 @@ export class WritePath {
   #plan(entries: readonly Pending[]): NumberedMessage[] {
     const { planNotifications } = this.#options;
     let left = MAX_NOTIFICATIONS;
-    return entries.map(({ outgoing: { message, sender, facts }, sequence }) => {
+    return entries.map(({ outgoing: { message, sender, facts }, number }) => {
+      const { sequence } = number!;
       const plan = facts && planNotifications(message, sender, facts);
       const size = plan === undefined ? 0 : sizeOf(plan);
       if (size > left) return { message, sequence };
@@ -306,7 +302,6 @@ export class WritePath {
   async #insertTogether(
     entries: readonly Pending[],
     numbered: readonly NumberedMessage[],
-    numbers: TakenNumbers,
     writer: PipelinedConnection,
   ): Promise<readonly Pending[]> {
     const { metrics, onCommitted } = this.#options;
@@ -323,7 +318,7 @@ export class WritePath {
         continue;
       }
       const message = asCommitted(entry.outgoing, numbered[index]!, row);
-      numbers.use(message.row.conversation_id, entry.sequence);
+      entry.number!.isUsed = true;
       messages.push(message);
       this.#resolve(entry, { row: message.row, resent: false });
     }
@@ -348,31 +343,30 @@ interface Pending {
   readonly key: string;
   readonly resolve: (acknowledged: Acknowledged) => void;
   readonly reject: (error: unknown) => void;
-  sequence: number;
+  /** The last one that it got. */
+  number: TakenNumber | undefined;
   /** Resends that arrived while this one was in progress. */
   twins: Pending[] | undefined;
 }
 
-/** The numbers that a flush has taken from the counters and not committed yet. */
+/** The numbers that a flush has taken from the counters. */
 class TakenNumbers {
-  readonly #open = new Map<string, Set<number>>();
+  #taken: TakenNumber[] = [];
 
-  take(conversationId: string, sequence: number): void {
-    const ofConversation = this.#open.get(conversationId);
-    if (ofConversation === undefined) this.#open.set(conversationId, new Set([sequence]));
-    else ofConversation.add(sequence);
-  }
-
-  use(conversationId: string, sequence: number): void {
-    this.#open.get(conversationId)?.delete(sequence);
+  take(conversationId: string, sequence: number): TakenNumber {
+    const taken = { conversationId, sequence, isUsed: false };
+    this.#taken.push(taken);
+    return taken;
   }
 
   /** Returns the numbers that are not committed, each once. */
   takeUnused(): SequenceNumber[] {
-    const unused = [...this.#open].flatMap(([conversationId, sequences]) =>
-      [...sequences].map((sequence) => ({ conversationId, sequence })),
-    );
-    this.#open.clear();
-    return unused;
+    const unused = this.#taken.filter(({ isUsed }) => !isUsed);
+    this.#taken = [];
+    return unused.map(({ conversationId, sequence }) => ({ conversationId, sequence }));
   }
+}
+
+interface TakenNumber extends SequenceNumber {
+  isUsed: boolean;
 }
