@@ -14,7 +14,10 @@ export interface RevisionRoutesOptions {
   readonly directory: ConversationDirectory;
 }
 
-/** Routes of revisions, for callers that may set the legal hold, under which revisions are kept. */
+/**
+ * Routes of revisions, for people that may set the legal hold, under which revisions are kept. Agents are refused: what
+ * an author took back would stay in their runs (docs/decisions.md#revisions).
+ */
 export function revisionRoutes({ database, directory }: RevisionRoutesOptions): Route[] {
   return [
     defineRoute({
@@ -24,6 +27,7 @@ export function revisionRoutes({ database, directory }: RevisionRoutesOptions): 
       summary: 'List what a message said before edits under legal hold, newest first',
       since: '1.2.harbor-preview.1',
       permission: 'messaging:update',
+      agents: false,
       query: PageQuery({}),
       status: 200,
       response: ListOf(MessageRevision),

@@ -16,7 +16,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   get_message_outcome:
     'Says what became of a draft or a scheduled message: sent, canceled, failed, rejected or superseded, when, and why.',
   list_message_revisions:
-    'Lists what a message said before each edit that was made while its conversation was under legal hold, for callers that may set the hold. An edit without a hold keeps nothing, and deleting the message after the release removes its revisions.',
+    'Lists what a message said before each edit that was made while its conversation was under legal hold, for people that may set the hold. An edit without a hold keeps nothing, and deleting the message after the release removes its revisions.',
   reject_reply_draft:
     'Discards an open customer-reply draft without sending it; its status becomes `rejected`. A message that is not an open draft answers `resource_conflict`.',
   approve_reply_draft:

@@ -4,6 +4,7 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import type { AvailableTool } from '../../src/protocol/resources/available-tool.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import type { MessageRevision } from '../../src/protocol/resources/message-revision.ts';
@@ -29,6 +30,7 @@ const NEIGHBOUR = {
 };
 /** Only its author sees the client's own key of a message. */
 const toOthers = (sent: ChatMessage): ChatMessage => ({ ...sent, client_message_id: null });
+const FORBIDDEN = '403 insufficient_permissions null';
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 
 t.test('GET: the message as it was sent, with the requested expansions', async (t) => {
@@ -491,16 +493,23 @@ t.test('revisions: what a hold has kept, for callers that may set it', async (t)
   }
   const path = `/v1/messaging/messages/${sent.id}/revisions`;
   const refusals: [what: string, token: string, expected: string][] = [
-    ['a viewer', vera.access_token, '403 insufficient_permissions null'],
-    ['the customer', customerToken, '403 insufficient_permissions null'],
+    ['a viewer', vera.access_token, FORBIDDEN],
+    ['the customer', customerToken, FORBIDDEN],
   ];
   for (const [what, token, expected] of refusals) {
     t.equal(refusalOf(await app.call('GET', path, { ...PREVIEW, token })), expected, what);
   }
   const tooOld = await app.call('GET', path, { token: grace.access_token });
   t.equal(refusalOf(tooOld), '400 api_version_too_old Service-Version');
+  const agent = await app.tokenOf(demo.agent.actor_id);
+  t.equal(refusalOf(await app.call('GET', path, { ...PREVIEW, token: agent })), FORBIDDEN, 'an agent');
+  const tools = await app.call<List<AvailableTool>>('GET', '/v1/ai/tools?q=revisions');
+  t.strictSame(tools.body.data, [], 'it is no tool of agents');
   await cases.set(id, { legal_hold: 'released' });
   t.equal((await revisionsOf(sent.id)).data.length, 2, 'they outlive the hold');
+  await setRow(sent.id, { deleted_at: sent.created_at });
+  t.equal((await revisionsOf(sent.id)).data.length, 2, 'a tombstone with revisions shows them');
+  await setRow(sent.id, { deleted_at: null });
   t.equal((await remove(sent.id)).status, 200);
   t.strictSame((await revisionsOf(sent.id)).data, [], 'but not the message');
 });
@@ -689,7 +698,7 @@ function stored(id: string) {
 
 async function setRow(
   id: string,
-  columns: { streaming_state?: 'streaming'; subject?: string; cc?: string[] },
+  columns: { streaming_state?: 'streaming'; subject?: string; cc?: string[]; deleted_at?: string | null },
 ): Promise<void> {
   await database.kysely.updateTable('messages').set(columns).where('id', '=', id).execute();
 }
