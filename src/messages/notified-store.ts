@@ -113,7 +113,7 @@ const INSERT_DUE = statement<[plans: string], WrittenRow>({
           SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, moment.at,
             CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
               THEN pg_current_xact_id() END AS changed_in
-          FROM messages m, LATERAL (SELECT coalesce(m.notified_at, m.created_at) AS at) moment
+          FROM messages m, LATERAL (SELECT moment_of(m) AS at) moment
           WHERE m.id = p.id AND m.deleted_at IS NULL OFFSET 0
         ) e`)}
     SELECT message_id, min(created_at) AS notified_at, min(body) AS preview,
@@ -127,7 +127,7 @@ const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], Notification
     SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
     FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
       JOIN notifications n ON n.recipient_id = p.actor_id
-        AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)
+        AND n.id = notification_id(moment_of(m), m.id, p.actor_id)
     WHERE m.id = ANY($1)
     ORDER BY n.id`,
 });

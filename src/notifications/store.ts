@@ -190,7 +190,7 @@ const READ_AGAIN = statement<[wanted: string], NotificationRow>({
 const OF_MESSAGE = `
     FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
     WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
-      AND n.id = notification_id(coalesce(m.notified_at, m.created_at), m.id, p.actor_id)`;
+      AND n.id = notification_id(moment_of(m), m.id, p.actor_id)`;
 
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],

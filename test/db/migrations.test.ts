@@ -36,6 +36,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0010_notification_ids.ts': '61b38be85c28c290',
   '0011_roster_versions.ts': '98e3d80dd3f40ab0',
   '0012_storage_settings.ts': 'f39b90eb145a13f5',
+  '0013_moment_of_message.ts': '7b215f3f89dd8967',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

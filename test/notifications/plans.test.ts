@@ -116,6 +116,8 @@ t.test('one notification, and those of some recipients', async (t) => {
 t.test('the notifications of a message are found by the ids that are made again', async (t) => {
   await along(t, 'previews', 51 * 40, (tx) => writePreviews(tx, message, 'other'));
   await along(t, 'withdrawn', 51 * 40, (tx) => withdrawNotifications(tx, message));
+  const { rows } = await client.query('EXPLAIN (VERBOSE) SELECT moment_of(m) FROM messages m');
+  t.notMatch(JSON.stringify(rows), 'moment_of', 'the planner replaces the function by its body');
 });
 
 t.test('inserts and their repetition', async (t) => {
