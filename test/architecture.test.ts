@@ -20,7 +20,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['notifications'],
   ['messages'],
   ['conversations'],
-  ['accounts', 'attachments'],
+  ['accounts', 'attachments', 'audit'],
   ['resources'],
   ['http'],
   ['access'],

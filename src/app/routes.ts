@@ -6,6 +6,7 @@ import type { ToolCatalogue } from '../agents/tools/catalogue.ts';
 import { toolRoutes } from '../agents/tools/routes.ts';
 import { occurrenceRoutes } from '../agents/triggers/routes.ts';
 import { attachmentRoutes } from '../attachments/routes.ts';
+import { auditRoutes } from '../audit/routes.ts';
 import { participantRoutes } from '../conversations/participant-routes.ts';
 import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
@@ -26,6 +27,7 @@ export function apiRoutes(
 ): Route[] {
   return [
     ...accountRoutes(database, tokens),
+    ...auditRoutes(database),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...messageRoutes({

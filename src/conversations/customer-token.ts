@@ -1,9 +1,9 @@
 import type { Principal } from '../access/principal.ts';
 import type { TokenSubject } from '../access/tokens.ts';
+import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
 import { requireWriter } from './access.ts';
-import { audit } from './audit.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
 import { findMember } from './participants.ts';
 

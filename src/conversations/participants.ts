@@ -1,6 +1,7 @@
 import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
@@ -9,7 +10,6 @@ import { transition } from '../protocol/states/transitions.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { isMember, type ParticipantRow } from '../resources/participant.ts';
 import { requireManager, requireOwner } from './access.ts';
-import { audit } from './audit.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
 import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
+import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, PageQuery, readPage, SearchQuery, toList } from '../http/pagination.ts';
@@ -27,7 +28,6 @@ import {
 } from '../resources/conversation.ts';
 import { readableConversation } from './access.ts';
 import { AssigneeFilter, readAssigneeFilter } from './assignee-filter.ts';
-import { presentAuditEvent, readAudit } from './audit.ts';
 import { readConversations } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { startConversation } from './start-conversation.ts';
@@ -139,8 +139,8 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       async handle({ principal, params, query, url }) {
         const page = readPage(AUDIT, query, { conversation: params.id });
         const { id } = await readableConversation(directory, principal, params.id!);
-        const rows = await readAudit(database, id, page);
-        return toList(rows, page, url, keyOf, presentAuditEvent);
+        const rows = await readConversationAudit(database, id, page);
+        return toList(rows, page, url, auditKeyOf, presentAuditEvent);
       },
     }),
     defineRoute({

@@ -1,9 +1,9 @@
 import type { Principal } from '../access/principal.ts';
+import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { audit } from './audit.ts';
 import {
   createUnlessThere,
   directKeyOf,

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
@@ -12,7 +13,6 @@ import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { requireManager, requireWriter } from './access.ts';
-import { audit } from './audit.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';

@@ -1,9 +1,9 @@
+import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import type { WorkflowStatus } from '../protocol/resources/conversation.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../protocol/states/workflow.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { audit } from './audit.ts';
 import { hasOpenDraft, readWorkflow, writeWorkflow } from './conversation-store.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 

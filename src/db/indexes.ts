@@ -26,6 +26,12 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
   // The index for resuming an author's own feed. A plain send does not touch it.
   messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },
+  audit_events_of_account: { on: 'audit_events (account_id, created_at, id)' },
+  audit_events_chain: { unique: true, on: 'audit_events (account_id, number) WHERE number IS NOT NULL' },
+  // In the order in which rows are sealed. A sealed row leaves it, so that finding none costs one page.
+  audit_events_unsealed: {
+    on: 'audit_events (account_id, position NULLS FIRST, created_at, id) WHERE number IS NULL',
+  },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

@@ -49,6 +49,8 @@ export interface Schema {
   idempotency_keys: IdempotencyKeysTable;
   agent_definitions: AgentDefinitionsTable;
   message_revisions: MessageRevisionsTable;
+  audit_chains: AuditChainsTable;
+  audit_checkpoints: AuditCheckpointsTable;
   audit_events: AuditEventsTable;
   group_members: GroupMembersTable;
   refresh_tokens: RefreshTokensTable;
@@ -319,11 +321,33 @@ interface MessageRevisionsTable {
 interface AuditEventsTable {
   id: string;
   account_id: string;
-  conversation_id: string;
+  conversation_id: string | null;
   actor_id: string | null;
   action: string;
-  details: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>;
+  details: ColumnType<Readonly<Record<string, unknown>>, string | undefined, string>;
   created_at: Time;
+  /** Grows in the order of the inserts; null for rows from before the chain. */
+  position: ColumnType<number | null, never, never>;
+  /** The place in the chain; this and the columns below are null until the row is sealed. */
+  number: number | null;
+  sealed_at: string | null;
+  /** Null also once the details are erased. */
+  salt: Buffer | null;
+  details_hash: Buffer | null;
+  hash: Buffer | null;
+}
+
+interface AuditChainsTable {
+  account_id: string;
+  /** Null until the first row is sealed. */
+  head: ColumnType<object | null, string | null, string>;
+}
+
+interface AuditCheckpointsTable {
+  account_id: string;
+  /** The highest of the numbers that were purged. */
+  last: number;
+  checkpoint: ColumnType<object, string, never>;
 }
 
 interface GroupMembersTable {

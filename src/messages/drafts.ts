@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts';
-import { audit } from '../conversations/audit.ts';
+import { audit } from '../audit/audit.ts';
 import { lockConversation } from '../conversations/conversation-store.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
-import { audit } from '../conversations/audit.ts';
+import { audit } from '../audit/audit.ts';
 import { lockAgainstHold, lockConversation } from '../conversations/conversation-store.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';

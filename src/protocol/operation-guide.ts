@@ -32,6 +32,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Renames, assigns, moves, anchors or archives a conversation. What is absent stays. Lanes are for customer cases alone, and a lane that the case cannot be moved to answers `resource_conflict`.',
   list_conversation_audit:
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
+  list_account_audit:
+    'Lists what was done in the whole account and by which actor, for admins and keys of an admin role. The filters can be combined.',
   set_legal_hold:
     'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
   list_participants:

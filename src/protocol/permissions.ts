@@ -22,6 +22,11 @@ export const PERMISSIONS = [
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** Permissions that only admin roles have, whatever other roles are given (docs/contract.md#permissions). */
-export const ADMIN_PERMISSIONS = ['api_keys:read', 'api_keys:create', 'api_keys:update'] as const;
+export const ADMIN_PERMISSIONS = [
+  'api_keys:read',
+  'api_keys:create',
+  'api_keys:update',
+  'audit:read',
+] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

@@ -43,6 +43,8 @@ export interface Guarded {
   /** Null: admins alone. */
   readonly permission: Permission | null;
   readonly agents: boolean;
+  /** Default: the demo account's. */
+  readonly version?: string;
 }
 
 /**
@@ -51,10 +53,12 @@ export interface Guarded {
  */
 export async function gatesOf(
   app: TestApp,
-  { method, path, body, permission, agents }: Guarded,
+  { method, path, body, permission, agents, version = app.demo.service_version }: Guarded,
 ): Promise<Record<string, string>> {
   const ask = async (token: string, headers: Record<string, string | undefined> = {}) =>
-    refusalOf(await app.call(method, path, { body, token, headers }));
+    refusalOf(
+      await app.call(method, path, { body, token, headers: { 'Service-Version': version, ...headers } }),
+    );
   const others = await personWith(
     app,
     PERMISSIONS.filter((other) => other !== permission),

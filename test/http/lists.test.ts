@@ -113,11 +113,15 @@ const SUBJECTS: readonly Subject[] = [
     name: 'list_conversation_audit',
     path: `/v1/messaging/conversations/${busy}/audit`,
     filters: [''],
-    add: async () => {
-      const body = { title: `Busy ${made++}` };
-      const { status } = await app.call('PATCH', `/v1/messaging/conversations/${busy}`, { body });
-      if (status !== 200) throw new Error('the title cannot be changed');
-    },
+    add: () => renameBusy(),
+    rows: 6,
+  },
+  {
+    name: 'list_account_audit',
+    path: '/v1/account/audit',
+    filters: ['', `conversation_id=${busy}&action=conversation.renamed`],
+    add: () => renameBusy(),
+    version: '1.2.harbor-preview.1',
     rows: 6,
   },
   {
@@ -268,6 +272,12 @@ async function create(path: string, body: object): Promise<string> {
   const answer = await app.call<{ id: string }>('POST', path, { body });
   if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
   return answer.body.id;
+}
+
+async function renameBusy(): Promise<void> {
+  const body = { title: `Busy ${made++}` };
+  const { status } = await app.call('PATCH', `/v1/messaging/conversations/${busy}`, { body });
+  if (status !== 200) throw new Error('the title cannot be changed');
 }
 
 async function firstRole(): Promise<string> {

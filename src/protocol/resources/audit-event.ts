@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Actor } from './actor.ts';
 
-/** The actions of a conversation's audit. Readers must treat the set as open-ended. */
+/** The actions that are audited. Readers must treat the set as open-ended. */
 export const AUDIT_ACTIONS = [
   'conversation.created',
   'conversation.renamed',
@@ -30,10 +31,12 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** A change of a conversation with its actor and time (docs/contract.md#audit). `details` depends on the action. */
+/** A change of a conversation or of the account with its actor and time (docs/contract.md#audit). `details` depends on the action. */
 export const AuditEvent = Type.Object({
   id: Type.String(),
   object: Type.Literal('audit_event'),
+  /** Null for what concerns the account as a whole. */
+  conversation_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
   action: Type.String(),
   /** Null if no actor did it: a customer's message or the service caused it. */
   actor: Nullable(Actor),
@@ -43,6 +46,7 @@ export const AuditEvent = Type.Object({
 export type AuditEvent = Static<typeof AuditEvent>;
 
 describe(AuditEvent, {
+  conversation_id: 'The conversation that the action concerns. Null if it concerns the account as a whole.',
   action: 'What was done, such as `message.edited`. The set is open-ended and may grow.',
   actor: 'The actor that did it. Null for what a customer or the service caused.',
   details: 'What else is known of the action; the fields depend on `action`.',

@@ -1,0 +1,114 @@
+import type { Db, Tx } from '../db/handle.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import { newId } from '../protocol/ids.ts';
+import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
+import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.ts';
+
+export interface Audited {
+  readonly accountId: string;
+  /** Null for what concerns the account as a whole. */
+  readonly conversationId: string | null;
+  /** The acting actor; null if there is none in particular. */
+  readonly actorId: string | null;
+  readonly action: AuditAction;
+  /** JSON without texts of messages, names and addresses: ids stand for them. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Records an action in the transaction of the action (docs/contract.md#audit). */
+export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited): Promise<void> {
+  await tx.kysely
+    .insertInto('audit_events')
+    .values({
+      id: newId('auditEvent'),
+      account_id: accountId,
+      conversation_id: of.conversationId,
+      actor_id: of.actorId,
+      action: of.action,
+      details: JSON.stringify(details),
+    })
+    .execute();
+}
+
+/** A row of the audit with its actor. */
+export interface AuditRow {
+  readonly id: string;
+  readonly conversation_id: string | null;
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly created_at: string;
+  readonly actor: ActorFields | null;
+}
+
+export interface AuditFilters {
+  readonly conversationId: string | undefined;
+  readonly actorIds: readonly string[] | undefined;
+  readonly action: string | undefined;
+}
+
+/** Returns the audit of a conversation, newest first. */
+export function readConversationAudit(db: Db, conversationId: string, page: KeysetPage): Promise<AuditRow[]> {
+  return OF_CONVERSATION.readPage(db, [conversationId], page);
+}
+
+/** Returns the audit of an account and of all its conversations, newest first. */
+export function readAccountAudit(
+  db: Db,
+  accountId: string,
+  { conversationId, actorIds, action }: AuditFilters,
+  page: KeysetPage,
+): Promise<AuditRow[]> {
+  const filters = [conversationId ?? null, actorIds ?? null, action ?? null] as const;
+  return OF_ACCOUNT.readPage(db, [accountId, ...filters], page);
+}
+
+export function presentAuditEvent(row: AuditRow): AuditEvent {
+  const { id, conversation_id, action, actor, details, created_at } = row;
+  return {
+    id,
+    object: 'audit_event',
+    conversation_id,
+    action,
+    actor: actor && presentActor(actor),
+    details: { ...details },
+    created_at,
+  };
+}
+
+/** Returns a cursor's content: the sort key of both lists. */
+export function auditKeyOf({ created_at, id }: AuditRow): [string, string] {
+  return [created_at, id];
+}
+
+const PAGES = {
+  columns: `e.id, e.conversation_id, e.action, e.details, e.created_at,
+      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
+        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
+      ) END AS actor`,
+  from: 'audit_events e LEFT JOIN actors a ON a.id = e.actor_id',
+  key: [
+    ['e.created_at', 'timestamptz'],
+    ['e.id', 'text'],
+  ],
+} as const;
+
+const OF_CONVERSATION = keysetList<[conversationId: string], AuditRow>({
+  ...PAGES,
+  name: 'read-audit',
+  where: 'e.conversation_id = $1',
+});
+
+const OF_ACCOUNT = keysetList<
+  [
+    accountId: string,
+    conversationId: string | null,
+    actorIds: readonly string[] | null,
+    action: string | null,
+  ],
+  AuditRow
+>({
+  ...PAGES,
+  name: 'read-account-audit',
+  where: `e.account_id = $1 AND ($2::text IS NULL OR e.conversation_id = $2)
+      AND ($3::text[] IS NULL OR e.actor_id = ANY($3)) AND ($4::text IS NULL OR e.action = $4)`,
+});

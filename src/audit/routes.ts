@@ -1,0 +1,40 @@
+import { Type } from 'typebox';
+import type { Database } from '../db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { ListOf } from '../protocol/lists.ts';
+import { AuditEvent } from '../protocol/resources/audit-event.ts';
+import { Id } from '../protocol/schema.ts';
+import { toActorIds } from '../resources/actor.ts';
+import { auditKeyOf, presentAuditEvent, readAccountAudit } from './audit.ts';
+
+/** The audit of the account as a whole (docs/contract.md#audit); that of one conversation is among its routes. */
+export function auditRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'list_account_audit',
+      method: 'GET',
+      path: '/v1/account/audit',
+      summary: 'List the audit events of the account and of all its conversations, newest first',
+      since: '1.2.harbor-preview.1',
+      permission: 'audit:read',
+      agents: false,
+      query: PageQuery({
+        conversation_id: Type.Optional(Id),
+        actor_id: Type.Optional(Id),
+        action: Type.Optional(Type.String({ maxLength: 64 })),
+      }),
+      status: 200,
+      response: ListOf(AuditEvent),
+      async handle({ principal: { accountId }, query, url }) {
+        const { conversation_id: conversationId, actor_id: actorId, action } = query;
+        const page = readPage(LIST, query, { account: accountId, conversationId, actorId, action });
+        const actorIds = actorId === undefined ? undefined : await toActorIds(database, accountId, [actorId]);
+        const rows = await readAccountAudit(database, accountId, { conversationId, actorIds, action }, page);
+        return toList(rows, page, url, auditKeyOf, presentAuditEvent);
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('account audit', ['time', 'text']);

@@ -1,0 +1,96 @@
+/** The audit of the whole account (docs/contract.md#audit) over HTTP, on a whole server. */
+
+import t from 'tap';
+import { audit } from '../../src/audit/audit.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
+import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+
+const PATH = '/v1/account/audit';
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace } = demo.users;
+const preview = { 'Service-Version': '1.2.harbor-preview.1' };
+
+t.test('it has the events of every conversation and those of the account itself, newest first', async (t) => {
+  const mine = await createGroup('Mine', ada.access_token);
+  const theirs = await createGroup('Theirs', grace.access_token);
+  await database.transaction((tx) =>
+    audit(tx, {
+      ...{ accountId: demo.account_id, conversationId: null, actorId: ada.id },
+      ...{ action: 'messages.purged', details: { messages: 3 } },
+    }),
+  );
+  const { data } = await list('limit=3');
+  t.strictSame(
+    data.map(({ conversation_id, action, actor }) => [conversation_id, action, actor?.id]),
+    [
+      [null, 'messages.purged', ada.id],
+      [theirs, 'conversation.created', grace.id],
+      [mine, 'conversation.created', ada.id],
+    ],
+  );
+  const [event] = data;
+  t.strictSame(event, {
+    ...{ id: event?.id, object: 'audit_event', conversation_id: null, action: 'messages.purged' },
+    ...{ actor: event?.actor, details: { messages: 3 }, created_at: event?.created_at },
+  });
+  t.match(event?.created_at, TIME);
+
+  const ofTheirs = await list(`conversation_id=${theirs}`);
+  t.strictSame(conversationsOf(ofTheirs), [theirs]);
+  t.strictSame(conversationsOf(await list(`actor_id=${grace.id}&action=conversation.created&limit=1`)), [
+    theirs,
+  ]);
+  t.strictSame((await list(`conversation_id=${theirs}&actor_id=${ada.id}`)).data, []);
+  t.strictSame((await list('actor_id=agt_000000000000000000000000')).data, [], 'an unknown agent');
+  const { body } = await app.call<List<AuditEvent>>('GET', `/v1/messaging/conversations/${mine}/audit`);
+  t.notOk('conversation_id' in body.data[0]!, 'callers of 1.1 get the fields that they had');
+});
+
+t.test('its rules', async (t) => {
+  const refused = async (query: string) => refusalOf(await ask(query));
+  t.equal(await refused(`conversation_id=${'x'.repeat(65)}`), '400 parameter_invalid conversation_id');
+  t.equal(await refused(`actor_id=${'x'.repeat(65)}`), '400 parameter_invalid actor_id');
+  t.equal(await refused(`action=${'x'.repeat(65)}`), '400 parameter_invalid action');
+  t.equal(await refused('who=ada'), '400 parameter_unknown who');
+  t.equal(await refused('limit=0'), '400 parameter_invalid limit');
+  const { page_info } = await list('limit=1');
+  const cursor = new URL(page_info.next_page_url!, app.baseUrl).searchParams.get('cursor');
+  t.equal(await refused(`cursor=${cursor}&action=conversation.created`), '400 parameter_invalid cursor');
+});
+
+t.test('it is for admins, and for keys of an admin role', async (t) => {
+  const gates = { method: 'GET', path: PATH, permission: null, agents: false } as const;
+  const version = preview['Service-Version'];
+  t.strictSame(await gatesOf(app, { ...gates, version }), closed(gates));
+  t.equal((await ask('', { token: ada.access_token })).status, 200);
+  const other = demo.other_account;
+  const neighbour = await app.call<List<AuditEvent>>('GET', PATH, {
+    token: other.api_key,
+    headers: { ...preview, 'Service-Account': other.account_id },
+  });
+  t.strictSame([neighbour.status, neighbour.body.data], [200, []], 'of its own account alone');
+});
+
+async function createGroup(title: string, token: string): Promise<string> {
+  const body = { type: 'group', title, participants: [] };
+  const answer = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', { body, token });
+  if (answer.status !== 201) throw new Error(answer.text);
+  return answer.body.id;
+}
+
+function ask(query: string, options: CallOptions = {}) {
+  return app.call('GET', `${PATH}?${query}`, { headers: preview, ...options });
+}
+
+async function list(query: string): Promise<List<AuditEvent>> {
+  const { status, text } = await ask(query);
+  if (status !== 200) throw new Error(text);
+  return JSON.parse(text);
+}
+
+function conversationsOf({ data }: List<AuditEvent>): (string | null | undefined)[] {
+  return data.map(({ conversation_id }) => conversation_id);
+}
