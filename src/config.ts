@@ -27,6 +27,10 @@ export interface Config {
   readonly demo: boolean;
   /** `PARLEY_TOKEN_SECRET`; null: made once and kept in the database. */
   readonly tokenSecret: string | null;
+  /** `PARLEY_AUDIT_KEY`; null: made once and kept in the data directory. */
+  readonly auditKey: string | null;
+  /** `PARLEY_AUDIT_OLD_KEYS`: public keys of before. */
+  readonly auditOldKeys: readonly string[];
   /** `PARLEY_ALLOWED_ORIGINS`, in the form that browsers send. */
   readonly allowedOrigins: readonly string[];
   /** `PARLEY_RATE_LIMIT` per credential; null: no limits at all. */
@@ -128,6 +132,8 @@ export function readConfig(env: Environment): Config {
     dataDir: resolve(reader.read('PARLEY_DATA_DIR', PATH, './.data')),
     demo,
     tokenSecret: reader.read('PARLEY_TOKEN_SECRET', SECRET, null),
+    auditKey: reader.read('PARLEY_AUDIT_KEY', PRIVATE_KEY, null),
+    auditOldKeys: reader.read('PARLEY_AUDIT_OLD_KEYS', PUBLIC_KEYS, []),
     allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', ORIGINS, []),
     rateLimit: reader.read('PARLEY_RATE_LIMIT', RATE_LIMIT, { requests: 600, seconds: 60 }),
     ...readAdmin(reader, host),
@@ -319,6 +325,22 @@ const SECRET: Kind<string> = {
   secret: true,
   parse: (text) => (text.length >= 32 ? text : undefined),
 };
+
+/** What a PEM contains is checked when the key is opened. */
+const PRIVATE_KEY: Kind<string> = {
+  accepts: 'a private ed25519 key: PEM ("openssl genpkey -algorithm ed25519") or base64 of its 32 bytes',
+  secret: true,
+  parse: (text) => (/-----BEGIN PRIVATE KEY-----/.test(text) || isKey(text) ? text : undefined),
+};
+
+const PUBLIC_KEYS = listOf(
+  'a list of public ed25519 keys separated by commas, each base64 of 32 bytes',
+  (item) => (isKey(item) ? item : undefined),
+);
+
+function isKey(text: string): boolean {
+  return /^[\w+/-]{43}=?$/.test(text);
+}
 
 const WEB_URL: Kind<string> = {
   accepts: 'a URL that begins with http:// or https://',

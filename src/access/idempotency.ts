@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
+import { canonicalJson } from '../protocol/canonical-json.ts';
 import { ApiError, unavailable } from '../protocol/errors.ts';
 
 /** The scope of a key: the same key in another scope is another key. `path` includes its ids, not the query. */
@@ -143,7 +144,7 @@ export class IdempotencyClaim {
  * ApiError `invalid_format` for a body that is nested too deeply.
  */
 export function fingerprintOf(query: string, body: unknown): Buffer {
-  const canonical = body === undefined ? '' : canonicalJson(body, 0);
+  const canonical = body === undefined ? '' : canonicalJson(body);
   return createHash('sha256').update(JSON.stringify(query)).update(canonical).digest();
 }
 
@@ -167,7 +168,6 @@ const MAX_KEY_LENGTH = 255;
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const CLAIM_ATTEMPTS = 3;
 const PURGE_BATCH = 10_000;
-const MAX_DEPTH = 500;
 
 /**
  * Takes a key that is new, older than 24 h, or whose owner let the lease end: the response is stored with the effect, so in
@@ -222,19 +222,6 @@ function hashOf({ accountId, actorId, method, path }: IdempotencyScope, key: str
   return createHash('sha256')
     .update(JSON.stringify([accountId, actorId, method, path, key]))
     .digest();
-}
-
-/** JSON with the fields of every object in the order of their names. */
-function canonicalJson(value: unknown, depth: number): string {
-  if (depth > MAX_DEPTH) {
-    throw new ApiError('invalid_format', `The body is nested more than ${MAX_DEPTH} levels deep.`);
-  }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field, depth + 1)}`).join(',')}}`;
-  }
-  return JSON.stringify(value);
 }
 
 const CIPHER = 'aes-256-gcm';

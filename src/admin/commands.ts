@@ -10,7 +10,7 @@ import { type Command, type Commands, type Option, type Options, oneOf, UsageErr
 export interface AdminContext {
   /** With the schema of this version. */
   readonly database: Database;
-  readonly config: Pick<Config, 'tokenSecret'>;
+  readonly config: Pick<Config, 'tokenSecret' | 'auditKey' | 'auditOldKeys' | 'dataDir'>;
 }
 
 const ACCOUNT: Option = { help: 'id of the account', value: 'acc_…', required: true };
@@ -214,6 +214,16 @@ export const COMMANDS: Commands<AdminContext> = {
       const tokens = await Tokens.open({ database, secret: config.tokenSecret });
       const pair = await issueTokenPair(database, tokens, { accountId: account_id, actorId: id });
       return { ...pair, user_id: id, account_id };
+    },
+  },
+  'audit key': {
+    help: 'Show the id and the public key of what signs the audit; makes the key if there is none',
+    options: {},
+    async run({ config }) {
+      const { SigningKey } = await import('../audit/signing-key.ts');
+      const { auditKey: key, auditOldKeys: oldKeys, dataDir } = config;
+      const { id, publicKey, trusted } = await SigningKey.open({ key, oldKeys, dataDir });
+      return { object: 'audit_key', key_id: id, public_key: publicKey, trusted_key_ids: trusted.ids };
     },
   },
   migrate: {

@@ -1,4 +1,5 @@
 import { openObjectStore } from '../attachments/open-store.ts';
+import { SigningKey } from '../audit/signing-key.ts';
 import type { Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
@@ -40,7 +41,17 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   if (files !== undefined && config.redisUrl !== null) {
     log.info('uploads are stored in PARLEY_DATA_DIR: share it between all nodes, or set PARLEY_S3_BUCKET');
   }
-  return { databaseUrl, database, lock, engine, engineDescription, cursors, store, files };
+  const signingKey = await SigningKey.open({
+    key: config.auditKey,
+    oldKeys: config.auditOldKeys,
+    dataDir: config.dataDir,
+  });
+  if (config.auditKey === null && config.redisUrl !== null) {
+    log.info(
+      'the key of the audit is in PARLEY_DATA_DIR: share it between all nodes, or set PARLEY_AUDIT_KEY',
+    );
+  }
+  return { databaseUrl, database, lock, engine, engineDescription, cursors, store, files, signingKey };
 }
 
 async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {
