@@ -16,6 +16,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['app', 'admin', 'tail'],
   ['gateway', 'jobs', 'console', 'demo', 'health'],
   ['event-sources'],
+  ['compliance'],
   ['agents'],
   ['notifications'],
   ['messages'],

@@ -129,6 +129,7 @@ function rowOf(sequence: number): MessageRow {
     edited_at: null,
     edited_by: null,
     deleted_at: null,
+    redaction: null,
     created_at: now,
     updated_at: now,
     outcome: null,

@@ -55,7 +55,7 @@ export class Idempotency {
     }
     const hash = hashOf(scope, key);
     try {
-      return await this.#begin({ hash, key, fingerprint, owner: nanoid() });
+      return await this.#begin({ hash, key, fingerprint, owner: nanoid() }, scope.accountId);
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;
       throw unavailable('Idempotency keys cannot be checked at the moment.', cause);
@@ -72,10 +72,10 @@ export class Idempotency {
     }
   }
 
-  async #begin(holder: Holder): Promise<Begun> {
+  async #begin(holder: Holder, accountId: string): Promise<Begun> {
     const { hash, key, fingerprint, owner } = holder;
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
-      const claimed = await this.#database.query(CLAIM, hash, fingerprint, owner);
+      const claimed = await this.#database.query(CLAIM, hash, fingerprint, owner, accountId);
       if (claimed.length > 0) return { claim: new IdempotencyClaim(this.#database, holder) };
 
       const [row] = await this.#database.query(READ, hash);
@@ -174,13 +174,14 @@ const PURGE_BATCH = 10_000;
  * that case there was no effect. The row's lock admits one of many concurrent requests, and the others see what it
  * wrote. An expired claim stays bound to its request.
  */
-const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string]>({
+const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>({
   name: 'idempotency-claim',
   text: `
-    INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until)
-    VALUES ($1, $2, $3, clock_timestamp() + interval '30 seconds')
+    INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until, account_id)
+    VALUES ($1, $2, $3, clock_timestamp() + interval '30 seconds', $4)
     ON CONFLICT (hash) DO UPDATE SET
       fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
+      account_id = excluded.account_id,
       status = NULL, response = NULL, encrypted = false, created_at = clock_timestamp()
     WHERE held.created_at <= clock_timestamp() - interval '24 hours'
       OR (held.status IS NULL AND held.claimed_until <= clock_timestamp() AND held.fingerprint = excluded.fingerprint)

@@ -1,6 +1,7 @@
 import { EVERYTHING } from '../access/rights.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
+import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
 import {
   CONVERSATION_CREATED,
   PARTICIPANT_ADDED,
@@ -101,6 +102,7 @@ export function openMessaging(
     handlers: [
       handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
       handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
+      handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
     ],
     log,
   });

@@ -7,6 +7,7 @@ import { toolRoutes } from '../agents/tools/routes.ts';
 import { occurrenceRoutes } from '../agents/triggers/routes.ts';
 import { attachmentRoutes } from '../attachments/routes.ts';
 import { auditRoutes } from '../audit/routes.ts';
+import { removalRoutes } from '../compliance/removal-routes.ts';
 import { participantRoutes } from '../conversations/participant-routes.ts';
 import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
@@ -30,6 +31,7 @@ export function apiRoutes(
     ...auditRoutes(database),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
+    ...removalRoutes({ database, files: store, directory }),
     ...messageRoutes({
       ...{ sender, lockedWrites, database, files: store, directory, timeline },
       encoded: encoded.messages,

@@ -27,14 +27,14 @@ export async function insertUpload(tx: Tx, upload: NewUpload): Promise<void> {
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
 /**
- * A message that had these files is deleted: they cannot be attached again, and are removed once nothing refers to them
- * (docs/decisions.md#files-of-deleted-messages).
+ * A message that had these files is deleted: they cannot be attached again, lose their names at once, and are removed once
+ * nothing refers to them (docs/decisions.md#files-of-deleted-messages).
  */
 export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   await tx.kysely
     .updateTable('uploads')
-    .set({ withdrawn_at: sql<string>`clock_timestamp()` })
+    .set({ withdrawn_at: sql<string>`clock_timestamp()`, filename: '' })
     .where('s3_key', 'in', keys)
     .execute();
   const runAt = new Date(Date.now() + WITHDRAWN_FOR_S * 1_000 + JOB_LATER_MS).toISOString();

@@ -73,6 +73,8 @@ interface AccountsTable extends Times {
   name: string;
   plan: Generated<'free' | 'pro'>;
   subscription: Generated<'active' | 'inactive'>;
+  /** Set while the account is being removed: none of its credentials is accepted. */
+  deleted_at: string | null;
 }
 
 interface RolesTable extends Times {
@@ -149,6 +151,11 @@ interface ConversationsTable extends Times, Streamed {
   topic_id: string | null;
   lane_behind: Conversation['workflow_status'];
   direct_key: string | null;
+  /** The conversation is a tombstone, which can be restored until it is purged. */
+  deleted_at: string | null;
+  deleted_by: string | null;
+  /** The direct key while the conversation is deleted. */
+  deleted_direct_key: string | null;
   /** Raised by Postgres with each change of who is notified, and of what starts which agent (migrations/0011). */
   roster_version: Generated<number>;
 }
@@ -195,10 +202,19 @@ interface MessagesTable extends Times, Streamed {
   edited_at: string | null;
   edited_by: string | null;
   deleted_at: string | null;
+  redaction: ColumnType<MessageRedaction | null, string | null | undefined, string | null>;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
   attempts: Generated<number>;
   /** The time of the message's notifications: when it entered the timeline or ended. Null: `created_at`. */
   notified_at: string | null;
+}
+
+/** By whom, why and when a message was redacted. */
+export interface MessageRedaction {
+  /** Actor id. */
+  readonly by: string;
+  readonly reason: string;
+  readonly at: string;
 }
 
 /** How a draft or a scheduled message ended. */
@@ -264,6 +280,8 @@ interface IdempotencyKeysTable {
   response: Buffer | null;
   /** The response is readable only with the Idempotency-Key itself. */
   encrypted: Generated<boolean>;
+  /** Null in rows of an earlier version. */
+  account_id: string | null;
   created_at: Time;
 }
 

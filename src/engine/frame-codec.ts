@@ -38,6 +38,7 @@ export const WIRE_KINDS = {
 
 const FIXED_BYTES = 28;
 const STREAMING = 1;
+const ERASES = 2;
 
 /** Throws a RangeError on ids that the header cannot carry: longer than 255 characters, or not ASCII. */
 export function encodeFrame(frame: Frame): Buffer {
@@ -68,8 +69,10 @@ export function decodeFrame(bytes: Buffer): Frame {
     case WIRE_KINDS.updated:
     case WIRE_KINDS.durable: {
       const kind = COMMITTED_KINDS[bytes[0]];
-      const streaming = bytes[1] === STREAMING;
-      return { kind, stream, resource, sequence, updatedAtUs: number, streaming, team, customer };
+      const flags = bytes.readUInt8(1);
+      const streaming = (flags & STREAMING) !== 0;
+      const erases = (flags & ERASES) !== 0;
+      return { kind, stream, resource, sequence, updatedAtUs: number, streaming, erases, team, customer };
     }
     case WIRE_KINDS.ephemeral: {
       if (number === 0) return { kind: 'ephemeral', stream, resource, team, customer };
@@ -114,7 +117,7 @@ function layoutOf(frame: Frame): Layout {
     case 'updated':
     case 'durable': {
       const { stream, resource, sequence, updatedAtUs: number, team, customer } = frame;
-      const flags = frame.streaming ? STREAMING : 0;
+      const flags = (frame.streaming ? STREAMING : 0) | (frame.erases ? ERASES : 0);
       return { kind, flags, stream, resource, sequence, number, team, customer };
     }
     case 'ephemeral': {

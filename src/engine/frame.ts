@@ -36,6 +36,8 @@ export interface Committed<Kind> extends EventBytes {
   readonly updatedAtUs: number;
   /** The text of the resource is still being written: pieces of it follow. */
   readonly streaming: boolean;
+  /** The resource has lost its content: nodes drop earlier frames of it. */
+  readonly erases: boolean;
 }
 
 /** A message entered the timeline under `sequence`. */

@@ -35,6 +35,8 @@ export interface DomainEvent<Name extends DurableEventName = DurableEventName> e
   readonly customer: object | undefined;
   /** Its text is still being written. */
   readonly streaming?: boolean;
+  /** Its content was removed. */
+  readonly erases?: boolean;
 }
 
 /** Something that happens now and is not kept. Customers receive no such event (docs/realtime.md#events). */
@@ -65,6 +67,7 @@ export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>)
     sequence: event.sequence,
     updatedAtUs: microseconds(event.at),
     streaming: event.streaming === true,
+    erases: event.erases === true,
     team: event.team && encodeEvent(event, event.team),
     customer: event.customer && encodeEvent(event, event.customer),
   };

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit } from '../audit/audit.ts';
 import { lockAgainstHold, lockConversation } from '../conversations/conversation-store.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
@@ -13,10 +12,11 @@ import type { MessageRow } from '../resources/message.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { outsideUpdateOf } from './events.ts';
 import { allMentions } from './mentions.ts';
-import { MESSAGE_DELETED, MESSAGE_EDITED } from './outbox-topics.ts';
-import { keepRevision, removeRevisions } from './revision-store.ts';
+import { MESSAGE_EDITED } from './outbox-topics.ts';
+import { keepRevision } from './revision-store.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
-import { deleteAttachments, lockMessage, updateMessage } from './store.ts';
+import { lockMessage, updateMessage } from './store.ts';
+import { withdrawContent } from './withdraw-content.ts';
 
 /** A message that the caller may read, and the caller. */
 export interface EditRequest {
@@ -80,16 +80,8 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
       'resource_conflict',
       'Messages cannot be deleted while their conversation is under legal hold.',
     );
-  await withdrawUploads(tx, await deleteAttachments(tx, current));
-  await removeRevisions(tx, current.id);
-  const tombstone = await updateMessage(tx, current, {
-    ...NO_CONTENT,
-    deleted_at: sql<string>`clock_timestamp()`,
-  });
+  const tombstone = await withdrawContent(tx, current);
   await auditOf(tx, principal, current, 'message.deleted', {});
-  const { id, conversation_id } = current;
-  await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
-  await enqueue(tx, MESSAGE_DELETED, { message_id: id, conversation_id });
   return tombstone;
 }
 
@@ -108,16 +100,6 @@ interface Content {
   readonly subject?: string | null;
   readonly cc?: string[] | null;
 }
-
-const NO_CONTENT = {
-  body: null,
-  subject: null,
-  cc: null,
-  mentions: null,
-  resource_type: null,
-  resource_id: null,
-  has_attachments: false,
-} as const;
 
 /** Returns undefined if the edit changes nothing. */
 function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody): Content | undefined {

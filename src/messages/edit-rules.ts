@@ -63,6 +63,19 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
 }
 
 /**
+ * Checks whether this message may be redacted: a sent one whose content is there. What was never sent is rejected or
+ * canceled instead. Throws like checkEdit.
+ */
+export function checkRedact(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  requireSender(principal, facts);
+  requirePresent(row);
+  if (row.status !== 'sent') {
+    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be redacted.`);
+  }
+  requireFinished(row);
+}
+
+/**
  * Returns for the author of a message, and for callers that may take back what others have sent or scheduled:
  * with messaging:update, as owner or admin of the conversation or with access to the whole account. Throws ApiError
  * `insufficient_permissions` for all others.

@@ -12,6 +12,7 @@ export interface NewMessage
     | 'edited_at'
     | 'edited_by'
     | 'deleted_at'
+    | 'redaction'
     | 'created_at'
     | 'updated_at'
     | 'outcome'

@@ -91,6 +91,7 @@ export function asCommitted(
     edited_at: null,
     edited_by: null,
     deleted_at: null,
+    redaction: null,
     created_at: at,
     updated_at: at,
     outcome: null,

@@ -75,6 +75,20 @@ export function ended(result: string, reason: string | null) {
   };
 }
 
+/** Returns the ids of a message's attachments. */
+export async function readAttachmentIds(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<string[]> {
+  const rows = await tx.kysely
+    .selectFrom('attachments')
+    .select('id')
+    .where('conversation_id', '=', conversation_id)
+    .where('message_id', '=', id)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
 /** Removes the attachments of a message. Returns the keys of those that are files. */
 export async function deleteAttachments(
   tx: Tx,

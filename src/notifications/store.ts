@@ -107,6 +107,22 @@ export function withdrawNotifications(
   return tx.query(WITHDRAW, messageId, conversationId);
 }
 
+/** What a notification that is not about a message is made of. */
+export interface NotificationCause {
+  readonly key: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly recipient_id: string;
+}
+
+/** Clears the bodies of the notifications of these causes. Returns those whose body was cleared. */
+export async function clearBodies(
+  tx: Tx,
+  causes: readonly NotificationCause[],
+): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
+  return causes.length === 0 ? [] : tx.query(CLEAR_BODIES, JSON.stringify(causes));
+}
+
 /** Returns the notifications of these recipients that are new or changed since then, oldest first. */
 export function readChanged(
   db: Db,
@@ -214,6 +230,16 @@ const WITHDRAW = statement<
     SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
       ${setTouched('later_than(n.updated_at)')}
     ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
+    RETURNING n.id, n.recipient_id`,
+});
+
+const CLEAR_BODIES = statement<[causes: string], Pick<NotificationRow, 'id' | 'recipient_id'>>({
+  name: 'clear-bodies-of-notifications',
+  text: `
+    UPDATE notifications n SET body = NULL, ${setTouched('later_than(n.updated_at)')}
+    FROM json_to_recordset($1::json) AS c(key text, at timestamptz, recipient_id text)
+    WHERE n.recipient_id = c.recipient_id AND n.id = notification_id(c.at, c.key, c.recipient_id)
+      AND n.body IS NOT NULL
     RETURNING n.id, n.recipient_id`,
 });
 

@@ -13,6 +13,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Edits a sent or scheduled message, as its author, or a draft, as an actor that may send here. What is absent stays; only a scheduled message takes `scheduled_at`. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
   delete_message:
     'Deletes a sent message, as its author or as an owner or admin of the conversation or the account. Its tombstone keeps its `sequence` in the timeline, without body and attachments, and the links to its files stop working. Deleting it again answers `resource_gone`. Under legal hold, and for a message that was never sent, the answer is `resource_conflict`: drafts are rejected and scheduled messages canceled instead.',
+  redact_message:
+    'Removes the content of a sent message for good: text, attachments and their files, revisions, previews in notifications, and what runs of agents have repeated of it. Its tombstone keeps its `sequence` and says by whom and why; customers see only that it was redacted. The same request of the same caller answers the tombstone again; otherwise a message that was deleted or redacted answers `resource_gone`. Under legal hold, and for a message that was never sent, the answer is `resource_conflict`.',
   get_message_outcome:
     'Says what became of a draft or a scheduled message: sent, canceled, failed, rejected or superseded, when, and why.',
   list_message_revisions:

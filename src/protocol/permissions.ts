@@ -4,6 +4,7 @@ export const PERMISSIONS = [
   'messaging:create',
   'messaging:update',
   'messaging:send_external',
+  'messaging:redact',
   'agents:read',
   'agents:create',
   'agents:update',

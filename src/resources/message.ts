@@ -9,6 +9,7 @@ import {
   type Channel,
   ChatMessage,
   type MessageKind,
+  type MessageRedaction,
   type MessageStatus,
   type Visibility,
 } from '../protocol/resources/chat-message.ts';
@@ -47,11 +48,16 @@ export interface MessageRow {
   /** Actor id. */
   readonly edited_by: string | null;
   readonly deleted_at: string | null;
+  /** Set on tombstones of redacted messages. */
+  readonly redaction: Redaction;
   readonly created_at: string;
   readonly updated_at: string;
   /** Null while the message waits, and for messages that were sent at once. */
   readonly outcome: Outcome;
 }
+
+/** Null unless the message was redacted. */
+export type Redaction = (MessageRedaction & { readonly by: string; readonly reason: string }) | null;
 
 /** The stored outcome of a draft or a scheduled message; null while it is open. */
 export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
@@ -82,6 +88,7 @@ export const MESSAGE_COLUMNS = [
   'edited_at',
   'edited_by',
   'deleted_at',
+  'redaction',
   'created_at',
   'updated_at',
   'outcome',
@@ -203,6 +210,7 @@ function forTeam(
     edited_by: editorOf(row),
     sent_at: row.status === 'sent' ? (row.outcome?.at ?? row.created_at) : null,
     cc: row.cc && [...row.cc],
+    redaction: row.redaction,
   };
 }
 
@@ -225,8 +233,17 @@ export function visibleToCustomers(row: MessageRow, audience: ConversationAudien
  * the team wrote it. A message belongs to the team if its sender is not its author.
  */
 function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
-  const { kind, sender_id, author_id, scheduled_at, streaming_state, edited_at, sent_at, created_at } =
-    message;
+  const {
+    kind,
+    sender_id,
+    author_id,
+    scheduled_at,
+    streaming_state,
+    edited_at,
+    sent_at,
+    created_at,
+    redaction,
+  } = message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
   // A draft that was approved: customers never see it being written.
   const wasHeldBack = isOfTeam && sent_at !== created_at;
@@ -241,6 +258,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     agent_run: null,
     cc: null,
     edited_by: null,
+    redaction: redaction && { by: null, reason: null, at: redaction.at },
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
   };
@@ -333,6 +351,7 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
     team: presentForTeam(row, parts),
     customer: visibleToCustomers(row, audience) ? presentMessage(row, CUSTOMERS, parts) : undefined,
     streaming: row.streaming_state === 'streaming',
+    erases: row.deleted_at !== null,
   };
 }
 

@@ -38,6 +38,7 @@ export function makeFrame(sequence: number, fields: Partial<CreatedFrame> = {}):
     sequence,
     updatedAtUs: 1_700_000_000_000_000 + sequence,
     streaming: false,
+    erases: false,
     team: Buffer.from(`{"team":${sequence}}`),
     customer: undefined,
     ...fields,

@@ -23,7 +23,10 @@ t.test('a frame comes back as it was', async (t) => {
 const NODE_ID = 'nodeAAAAAAAA';
 const TEAM = { team: Buffer.from('{"t":1}'), customer: undefined };
 const BOTH = { team: Buffer.from('{"t":1}'), customer: Buffer.from('{"c":1}') };
-const MESSAGE = { stream: 'cnv_1', resource: 'msg_1', sequence: 42, updatedAtUs: 1_700_000_000_123_456 };
+const MESSAGE = {
+  ...{ stream: 'cnv_1', resource: 'msg_1', sequence: 42, updatedAtUs: 1_700_000_000_123_456 },
+  erases: false,
+};
 const TEXT = { stream: 'cnv_1', messageId: 'msg_1', sequence: 42 };
 const REPORT: PresenceReport = {
   asks: true,
@@ -228,7 +231,8 @@ function anyFrame(random: () => number): Frame {
     default: {
       const kind = (['created', 'updated', 'durable'] as const)[below(3)]!;
       const updatedAtUs = below(Number.MAX_SAFE_INTEGER);
-      return { kind, stream, resource: id, sequence, updatedAtUs, streaming: random() < 0.3, ...bytes };
+      const flags = { streaming: random() < 0.3, erases: random() < 0.3 };
+      return { kind, stream, resource: id, sequence, updatedAtUs, ...flags, ...bytes };
     }
   }
 }

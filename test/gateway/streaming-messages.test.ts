@@ -93,7 +93,8 @@ function open() {
 
 function created(): CreatedFrame {
   return {
-    ...{ kind: 'created', stream: 'cnv_1', resource: ID, sequence: 1, updatedAtUs: 0, streaming: true },
+    ...{ kind: 'created', stream: 'cnv_1', resource: ID, sequence: 1, updatedAtUs: 0 },
+    ...{ streaming: true, erases: false },
     ...bytes('created'),
   };
 }

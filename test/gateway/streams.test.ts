@@ -40,6 +40,40 @@ t.test('a frame that never comes is read from Postgres', async (t) => {
   t.same(reader.created(), [1, 2, 3]);
 });
 
+t.test('a message that loses its content leaves the memory of the node', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const reader = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, reader, undefined)).run();
+  const frames = await committedFrames(ground, send, 4);
+  const secret = Buffer.from('{"type":"event","event":"secret"}');
+  const tombstone = Buffer.from('{"type":"event","event":"message.updated"}');
+  const publish = (index: number, fields: object) =>
+    node.engine.publish(ground.conversationId, { ...frames[index]!, ...fields });
+  const erase = (index: number) =>
+    publish(index, {
+      kind: 'updated',
+      updatedAtUs: frames[index]!.updatedAtUs + 1,
+      erases: true,
+      team: tombstone,
+    });
+  await publish(0, { team: secret });
+  await publish(1, {});
+  await erase(0);
+  const [stream] = await node.streams.open([ground.conversationId]);
+  const { journal } = stream!;
+  t.equal(journal.since(0), undefined, 'a reader that is behind reads Postgres');
+  t.strictSame(
+    journal.since(journal.start)?.map(({ sequence, kind }) => `${sequence} ${kind}`),
+    ['2 created', '1 updated'],
+  );
+  await publish(3, { team: secret });
+  await erase(3);
+  await publish(2, {});
+  await until(() => reader.frames.length >= 6, { what: 'the fourth message and its tombstone' });
+  t.equal(reader.frames.filter(({ event }) => event === 'secret').length, 1, 'what waited is read again');
+  t.same(reader.created(), [2, 3, 4]);
+});
+
 t.test('a void lets what waits behind it through at once', async (t) => {
   const { ground, node, send } = await openNode(t);
   const reader = new Recorder(node);

@@ -176,6 +176,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     edited_at: null,
     edited_by: null,
     deleted_at: null,
+    redaction: null,
     created_at: '2026-11-21T01:02:03.000004Z',
     updated_at: '2026-11-21T01:02:03.000004Z',
     outcome: null,

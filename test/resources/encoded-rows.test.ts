@@ -304,6 +304,7 @@ function randomMessage(random: Random): TimelineRow {
     edited_at: timeOrNull(),
     edited_by: actorOrNull(),
     deleted_at: timeOrNull(),
+    redaction: random.pick([null, { by: 'act_1', reason: randomText(random), at: time() }]),
     created_at: time(),
     updated_at: time(),
     outcome: random.pick([null, { result: 'sent', reason: null, at: time() }]),

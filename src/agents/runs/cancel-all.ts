@@ -3,26 +3,42 @@ import type { Principal } from '../../access/principal.ts';
 import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import type { Tx } from '../../db/handle.ts';
 import type { AgentRow } from '../../resources/agent.ts';
+import type { RunRow } from '../../resources/run.ts';
 import { endRun } from './end-run.ts';
-import { lockOpenRuns, updateRun } from './store.ts';
+import { lockOpenRuns, lockOpenRunsById, updateRun } from './store.ts';
 
-/**
- * Cancels all open runs of an agent. Its definition is locked, so nothing starts meanwhile. A run that no node has
- * claimed ends here; the owner of any other run receives the cancel as in cancel.ts, and ends the run and its text.
- */
+/** Cancels all open runs of an agent. Its definition is locked, so nothing starts meanwhile. */
 export async function cancelRuns(
   tx: Tx,
   { actor }: Principal,
   { actor_id }: Pick<AgentRow, 'actor_id'>,
 ): Promise<void> {
+  await cancelLocked(tx, actor.id, await lockOpenRuns(tx, actor_id));
+}
+
+/** Cancels those of these runs that are open. `by`: actor id. Returns the ids of those that a node has yet to end. */
+export async function cancelRunsById(tx: Tx, by: string, ids: readonly string[]): Promise<readonly string[]> {
+  return ids.length === 0 ? [] : cancelLocked(tx, by, await lockOpenRunsById(tx, ids));
+}
+
+/**
+ * A run that no node has claimed ends here; the owner of any other run receives the cancel as in cancel.ts, and ends the
+ * run and its text.
+ */
+async function cancelLocked(
+  tx: Tx,
+  by: string,
+  runs: readonly Pick<RunRow, 'id' | 'cancelled_by'>[],
+): Promise<readonly string[]> {
   const owned: string[] = [];
-  for (const { id, cancelled_by } of await lockOpenRuns(tx, actor_id)) {
+  for (const { id, cancelled_by } of runs) {
     const asked = await updateRun(tx, id, {
       cancel_requested_at: sql<string>`coalesce(cancel_requested_at, clock_timestamp())`,
-      cancelled_by: cancelled_by ?? actor.id,
+      cancelled_by: cancelled_by ?? by,
     });
     if (asked.owner === null) await endRun(tx, asked, { move: 'cancel' });
     else owned.push(id);
   }
   if (owned.length > 0) await enqueueRightsChanged(tx, owned);
+  return owned;
 }

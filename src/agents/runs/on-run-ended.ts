@@ -44,10 +44,15 @@ async function notify({ database, engine }: EndedOptions, run: EndedRun, recipie
       sender_type: 'system',
       resource_id: run.conversation_id,
       message_id: null,
-      cause: { key: `run ended ${run.id}`, at: run.completed_at },
+      cause: { key: endedKey(run.id), at: run.completed_at },
     },
   ]);
   await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+}
+
+/** The cause of the notification of a run's end. */
+export function endedKey(runId: string): string {
+  return `run ended ${runId}`;
 }
 
 const ENDINGS: Readonly<Partial<Record<RunStatus, string>>> = {

@@ -63,6 +63,21 @@ export function lockOpenRuns(tx: Tx, actorId: string): Promise<Pick<RunRow, 'id'
     .execute();
 }
 
+/** Locks those of these runs that have not ended, in the order of their ids. */
+export function lockOpenRunsById(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<Pick<RunRow, 'id' | 'cancelled_by'>[]> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .select(['id', 'cancelled_by'])
+    .where('id', 'in', ids)
+    .where('completed_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
 /** Returns whether a run of the agent has not ended. */
 export async function hasOpenRun(tx: Tx, actorId: string): Promise<boolean> {
   const open = await tx.kysely

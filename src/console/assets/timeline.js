@@ -58,8 +58,9 @@ export class Timeline {
 
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-function textOf({ body, deleted_at: deletedAt }) {
-  return deletedAt === null ? (body ?? '') : 'Deleted.';
+function textOf({ body, deleted_at: deletedAt, redaction }) {
+  if (deletedAt === null) return body ?? '';
+  return redaction ? 'Redacted.' : 'Deleted.';
 }
 
 function fileOf({ url, filename }) {

@@ -50,6 +50,11 @@ export class RangeCache {
     return isCurrent ? Promise.resolve(within(recent.frames, range)) : this.#reads.ask(range);
   }
 
+  /** Forgets what was read of a stream in which a message has lost its content. */
+  erase(stream: ConversationStream): void {
+    this.#recent.delete(stream);
+  }
+
   async #readAll(asks: readonly DeliveredRange[]): Promise<(readonly CreatedFrame[])[]> {
     // By id: a stream that was closed and opened again reads the same rows.
     const frames = new Map(asks.map(({ stream }): [string, CreatedFrame[]] => [stream.id, []]));
@@ -65,7 +70,9 @@ export class RangeCache {
     }
     for (const [index, range] of ranges.entries()) {
       const { stream, after, upTo } = range;
-      const read = { after, upTo, changes: changes[index]!, frames: within(frames.get(stream.id)!, range) };
+      // What has changed meanwhile is of no use to the next reader, and may contain what was erased.
+      if (stream.changes !== changes[index]) continue;
+      const read = { after, upTo, changes: stream.changes, frames: within(frames.get(stream.id)!, range) };
       this.#recent.set(stream, read);
     }
     return asks.map((ask) => within(frames.get(ask.stream.id)!, ask));

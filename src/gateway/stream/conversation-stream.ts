@@ -155,6 +155,8 @@ export class ConversationStream {
       return;
     }
     this.#known = Math.max(this.#known, frame.sequence);
+    // The message is read from Postgres then, without its content.
+    if (frame.erases) this.#held.delete(frame.sequence);
     const waiting = this.#heldUpdates.get(frame.sequence);
     if (waiting === undefined) this.#heldUpdates.set(frame.sequence, [frame]);
     else waiting.push(frame);
@@ -188,6 +190,7 @@ export class ConversationStream {
 
   #deliver(frame: CommittedFrame): void {
     if (frame.kind !== 'created') this.#changes += 1;
+    if (frame.erases) this.journal.erase(frame.resource);
     this.journal.append(frame);
     this.#context.broadcast('durable', frame);
     this.#onDelivered(frame);

@@ -32,12 +32,23 @@ export class Journal {
   append(frame: CommittedFrame): void {
     this.#frames.push(frame);
     // Drops half at a time: a shift for each frame would move the whole array each time.
-    if (this.#frames.length > 2 * CAPACITY) {
-      const forgotten = this.#frames.splice(0, CAPACITY);
-      const change = forgotten.findLastIndex(({ kind }) => kind !== 'created');
-      if (change >= 0) this.#forgottenChange = this.#start + change;
-      this.#start += CAPACITY;
-    }
+    if (this.#frames.length > 2 * CAPACITY) this.#forget(CAPACITY);
+  }
+
+  /**
+   * Forgets the frames of a resource whose content is gone, and all before them: readers that are behind find messages
+   * again by their numbers.
+   */
+  erase(resource: string): void {
+    const last = this.#frames.findLastIndex((frame) => frame.resource === resource);
+    if (last >= 0) this.#forget(last + 1);
+  }
+
+  #forget(count: number): void {
+    const forgotten = this.#frames.splice(0, count);
+    const change = forgotten.findLastIndex(({ kind }) => kind !== 'created');
+    if (change >= 0) this.#forgottenChange = this.#start + change;
+    this.#start += count;
   }
 
   /** Returns the frames from `position` on; undefined where they are not remembered any more. */

@@ -5,6 +5,7 @@ import type { CommittedFrame, Frame, VoidFrame } from '../../engine/frame.ts';
 import type { TimelineHead } from '../../messages/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import type { RangeCache } from '../catch-up/range-cache.ts';
 import type { Presence } from '../presence/presence.ts';
 import { ConversationStream, type StreamContext } from './conversation-stream.ts';
 import { EphemeralChannel } from './ephemeral-channel.ts';
@@ -17,6 +18,7 @@ export interface StreamHost extends StreamContext {
   readonly directory: ConversationDirectory;
   readonly presence: Presence;
   readonly heads: GatheredReads<string, TimelineHead>;
+  readonly ranges: Pick<RangeCache, 'erase'>;
   readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
   readonly metrics: Pick<Metrics, 'ephemeralWithheld'>;
 }
@@ -116,6 +118,7 @@ export class OpenStream {
     const { head, settled, visible, writing } = await heads.ask(id);
     const audience = facts?.audience ?? 'internal';
     const stream = new ConversationStream(id, audience, { settled, visible }, this.#host, (frame) => {
+      if (frame.erases) this.#host.ranges.erase(stream);
       if (frame.streaming) this.#streamingMessages.onDurable(frame);
       else this.#texts?.onDurable(frame);
     });

@@ -18,7 +18,7 @@ import { Feed } from './feed.ts';
 import { OpenStream, type StreamHost } from './open-stream.ts';
 import { type Reader, type ReaderAudience, topics } from './reader.ts';
 
-export interface StreamsOptions extends Omit<StreamHost, 'heads'> {
+export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges'> {
   readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;
 }
 
@@ -56,7 +56,11 @@ export class Streams {
       const heads = await readHeads(database, [...new Set(ids)]);
       return ids.map((id) => heads.get(id)!);
     });
-    this.#host = { ...options, heads: new GatheredReads((ids) => timeline.standings(ids)) };
+    this.#host = {
+      ...options,
+      ranges: this.#ranges,
+      heads: new GatheredReads((ids) => timeline.standings(ids)),
+    };
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks, true));
   }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Nullable, OneOf, Text, Timestamp, where } from '../schema.ts';
+import { Body, demand, describe, Label, Nullable, OneOf, Text, Timestamp, where } from '../schema.ts';
 import { Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
@@ -33,7 +33,22 @@ export const MESSAGE_LIMITS = {
   clientMessageIdCharacters: 255,
   subjectCharacters: 998,
   urlCharacters: 2_048,
+  redactionReasonCharacters: 500,
 } as const;
+
+/** What a tombstone says of its redaction (docs/contract.md#redaction). */
+export const MessageRedaction = Type.Object({
+  by: Nullable(Type.String()),
+  reason: Nullable(Type.String()),
+  at: Timestamp,
+});
+export type MessageRedaction = Static<typeof MessageRedaction>;
+
+describe(MessageRedaction, {
+  by: 'Id of the actor that redacted the message. Null to customers.',
+  reason: 'Why, as that actor stated it. Null to customers.',
+  at: 'When the message was redacted.',
+});
 
 /** A message (docs/contract.md#messages). Sub-objects are null unless the caller asked for them. */
 export const ChatMessage = Type.Object({
@@ -65,6 +80,7 @@ export const ChatMessage = Type.Object({
   edited_by: Since('1.2.harbor-preview.1', Nullable(Type.String())),
   sent_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
   cc: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
+  redaction: Since('1.2.harbor-preview.1', Nullable(MessageRedaction)),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -106,6 +122,8 @@ describe(ChatMessage, {
     'Id of the actor that edited the message last. Null if it never was edited, for drafts edited before this field existed, and to customers.',
   sent_at: 'When the message entered the timeline. Null unless `status` is `sent`.',
   cc: 'Further email recipients of a customer reply. Null for every other message, and to customers.',
+  redaction:
+    'By whom and why the message was redacted, and when. Null for every other message, deleted ones included.',
 });
 
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */
@@ -227,6 +245,17 @@ describe(EditMessageBody, {
   subject: 'The new email subject of a customer reply; an empty text clears it.',
   cc: 'The new email recipients in copy; an empty list clears them.',
   scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
+});
+
+/** Body of Redact Message (docs/contract.md#redaction). */
+export const RedactMessageBody = Body({
+  reason: Label(MESSAGE_LIMITS.redactionReasonCharacters),
+});
+export type RedactMessageBody = Static<typeof RedactMessageBody>;
+
+describe(RedactMessageBody, {
+  reason:
+    'Why the message is redacted. The team sees it on the tombstone and in the audit: it must not repeat the text.',
 });
 
 /** Body of Approve Reply Draft (docs/contract.md#drafts): the versions that the approver has seen. */

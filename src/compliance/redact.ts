@@ -1,0 +1,133 @@
+import type { Principal } from '../access/principal.ts';
+import { rewriteStoredAnswers } from '../access/stored-answers.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { cancelRunsById } from '../agents/runs/cancel-all.ts';
+import { readReadingRuns } from '../agents/runs/withdraw-store.ts';
+import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
+import { audit } from '../audit/audit.ts';
+import { lockAgainstHold } from '../conversations/conversation-store.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
+import type { Database } from '../db/database.ts';
+import type { Tx } from '../db/handle.ts';
+import { addJob } from '../db/queue.ts';
+import { defineTopic } from '../db/topic.ts';
+import type { EditRequest } from '../messages/edit-message.ts';
+import { checkRedact } from '../messages/edit-rules.ts';
+import { lockMessage, readAttachmentIds } from '../messages/store.ts';
+import { withdrawContent } from '../messages/withdraw-content.ts';
+import { withdrawNotifications } from '../notifications/store.ts';
+import { ApiError } from '../protocol/errors.ts';
+import type { MessageRow } from '../resources/message.ts';
+import { withoutContent } from './without-content.ts';
+
+/**
+ * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from everything that contains it,
+ * in one transaction, and a tombstone says by whom and why. The same request again returns the tombstone. Throws ApiError.
+ */
+export async function redactMessage(
+  tx: Tx,
+  { principal, facts, row }: EditRequest,
+  reason: string,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  const current = await lockMessage(tx, row);
+  if (isRepeated(principal, current, reason)) return current;
+  checkRedact(principal, facts, current);
+  if (held) {
+    throw new ApiError(
+      'resource_conflict',
+      'Messages cannot be redacted while their conversation is under legal hold.',
+    );
+  }
+  const { id, account_id: accountId, conversation_id: conversationId } = current;
+  const by = principal.actor.id;
+  const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
+  const tombstone = await withdrawContent(tx, current, { by, reason });
+  const notificationIds = await withdrawPreviews(tx, current);
+
+  const ids = [id, ...attachmentIds];
+  const texts = storedFormsOf([current.body, current.subject]);
+  const runs = await readReadingRuns(tx, { accountId, conversationId, ids, since: current.created_at });
+  notificationIds.push(...(await withdrawRunTexts(tx, runs, texts)));
+
+  const removed: RemovedContent = {
+    account_id: accountId,
+    ids: [id, ...notificationIds, ...runs.map((run) => run.id)],
+    open_runs: runs.flatMap((run) => (run.is_open ? run.id : [])),
+    by,
+  };
+  await removeFromAnswers(tx, removed);
+  await enqueueRightsChanged(tx, notificationIds);
+  if (removed.open_runs.length > 0) await addJob(tx, FINISH_REDACTION, removed);
+  await addJob(tx, FINISH_REDACTION, removed, { runAt: later(REQUESTS_END_MS) });
+  await audit(tx, {
+    ...{ accountId, conversationId, actorId: by },
+    ...{ action: 'message.redacted', details: { message_id: id, reason } },
+  });
+  return tombstone;
+}
+
+/** A job: removes what requests and runs that were under way during a redaction have written since. */
+export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
+
+export interface RemovedContent {
+  readonly account_id: string;
+  /** The message, and the notifications and runs that contained its text. */
+  readonly ids: readonly string[];
+  /** Runs that may have read the message and had not ended: they are cancelled. */
+  readonly open_runs: readonly string[];
+  /** Actor id. */
+  readonly by: string;
+}
+
+/** May be called again for the same redaction. Comes back for runs that their nodes have not ended yet. */
+export async function finishRedaction(database: Database, removed: RemovedContent): Promise<void> {
+  await database.transaction(async (tx) => {
+    await removeFromAnswers(tx, removed);
+    const running = await cancelRunsById(tx, removed.by, removed.open_runs);
+    if (running.length > 0) await addJob(tx, FINISH_REDACTION, removed, { runAt: later(RUNS_END_MS) });
+  });
+  await database.transaction(async (tx) => {
+    const runs = removed.open_runs.map((id) => ({ id, whole: true }));
+    const notificationIds = await withdrawRunTexts(tx, runs, []);
+    if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
+  });
+}
+
+function isRepeated({ actor }: Principal, { redaction }: MessageRow, reason: string): boolean {
+  return redaction !== null && redaction.by === actor.id && redaction.reason === reason;
+}
+
+async function withdrawPreviews(tx: Tx, { id, conversation_id }: MessageRow): Promise<string[]> {
+  const withdrawn = await withdrawNotifications(tx, { messageId: id, conversationId: conversation_id });
+  await enqueueChanged(
+    tx,
+    withdrawn.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
+  );
+  return withdrawn.map(({ id }) => id);
+}
+
+function removeFromAnswers(tx: Tx, { account_id, ids }: RemovedContent): Promise<void> {
+  const removed = new Set(ids);
+  return rewriteStoredAnswers(tx, account_id, ids, (answer) => withoutContent(answer, removed));
+}
+
+/** A text as it is, within JSON, and within the JSON text of a call's arguments. */
+function storedFormsOf(texts: readonly (string | null)[]): string[] {
+  const present = texts.filter((text) => text !== null && text !== '') as string[];
+  return [...new Set(present.flatMap((text) => [text, quoted(text), quoted(quoted(text))]))];
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function later(ms: number): string {
+  return new Date(Date.now() + ms).toISOString();
+}
+
+/** A node ends a run that was cancelled at once. */
+const RUNS_END_MS = 2_000;
+
+/** Requests with an Idempotency-Key hold it for 30 seconds; a flush of messages ends sooner. */
+const REQUESTS_END_MS = 35_000;

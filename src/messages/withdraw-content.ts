@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import { withdrawUploads } from '../attachments/uploads.ts';
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
+import type { Tx } from '../db/handle.ts';
+import { enqueue } from '../db/outbox.ts';
+import type { MessageRow } from '../resources/message.ts';
+import { MESSAGE_DELETED } from './outbox-topics.ts';
+import { removeRevisions } from './revision-store.ts';
+import { deleteAttachments, updateMessage } from './store.ts';
+
+/** Why a message was redacted, and by which actor. */
+export interface RedactedBy {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/**
+ * Replaces a locked message that was sent by a tombstone: its content, revisions and attachments are removed, its place in
+ * the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
+ * why. The caller has checked that the conversation is not under legal hold.
+ */
+export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
+  await withdrawUploads(tx, await deleteAttachments(tx, row));
+  await removeRevisions(tx, row.id);
+  const tombstone = await updateMessage(tx, row, {
+    ...NO_CONTENT,
+    // The time of the statement, so that both columns have the same.
+    deleted_at: sql<string>`statement_timestamp()`,
+    ...(redacted !== undefined && {
+      redaction: sql<string>`${JSON.stringify(redacted)}::jsonb || jsonb_build_object('at', ${NOW})`,
+    }),
+  });
+  const { id, conversation_id } = row;
+  await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
+  await enqueue(tx, MESSAGE_DELETED, { message_id: id, conversation_id });
+  return tombstone;
+}
+
+const NO_CONTENT = {
+  body: null,
+  subject: null,
+  cc: null,
+  mentions: null,
+  resource_type: null,
+  resource_id: null,
+  has_attachments: false,
+} as const;
+
+/** In the form in which db/ reads times. */
+const NOW = sql<string>`to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
