@@ -12,15 +12,18 @@ export interface RateLimit {
 export interface RateLimits {
   /** By `principal.credential.id`. */
   readonly credentials: RateLimiter;
+  /** By actor id: what is done in an actor's name later than its request, such as the delivery of scheduled messages. */
+  readonly deferred: RateLimiter;
   /** By the caller's address, before authentication: ten times as many, because several callers may share an address. */
   readonly addresses: RateLimiter;
 }
 
-/** Makes both limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
+/** Makes the limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
 export function createRateLimits(limit: RateLimit | null): RateLimits {
   const perAddress = limit === null ? null : { ...limit, requests: limit.requests * PER_ADDRESS };
   return {
     credentials: new RateLimiter(limit),
+    deferred: new RateLimiter(limit),
     addresses: new RateLimiter(perAddress, { keyOf: networkOf }),
   };
 }

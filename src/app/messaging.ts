@@ -54,7 +54,7 @@ export interface MessagingOptions extends PartOptions {
 export function openMessaging(
   { log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
   { database, lock, engine, store }: Data,
-  { directory, rights }: Access,
+  { directory, rights, rateLimits }: Access,
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
   // exist.
@@ -90,7 +90,10 @@ export function openMessaging(
   disposer.add('write path', writePath, (it) => it.idle());
   const sender = new Sender({ database, store, directory, writePath, lockedWrites });
 
-  const scheduled = new ScheduledDelivery({ database, lockedWrites, metrics, log });
+  const scheduled = new ScheduledDelivery({
+    ...{ database, lockedWrites, metrics, log },
+    limiter: rateLimits.deferred,
+  });
   const recovery = new Loop({
     intervalMs: RECOVER_EVERY_MS,
     run: async () => void (await scheduled.recoverLost()),

@@ -123,6 +123,11 @@ export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
     .executeTakeFirstOrThrow();
 }
 
+/** Locks the conversation against `lockConversation` and changes until the transaction ends, as other such calls may. */
+export async function shareConversation(tx: Tx, id: string): Promise<void> {
+  await tx.kysely.selectFrom('conversations').select('id').where('id', '=', id).forShare().execute();
+}
+
 /** Locks and returns the conversations of which the actor is a member. */
 export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<ConversationRow[]> {
   const memberships = tx.kysely

@@ -32,6 +32,8 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   audit_events_unsealed: {
     on: 'audit_events (account_id, position NULLS FIRST, created_at, id) WHERE number IS NULL',
   },
+  // The index for the schedules of one conversation that are due, in their order.
+  messages_due: { on: "messages (conversation_id, scheduled_at) WHERE status = 'scheduled'" },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

@@ -8,6 +8,8 @@ import type { Topic } from './topic.ts';
 export interface JobOptions {
   /** ISO 8601; at once if absent. A job begins no earlier, by Postgres' clock. */
   readonly runAt?: string;
+  /** In place of `runAt`: milliseconds from now. */
+  readonly afterMs?: number;
   /** A key has at most one waiting job: a later job replaces it. */
   readonly key?: string;
 }
@@ -19,17 +21,33 @@ export async function addJob<Payload extends object>(
   tx: Tx,
   { name: task }: Topic<Payload>,
   payload: NoInfer<Payload>,
-  { runAt, key }: JobOptions = {},
+  { runAt, afterMs, key }: JobOptions = {},
 ): Promise<void> {
+  const at =
+    afterMs === undefined
+      ? sql`${runAt ?? null}::timestamptz`
+      : sql`clock_timestamp() + ${afterMs}::float8 * interval '1 millisecond'`;
   await sql`
     SELECT graphile_worker.add_job(${task}, payload => ${JSON.stringify(payload)}::json,
-      run_at => ${runAt ?? null}::timestamptz, job_key => ${key ?? null})`.execute(tx.kysely);
+      run_at => ${at}, job_key => ${key ?? null})`.execute(tx.kysely);
 }
 
 /** Removes the waiting job of a key; one that is running continues. */
 export async function removeJob(tx: Tx, key: string): Promise<void> {
   await sql`SELECT graphile_worker.remove_job(${key})`.execute(tx.kysely);
 }
+
+/** Removes the waiting jobs of several keys in one statement; those that are running continue. */
+export async function removeJobs(tx: Tx, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) await tx.query(REMOVE_JOBS, keys);
+}
+
+const REMOVE_JOBS = statement<[keys: readonly string[]]>({
+  name: 'remove-jobs',
+  text: `
+    SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
+      SELECT id FROM graphile_worker.jobs WHERE key = ANY($1) AND locked_at IS NULL))`,
+});
 
 /**
  * Returns in how many milliseconds the first waiting job is due, by Postgres' clock (0 or less: it is); undefined where
@@ -60,6 +78,16 @@ export function hasLiveJob(key: string): string {
         THEN j.attempts < j.max_attempts AND j.run_at < clock_timestamp() + interval '${SOON_MS} ms'
       ELSE j.locked_at > clock_timestamp() - interval '${DEAD_AFTER_MS} ms'
     END)`;
+}
+
+/**
+ * Returns SQL for the milliseconds until the waiting job of this key (an expression) runs; null where there is none, or
+ * it is running or due.
+ */
+export function jobWaitsMs(key: string): string {
+  return `(
+    SELECT ceil(extract(epoch FROM j.run_at - clock_timestamp()) * 1000)::int8 FROM graphile_worker.jobs j
+    WHERE j.key = ${key} AND j.locked_at IS NULL AND j.run_at > clock_timestamp())`;
 }
 
 /** A job that takes longer may run twice at once: callers of `hasLiveJob` must tolerate that. */

@@ -10,13 +10,14 @@ import { insertMessages } from './insert-store.ts';
 import {
   asCommitted,
   asUnavailable,
+  type Committed,
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
 import { enterTimeline, readMessagesByClientId } from './store.ts';
-import { readHeads } from './timeline-store.ts';
+import { readHeads, type SequenceNumber } from './timeline-store.ts';
 
 /** The message that enters the timeline, as `decide` chose it under the lock. */
 export type Entry = NewEntry | WaitingEntry;
@@ -27,7 +28,7 @@ interface NewEntry {
 }
 
 /** An existing row outside the timeline. */
-interface WaitingEntry {
+export interface WaitingEntry {
   readonly kind: 'waiting';
   readonly id: string;
   readonly status: 'draft' | 'scheduled';
@@ -46,6 +47,13 @@ export type Follow<E extends Entry, Followed> = (
   written: CommittedMessage,
   decided: E,
 ) => Promise<Followed>;
+
+/** What is to be done with the messages that wait in a conversation; none need enter its timeline. */
+export interface WaitingPlan {
+  readonly status: WaitingEntry['status'];
+  /** In the order in which they enter. */
+  readonly entries: readonly Omit<WaitingEntry, 'kind' | 'status'>[];
+}
 
 /** `followed` is what `follow` returned. Only a new message can be a resend. */
 export type Entered<E extends Entry, Followed> =
@@ -68,7 +76,7 @@ const MAX_AT_ONCE = 5;
 
 /**
  * The slower path of writes, for messages that must see and change their conversation's state in one step: messages of
- * customers and replies to them, approved drafts, schedules that are due. Each message takes one transaction, which
+ * customers and replies to them, approved drafts, schedules that are due. Each call takes one transaction, which
  * locks the conversation's row before it takes a number (docs/contract.md#drafts), so no other such message comes
  * between the state that `decide` saw and the number.
  */
@@ -91,30 +99,44 @@ export class LockedWrites {
     follow?: Follow<E, Followed>,
   ): Promise<Entered<E, Followed>> {
     if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
-    return this.#turns.run(conversationId, () => this.#enter(conversationId, decide, follow));
+    return this.#attempt(conversationId, (attempt) => attempt.enter(decide, follow));
   }
 
-  async #enter<E extends Entry, Followed>(
+  /**
+   * Lets several messages that wait enter the timeline in one transaction, in their order, and resolves with the plan once
+   * that is committed. `decide` and `follow` as above; `follow` is called also where none enters. Rejects as `enter` does,
+   * and then nothing of the plan was done.
+   */
+  async enterWaiting<Plan extends WaitingPlan>(
     conversationId: string,
-    decide: Decide<E>,
-    follow: Follow<E, Followed> | undefined,
-  ): Promise<Entered<E, Followed>> {
-    for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
-      const attempt = new WriteAttempt(this.#options, conversationId, numbering > 1);
-      const result = await attempt.run(decide, follow);
-      if (result !== undefined) return result;
-    }
-    throw unavailable('No free sequence number was found.');
+    decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
+    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
+  ): Promise<{ readonly plan: Plan; readonly rows: readonly MessageRow[] }> {
+    if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
+    return this.#attempt(conversationId, (attempt) => attempt.enterWaiting(decide, follow));
+  }
+
+  #attempt<Result>(
+    conversationId: string,
+    run: (attempt: WriteAttempt) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    return this.#turns.run(conversationId, async () => {
+      for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
+        const result = await run(new WriteAttempt(this.#options, conversationId, numbering > 1));
+        if (result !== undefined) return result;
+      }
+      throw unavailable('No free sequence number was found.');
+    });
   }
 }
 
-/** One transaction. A number that it took and did not use is voided. */
+/** One transaction. Numbers that it took and did not use are voided. */
 class WriteAttempt {
   readonly #options: LockedWritesOptions;
   readonly #conversationId: string;
   /** The counter is behind Postgres and is raised first. */
   readonly #collided: boolean;
-  #sequence: number | undefined;
+  #taken: readonly SequenceNumber[] = [];
 
   constructor(options: LockedWritesOptions, conversationId: string, collided: boolean) {
     this.#options = options;
@@ -123,72 +145,97 @@ class WriteAttempt {
   }
 
   /** Returns undefined if the number was taken by another message. */
-  async run<E extends Entry, Followed>(
+  enter<E extends Entry, Followed>(
     decide: Decide<E>,
     follow: Follow<E, Followed> | undefined,
   ): Promise<Entered<E, Followed> | undefined> {
-    const { onCommitted, metrics } = this.#options;
-    const written = await this.#commit(decide, follow).catch((error: unknown) => {
+    return this.#commit(async (tx, conversation) => {
+      const entry: E = await decide(tx, conversation);
+      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
+      if (known !== undefined) return { result: { row: known, resent: true } as Entered<E, Followed> };
+      const committed =
+        entry.kind === 'new'
+          ? await this.#writeNew(tx, entry.outgoing)
+          : await this.#writeWaiting(tx, conversation, { status: entry.status, entries: [entry] });
+      const [message] = committed.messages;
+      const followed = (await follow?.(tx, message!, entry)) as Followed;
+      return { result: { row: message!.row, resent: false, followed }, committed };
+    });
+  }
+
+  /** Returns undefined if one of the numbers was taken by another message. */
+  enterWaiting<Plan extends WaitingPlan>(
+    decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
+    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
+  ): Promise<{ plan: Plan; rows: readonly MessageRow[] } | undefined> {
+    return this.#commit(async (tx, conversation) => {
+      const plan = await decide(tx, conversation);
+      const committed =
+        plan.entries.length === 0 ? undefined : await this.#writeWaiting(tx, conversation, plan);
+      const messages = committed?.messages ?? [];
+      await follow(tx, messages, plan);
+      return { result: { plan, rows: messages.map(({ row }) => row) }, committed };
+    });
+  }
+
+  async #commit<Result>(
+    work: (tx: Tx, conversation: ConversationRow) => Promise<Worked<Result>>,
+  ): Promise<Result | undefined> {
+    const { database, onCommitted, metrics } = this.#options;
+    try {
+      const { result, committed } = await database.transaction(async (tx) =>
+        work(tx, await lockConversation(tx, this.#conversationId)),
+      );
+      if (committed !== undefined) {
+        metrics.sends.inc(committed.messages.length);
+        onCommitted(committed);
+      }
+      return result;
+    } catch (error) {
       this.#voidUnused();
       if (error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence')) return undefined;
       throw asUnavailable(error);
-    });
-    if (written?.committed !== undefined) {
-      const { outboxId, message } = written.committed;
-      metrics.sends.inc();
-      onCommitted({ outboxId, messages: [message] });
     }
-    return written?.entered;
   }
 
-  #commit<E extends Entry, Followed>(
-    decide: Decide<E>,
-    follow: Follow<E, Followed> | undefined,
-  ): Promise<{ entered: Entered<E, Followed>; committed?: { message: CommittedMessage; outboxId: number } }> {
-    return this.#options.database.transaction(async (tx) => {
-      const conversation = await lockConversation(tx, this.#conversationId);
-      const entry: E = await decide(tx, conversation);
-      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
-      if (known !== undefined) return { entered: { row: known, resent: true } as Entered<E, Followed> };
-      const committed = await this.#write(tx, entry, conversation);
-      const followed = (await follow?.(tx, committed.message, entry)) as Followed;
-      return { entered: { row: committed.message.row, resent: false, followed }, committed };
-    });
+  async #writeNew(tx: Tx, outgoing: Outgoing): Promise<Committed> {
+    const numbered = { message: outgoing.message, sequence: await this.#takeNumbers(tx, 1) };
+    const [inserted] = await insertMessages(tx, [numbered]);
+    if (inserted === undefined) throw new NumberTaken();
+    return { outboxId: inserted.outboxId, messages: [asCommitted(outgoing, numbered, inserted)] };
   }
 
-  async #write(
+  async #writeWaiting(
     tx: Tx,
-    entry: Entry,
-    conversation: ConversationRow,
-  ): Promise<{ message: CommittedMessage; outboxId: number }> {
-    const sequence = await this.#takeNumber(tx);
-    if (entry.kind === 'new') {
-      const numbered = { message: entry.outgoing.message, sequence };
-      const [inserted] = await insertMessages(tx, [numbered]);
-      if (inserted === undefined) throw new NumberTaken();
-      return { message: asCommitted(entry.outgoing, numbered, inserted), outboxId: inserted.outboxId };
-    }
-    const { id, status, senderId } = entry;
+    { audience, roster_version: rosterVersion }: ConversationRow,
+    { status, entries: messages }: WaitingPlan,
+  ): Promise<Committed> {
     const conversationId = this.#conversationId;
-    const entered = await enterTimeline(tx, { id, conversationId, sequence, status, senderId });
-    if (entered === undefined) throw new NumberTaken();
-    const { outbox_id: outboxId, ...row } = entered;
-    const [parts] = await withParts(tx, this.#options.files, [row]);
-    const { audience, roster_version: rosterVersion } = conversation;
-    return { message: { ...parts!, audience, rosterVersion }, outboxId };
+    const firstSequence = await this.#takeNumbers(tx, messages.length);
+    const entered = await enterTimeline(tx, { conversationId, firstSequence, status, messages });
+    const [first] = entered;
+    if (first === undefined || entered.length < messages.length) throw new NumberTaken();
+    const rows = entered.map(({ outbox_id: _, ...row }) => row);
+    const parts = await withParts(tx, this.#options.files, rows);
+    return {
+      outboxId: first.outbox_id,
+      messages: parts.map((message) => ({ ...message, audience, rosterVersion })),
+    };
   }
 
-  async #takeNumber(tx: Tx): Promise<number> {
+  /** Returns the first of `count` numbers in a row. */
+  async #takeNumbers(tx: Tx, count: number): Promise<number> {
     const { engine } = this.#options;
-    const claim = { stream: this.#conversationId, count: 1 };
+    const conversationId = this.#conversationId;
+    const claim = { stream: conversationId, count };
     const head = async () => {
-      const heads = await readHeads(tx, [this.#conversationId]);
-      return heads.get(this.#conversationId) ?? 0;
+      const heads = await readHeads(tx, [conversationId]);
+      return heads.get(conversationId) ?? 0;
     };
     const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
     const [seeded] = first === null ? await engine.reserve([{ ...claim, floor: await head() }]) : [first];
     if (seeded === null || seeded === undefined) throw unavailable('No sequence number could be reserved.');
-    this.#sequence = seeded;
+    this.#taken = Array.from({ length: count }, (_, n) => ({ conversationId, sequence: seeded + n }));
     return seeded;
   }
 
@@ -197,10 +244,15 @@ class WriteAttempt {
    * the number.
    */
   #voidUnused(): void {
-    if (this.#sequence === undefined) return;
-    const unused = { conversationId: this.#conversationId, sequence: this.#sequence };
-    this.#options.timeline.void([unused]).catch(() => {});
+    if (this.#taken.length === 0) return;
+    this.#options.timeline.void(this.#taken).catch(() => {});
   }
+}
+
+/** The result of an attempt, and what it wrote into the timeline. */
+interface Worked<Result> {
+  readonly result: Result;
+  readonly committed?: Committed | undefined;
 }
 
 /** Rolls the transaction back to retry with another number. */

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/handle.ts';
-import { hasLiveJob } from '../db/queue.ts';
+import { hasLiveJob, jobWaitsMs } from '../db/queue.ts';
 import { statement } from '../db/statement.ts';
 import { touched } from '../db/touched.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
@@ -14,27 +14,22 @@ const LOST_AFTER_MS = 3_000;
 export interface DueRow extends MessageRow {
   readonly attempts: number;
   readonly is_too_late: boolean;
+  /** Milliseconds until its job runs; null: the job is running or due, or there is none. */
+  readonly waits_ms: number | null;
 }
 
-/** Returns the message if it is due and still waits. */
-export async function readDue(
-  db: Db,
-  { message_id, conversation_id }: ScheduledJob,
-): Promise<DueRow | undefined> {
-  const [row] = await db.query(READ_DUE, message_id, conversation_id);
-  return row;
+/** Returns messages of the conversation that are due and still wait, in the order in which they are to be sent. */
+export function readDue(db: Db, conversationId: string, limit: number): Promise<DueRow[]> {
+  return db.query(READ_DUE, conversationId, limit);
 }
 
-/** Like `readDue`; the row is locked. */
-export async function lockDue(
-  tx: Tx,
-  { message_id, conversation_id }: ScheduledJob,
-): Promise<DueRow | undefined> {
-  const [row] = await tx.query(LOCK_DUE, message_id, conversation_id);
-  return row;
+/** Like `readDue`; the rows are locked. */
+export function lockDue(tx: Tx, conversationId: string, limit: number): Promise<DueRow[]> {
+  return tx.query(LOCK_DUE, conversationId, limit);
 }
 
 export interface AuthorRow {
+  readonly id: string;
   readonly type: ActorType;
   readonly customer: boolean;
   /** The actor was deactivated; an API key has no valid secret left. */
@@ -52,7 +47,10 @@ export async function hasLost(db: Db): Promise<boolean> {
   return row!.has_lost;
 }
 
-/** Locks messages that should have had their job by now and have none, the oldest first. */
+/**
+ * Locks messages that should have had their job by now and have none, the oldest first. Of each conversation only the
+ * first that waits counts: those behind it wait for it (scheduled-delivery.ts).
+ */
 export function lockLost(tx: Tx, limit: number): Promise<{ id: string; conversation_id: string }[]> {
   return tx.query(LOCK_LOST, limit);
 }
@@ -77,24 +75,14 @@ export function updateSchedule(
     .executeTakeFirst();
 }
 
-/** Counts the attempts to deliver a locked message. No event shows them, so its time stays. */
-export async function updateAttempts(
-  tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-  attempts: number,
-): Promise<void> {
+/** Counts an attempt to deliver each of these locked messages. No event shows them, so their times stay. */
+export async function countAttempts(tx: Tx, messageIds: readonly string[]): Promise<void> {
+  if (messageIds.length === 0) return;
   await tx.kysely
     .updateTable('messages')
-    .set({ attempts })
-    .where('id', '=', id)
-    .where('conversation_id', '=', conversation_id)
+    .set((eb) => ({ attempts: eb('attempts', '+', 1) }))
+    .where('id', 'in', messageIds)
     .execute();
-}
-
-/** The time this many milliseconds from now, by Postgres' clock. */
-export async function readLater(tx: Tx, delayMs: number): Promise<string> {
-  const [later] = await tx.query(READ_LATER, delayMs);
-  return later!.at;
 }
 
 /** Whether the time is in the year to come, by Postgres' clock. */
@@ -103,33 +91,40 @@ export async function isComing(tx: Tx, scheduledAt: string): Promise<boolean> {
   return found?.is_coming === true;
 }
 
-/** What an actor may do now in the conversation; undefined where there is no such actor. */
-export async function readAuthor(
+/** Returns what actors may do now in the conversation, by their ids; actors that do not exist are missing. */
+export async function readAuthors(
   tx: Tx,
-  actorId: string | null,
+  actorIds: readonly (string | null)[],
   conversationId: string,
-): Promise<AuthorRow | undefined> {
-  const [author] = await tx.query(READ_AUTHOR, actorId, conversationId);
-  return author;
+): Promise<ReadonlyMap<string, AuthorRow>> {
+  const ids = [...new Set(actorIds)].filter((id) => id !== null);
+  const authors = await tx.query(READ_AUTHORS, ids, conversationId);
+  return new Map(authors.map((author) => [author.id, author]));
 }
 
-// After a day the message is not expected any more.
-const READ_DUE = statement<[messageId: string, conversationId: string], DueRow>({
-  name: 'read-due-message',
+// After a day the message is not expected any more. The time of the statement, which an index can find; the lock of the
+// conversation was taken before it.
+const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
+  name: 'read-due-messages',
   text: `
     SELECT ${messageColumns('m')}, m.attempts,
-      m.scheduled_at < clock_timestamp() - interval '1 day' AS is_too_late
+      m.scheduled_at < statement_timestamp() - interval '1 day' AS is_too_late,
+      ${jobWaitsMs('m.id')} AS waits_ms
     FROM messages m
-    WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'scheduled'
-      AND m.scheduled_at <= clock_timestamp()`,
+    WHERE m.conversation_id = $1 AND m.status = 'scheduled' AND m.scheduled_at <= statement_timestamp()
+    ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`,
 });
 
-const LOCK_DUE = statement<[messageId: string, conversationId: string], DueRow>({
-  name: 'lock-due-message',
-  text: `${READ_DUE.text} FOR UPDATE`,
+const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
+  name: 'lock-due-messages',
+  text: `${READ_DUE.text} FOR UPDATE OF m`,
 });
 
-const LOST = `m.status = 'scheduled' AND m.scheduled_at < clock_timestamp() - interval '${LOST_AFTER_MS} ms'
+const LOST = `m.status = 'scheduled' AND m.scheduled_at < statement_timestamp() - interval '${LOST_AFTER_MS} ms'
+      AND NOT EXISTS (
+        SELECT FROM messages e WHERE e.conversation_id = m.conversation_id AND e.status = 'scheduled'
+          AND (e.scheduled_at, e.created_at, e.id) < (m.scheduled_at, m.created_at, m.id)
+      )
       AND NOT ${hasLiveJob('m.id')}`;
 
 const HAS_LOST = statement<[], { has_lost: boolean }>({
@@ -145,11 +140,6 @@ const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: stri
     ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
 });
 
-const READ_LATER = statement<[delayMs: number], { at: string }>({
-  name: 'read-later',
-  text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
-});
-
 const READ_IS_COMING = statement<[scheduledAt: string], { is_coming: boolean }>({
   name: 'read-is-coming',
   text: `
@@ -157,10 +147,10 @@ const READ_IS_COMING = statement<[scheduledAt: string], { is_coming: boolean }>(
       AS is_coming`,
 });
 
-const READ_AUTHOR = statement<[authorId: string | null, conversationId: string], AuthorRow>({
-  name: 'read-scheduled-author',
+const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>({
+  name: 'read-scheduled-authors',
   text: `
-    SELECT a.type, a.customer, c.subscription = 'active' AS subscribed,
+    SELECT a.id, a.type, a.customer, c.subscription = 'active' AS subscribed,
       coalesce(r.type = 'admin', false) AS admin, coalesce(r.permissions, '{}') AS permissions,
       p.role AS participant_role,
       a.deactivated_at IS NOT NULL OR a.type = 'api_key' AND NOT EXISTS (
@@ -172,10 +162,10 @@ const READ_AUTHOR = statement<[authorId: string | null, conversationId: string],
     LEFT JOIN roles r ON r.id = a.role_id
     LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
       AND p.${IS_MEMBER}
-    WHERE a.id = $1`,
+    WHERE a.id = ANY($1)`,
 });
 
-/** A message has at most one waiting job: the job's key is the message's id. */
+/** A message has at most one waiting job: the job's key is the message's id. It delivers what is due in the conversation. */
 export interface ScheduledJob {
   readonly message_id: string;
   readonly conversation_id: string;

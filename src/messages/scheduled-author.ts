@@ -1,23 +1,21 @@
-import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { requireActive } from './external-message.ts';
-import { type AuthorRow, readAuthor } from './schedule-store.ts';
+import type { AuthorRow } from './schedule-store.ts';
 
 /**
  * Repeats the checks of a send when a scheduled message is due (docs/contract.md#scheduled-messages). There is no
- * credential at that time, so the author's current rights are read from Postgres. Throws the error that the send would
- * be refused with. `conversation` is locked. Participants that the message mentions or replies to may have left
- * meanwhile: that does not stop it.
+ * credential at that time, so the author's current rights count (`readAuthors`); undefined: there is no such actor.
+ * Throws the error that the send would be refused with. `conversation` is locked. Participants that the message mentions
+ * or replies to may have left meanwhile: that does not stop it.
  */
-export async function requireAuthor(
-  tx: Tx,
-  message: Pick<MessageRow, 'author_id' | 'visibility'>,
-  conversation: Pick<ConversationRow, 'id' | 'status'>,
-): Promise<{ readonly customer: boolean }> {
-  const author = await readAuthor(tx, message.author_id, conversation.id);
+export function requireAuthor(
+  author: AuthorRow | undefined,
+  message: Pick<MessageRow, 'visibility'>,
+  conversation: Pick<ConversationRow, 'status'>,
+): asserts author is AuthorRow {
   if (author === undefined || author.has_left) {
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
   }
@@ -36,7 +34,6 @@ export async function requireAuthor(
     throw new ApiError('insufficient_permissions', 'Viewers of a conversation cannot send to it.');
   }
   requireActive(conversation);
-  return author;
 }
 
 function requireGranted({ admin, permissions }: AuthorRow, permission: Permission): void {

@@ -1,6 +1,7 @@
+import { shareConversation } from '../conversations/conversation-store.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
-import { addJob, removeJob } from '../db/queue.ts';
+import { addJob, type JobOptions, removeJob } from '../db/queue.ts';
 import { defineTopic } from '../db/topic.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { MESSAGE_MOVES } from '../protocol/states/message-states.ts';
@@ -21,17 +22,19 @@ export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
  * (docs/contract.md#scheduled-messages).
  */
 export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
+  // A delivery locks the conversation too: whatever it sends is due before this.
+  await shareConversation(tx, message.conversation_id);
   await requireComing(tx, scheduledAt);
   const status = transition(MESSAGE_MOVES, 'schedule', 'none');
   const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
   if (row === undefined) return findOriginal(tx, message);
-  await addDelivery(tx, row, scheduledAt);
+  await addDelivery(tx, row, { runAt: scheduledAt });
   await enqueueScheduleUpdated(tx, row);
   return row;
 }
 
 /**
- * Changes the time of a message that still waits (`row` is locked and current); its attempts start again at 0. Throws
+ * Changes the time of a message that still waits (`row` and its conversation are locked); its attempts start again at 0. Throws
  * ApiError `resource_conflict` if it does not wait any more, `validation_failed` as scheduleMessage does.
  */
 export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
@@ -42,7 +45,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
   // The time is the same, perhaps in another notation: no change.
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt);
-  await addDelivery(tx, moved, scheduledAt);
+  await addDelivery(tx, moved, { runAt: scheduledAt });
   await enqueueScheduleUpdated(tx, moved);
   return moved;
 }
@@ -61,22 +64,25 @@ export async function cancelScheduled(
   return canceled;
 }
 
-/** Schedules the delivery for `at` (ISO 8601; at once if omitted), in place of any earlier job. */
+/** Schedules the delivery, at once by default, in place of any earlier job. */
 export function addDelivery(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-  runAt?: string,
+  when: Pick<JobOptions, 'runAt' | 'afterMs'> = {},
 ): Promise<void> {
   const job = { message_id: id, conversation_id };
-  return addJob(tx, SEND_SCHEDULED, job, { key: id, ...(runAt !== undefined && { runAt }) });
+  return addJob(tx, SEND_SCHEDULED, job, { key: id, ...when });
 }
 
 /** `scheduled.updated` (docs/realtime.md#events). */
 export function enqueueScheduleUpdated(
   tx: Tx,
-  { id, conversation_id: stream }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  ...rows: readonly Pick<MessageRow, 'id' | 'conversation_id'>[]
 ): Promise<void> {
-  return enqueueChanged(tx, [{ event: 'scheduled.updated', id, stream }]);
+  return enqueueChanged(
+    tx,
+    rows.map(({ id, conversation_id: stream }) => ({ event: 'scheduled.updated', id, stream })),
+  );
 }
 
 async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {

@@ -70,7 +70,7 @@ export type MessageChange = Omit<UpdateObject<Schema, 'messages'>, 'updated_at' 
 /** Returns the columns of a message that ends now without being sent. */
 export function ended(result: string, reason: string | null) {
   return {
-    outcome: sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(REACHED_NOW)}`,
+    outcome: sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(reachedAt('clock_timestamp()'))}`,
     notified_at: sql<string>`clock_timestamp()`,
   };
 }
@@ -149,56 +149,77 @@ const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: st
   ],
 });
 
-/** A message that waits outside the timeline, and the number at which it enters. */
+/** Messages that wait outside the timeline of a conversation, and the number at which the first of them enters. */
 export interface Entering {
-  readonly id: string;
   readonly conversationId: string;
-  readonly sequence: number;
-  /** The status that it must have. */
+  /** The others enter with the next numbers. */
+  readonly firstSequence: number;
+  /** The status that they must have. */
   readonly status: 'draft' | 'scheduled';
-  readonly senderId: string | null;
+  readonly messages: readonly { readonly id: string; readonly senderId: string | null }[];
 }
 
 /**
- * Lets a message that waited outside the timeline (a draft, a schedule that is due) enter it, with the outbox row of
- * what that causes. Returns undefined where it does not wait any more, or the number is too far below the head.
+ * Lets messages that waited outside the timeline (a draft, schedules that are due) enter it, with the outbox row of what
+ * that causes. Messages that do not wait any more are missing from the result, and all are if the numbers are too far
+ * below the head.
  */
-export async function enterTimeline(
+export function enterTimeline(
   tx: Tx,
-  { id, conversationId, sequence, status, senderId }: Entering,
-): Promise<(MessageRow & { outbox_id: number }) | undefined> {
-  const [entered] = await tx.query(ENTER_TIMELINE, id, conversationId, sequence, status, senderId);
-  return entered;
+  { conversationId, firstSequence, status, messages }: Entering,
+): Promise<(MessageRow & { outbox_id: number })[]> {
+  return tx.query(
+    ENTER_TIMELINE,
+    conversationId,
+    firstSequence,
+    status,
+    messages.map(({ id }) => id),
+    messages.map(({ senderId }) => senderId),
+  );
 }
 
 /**
- * SQL for the `at` of an outcome that is reached now, as a JSON object: `||` adds it to `result` and `reason`. The
- * format is that of columns with a time.
+ * Returns SQL for the `at` of an outcome that is reached at this time, as a JSON object: `||` adds it to `result` and
+ * `reason`. The format is that of columns with a time.
  */
-const REACHED_NOW = `jsonb_build_object('at',
-          to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+function reachedAt(time: string): string {
+  return `jsonb_build_object('at',
+          to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+}
 
+// The times are in the order of the numbers, as those of a flush of the write path.
 const ENTER_TIMELINE = statement<
-  [id: string, conversationId: string, sequence: number, status: string, senderId: string | null],
+  [
+    conversationId: string,
+    firstSequence: number,
+    status: string,
+    ids: readonly string[],
+    senderIds: readonly (string | null)[],
+  ],
   MessageRow & { outbox_id: number }
 >({
   name: 'enter-timeline',
   text: `
-    WITH entered AS (
-      UPDATE messages SET sequence = $3::bigint, status = 'sent', sender_id = $5,
-        outcome = '{"result": "sent", "reason": null}'::jsonb || ${REACHED_NOW},
-        notified_at = clock_timestamp(), ${setTouched()}
-      WHERE id = $1 AND conversation_id = $2 AND status = $4
-        AND ${withinSettleWindow('$2', '$3::bigint')}
-      RETURNING *
+    WITH entering AS (
+      SELECT m.id, e.sender_id, $2::bigint + e.place - 1 AS sequence,
+        greatest(m.updated_at, statement_timestamp()) + e.place * interval '1 microsecond' AS at
+      FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS e(id, sender_id, place)
+      JOIN messages m ON m.id = e.id AND m.conversation_id = $1
+    ), entered AS (
+      UPDATE messages m SET sequence = e.sequence, status = 'sent', sender_id = e.sender_id,
+        outcome = '{"result": "sent", "reason": null}'::jsonb || ${reachedAt('e.at')},
+        notified_at = e.at, ${setTouched('e.at')}
+      FROM entering e
+      WHERE m.id = e.id AND m.conversation_id = $1 AND m.status = $3 AND ${withinSettleWindow('$1', '$2::bigint')}
+      RETURNING m.*
     ), event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
-        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id)))
+        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id) ORDER BY sequence))
       FROM entered HAVING count(*) > 0
       RETURNING id
     )
-    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event`,
+    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event ORDER BY m.sequence`,
 });
 
 /** The kind of a message outside the timeline. */

@@ -8,6 +8,7 @@ import { feeds } from './feeds.ts';
 import { gracefulRestart } from './graceful-restart.ts';
 import { hostileFrames } from './hostile-frames.ts';
 import { idempotency } from './idempotency.ts';
+import { scheduleStorm } from './schedule-storm.ts';
 import { anyFaults as anyFaultsOfSchedules, scheduled } from './scheduled.ts';
 import { slowReaders } from './slow-readers.ts';
 import { sockets } from './sockets.ts';
@@ -32,6 +33,8 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
     }),
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
+  'schedule-storm': (t, seed) =>
+    scheduleStorm(t, { seed, messages: 5_000, conversations: 50, spreadMs: 10_000 }),
   scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaultsOfSchedules(seed, 24), messages: 200 }),
   'slow-readers': (t, seed) => slowReaders(t, { seed, readers: 1_000, stalled: 50, floodMessages: 400 }),
   sockets: (t, seed) =>

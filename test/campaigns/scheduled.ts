@@ -233,7 +233,7 @@ function tokenOf(node: TestNode): string {
 }
 
 /** Returns work that was not done, and work that was done twice. */
-async function leftovers(postgres: pg.Pool): Promise<string[]> {
+export async function leftovers(postgres: pg.Pool): Promise<string[]> {
   await until(async () => (await count(postgres, 'SELECT FROM outbox')) === 0, {
     what: 'an empty outbox',
   });

@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
 import t from 'tap';
+import { RateLimiter } from '../../src/access/rate-limit.ts';
+import { lockConversation } from '../../src/conversations/conversation-store.ts';
+import { addParticipant } from '../../src/conversations/participant-store.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { Tx } from '../../src/db/handle.ts';
 import { statement } from '../../src/db/statement.ts';
@@ -279,7 +282,7 @@ t.test('authors with access to the whole account need no membership, and a valid
 
 t.test('archived and taken out again in time: it is sent', async (t) => {
   const ground = await newGround();
-  const { delivery } = openNode(ground);
+  const { delivery } = openNode(ground, { backoffMs: 500 });
   await work(t, ground.database, delivery);
   await update(ground, 'conversations', ground.conversationId, { status: 'archived' });
   const row = await schedule(ground, await timeIn(ground, 100));
@@ -290,14 +293,13 @@ t.test('archived and taken out again in time: it is sent', async (t) => {
 
 t.test('an attempt counts once, and a new time resets the count', async (t) => {
   const ground = await newGround();
-  const { delivery } = openNode(ground);
+  const { delivery } = openNode(ground, { backoffMs: 60_000 });
   await update(ground, 'conversations', ground.conversationId, { status: 'archived' });
   const row = await schedule(ground, await timeIn(ground, 60_000));
   await makeDue(ground, row.id);
   await delivery.deliver(jobOf(row));
   await Promise.all([1, 2, 3].map(() => delivery.deliver(jobOf(row))));
-  const { attempts } = await read(ground, row.id);
-  t.ok(attempts >= 2 && attempts <= 4, `${attempts}`);
+  t.equal((await read(ground, row.id)).attempts, 1, 'none before the pause is over');
   await change(ground, row.id, async (tx, it) => reschedule(tx, it, await timeIn(ground, 60_000)));
   t.equal((await read(ground, row.id)).attempts, 0);
 });
@@ -315,6 +317,160 @@ t.test('over a day late: canceled', async (t) => {
   });
   t.equal((await jobs(ground)).length, 0);
   t.match((await metrics.scheduledEnded.get()).values, [{ labels: { result: 'canceled' }, value: 1 }]);
+});
+
+t.test('in the order of their times, then of their creation, together', async (t) => {
+  const ground = await newGround();
+  const { delivery, committed } = openNode(ground);
+  const late: Record<string, string> = { third: '2 s', first: '4 s', second: '3 s', fourth: '2 s' };
+  const ids = new Map<string, string>();
+  for (const [body, by] of Object.entries(late)) {
+    const { id } = await schedule(ground, await timeIn(ground, 60_000), { body });
+    ids.set(body, id);
+    const at = "date_trunc('second', now()) - $2::interval";
+    await run(ground, `UPDATE messages SET scheduled_at = ${at} WHERE id = $1`, [id, by]);
+  }
+  const last = await schedule(ground, await timeIn(ground, 60_000), { body: 'not due' });
+  await delivery.deliver({ message_id: ids.get('third')!, conversation_id: ground.conversationId });
+  const sent = await Promise.all(
+    ['first', 'second', 'third', 'fourth'].map((it) => read(ground, ids.get(it)!)),
+  );
+  t.same(
+    sent.map(({ sequence }) => sequence),
+    [1, 2, 3, 4],
+  );
+  const times = sent.map(({ updated_at }) => updated_at);
+  t.same(times, [...new Set(times)].sort(), 'and so are the times of sending');
+  t.same(
+    sent.map(({ outcome }) => outcome!.at),
+    times,
+  );
+  t.equal(committed.length, 1);
+  t.same(
+    (await jobs(ground)).map(({ key }) => key),
+    [last.id],
+    'no job remains of what was sent',
+  );
+});
+
+t.test('what is refused is not overtaken until it is given up', async (t) => {
+  const ground = await newGround();
+  const other = await addAuthor(ground);
+  const { delivery } = openNode(ground);
+  const due = async (author_id: string, late: string) => {
+    const row = await schedule(ground, await timeIn(ground, 60_000), { author_id, sender_id: author_id });
+    await makeDue(ground, row.id, late);
+    return row;
+  };
+  const before = await due(other, '5 seconds');
+  const refused = [await due(ground.authorId, '4 seconds'), await due(ground.authorId, '2 seconds')];
+  const behind = [await due(other, '3 seconds'), await due(other, '1 second')];
+  await update(ground, 'actors', ground.authorId, { deactivated_at: sql`now()` });
+  for (let attempt = 1; attempt < 5; attempt++) {
+    await delivery.deliver(jobOf(behind[0]!));
+    t.match(await numbers(ground), [{ sequence: 1, client_message_id: before.client_message_id }]);
+    for (const { id } of refused) t.match(await read(ground, id), { attempts: attempt });
+    const dueNow = (await jobs(ground)).filter(({ key }) => key === refused[0]!.id);
+    t.equal(dueNow.length, 1, 'the first of them is tried again');
+  }
+  await delivery.deliver(jobOf(behind[0]!));
+  for (const { id } of refused) t.match(await read(ground, id), { status: 'failed', attempts: 5 });
+  t.same(
+    (await numbers(ground)).map(({ client_message_id }) => client_message_id),
+    [before, ...behind].map(({ client_message_id }) => client_message_id),
+  );
+  t.equal((await jobs(ground)).length, 0);
+});
+
+t.test('an author sends no more than a credential may, the rest later and in order', async (t) => {
+  const ground = await newGround();
+  const other = await addAuthor(ground);
+  let nowMs = 0;
+  const limiter = new RateLimiter({ requests: 3, seconds: 60 }, { now: () => nowMs });
+  const { delivery } = openNode(ground, { limiter });
+  const rows: Awaited<ReturnType<typeof schedule>>[] = [];
+  for (const [n, author_id] of [
+    ground.authorId,
+    ground.authorId,
+    other,
+    ground.authorId,
+    ground.authorId,
+    other,
+  ].entries()) {
+    const row = await schedule(ground, await timeIn(ground, 60_000), { author_id, sender_id: author_id });
+    await makeDue(ground, row.id, `${20 - n} seconds`);
+    rows.push(row);
+  }
+  const elsewhere = { ...ground, conversationId: await addConversation(ground) };
+  const third = await addAuthor(elsewhere);
+  const free = await schedule(elsewhere, await timeIn(ground, 60_000), {
+    author_id: third,
+    sender_id: third,
+  });
+  await makeDue(elsewhere, free.id);
+  await delivery.deliver(jobOf(rows[0]!));
+  t.equal((await numbers(ground)).length, 4, 'the other author waits behind the first');
+  const job = (await jobs(ground)).find(({ key }) => key === rows[4]!.id)!;
+  t.ok(job.run_at > (await timeIn(ground, 0)) && job.run_at < (await timeIn(ground, 11_000)), job.run_at);
+  t.match(await read(ground, rows[4]!.id), { attempts: 0 }, 'which is no refusal');
+  await delivery.deliver(jobOf(free));
+  t.match(await read(ground, free.id), { status: 'sent' });
+  nowMs = 60_000;
+  await delivery.deliver(jobOf(rows[4]!));
+  t.same(
+    (await numbers(ground)).map(({ client_message_id }) => client_message_id),
+    rows.map(({ client_message_id }) => client_message_id),
+  );
+});
+
+t.test('a message that cannot be written is given up alone', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  await run(
+    ground,
+    `CREATE FUNCTION refuse_poison() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF NEW.status = 'sent' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`,
+    [],
+  );
+  await run(
+    ground,
+    `CREATE TRIGGER poison BEFORE UPDATE ON messages FOR EACH ROW WHEN (NEW.body = 'poison')
+      EXECUTE FUNCTION refuse_poison()`,
+    [],
+  );
+  const rows: Awaited<ReturnType<typeof schedule>>[] = [];
+  for (const [n, body] of ['before', 'poison', 'behind'].entries()) {
+    const row = await schedule(ground, await timeIn(ground, 60_000), { body });
+    await makeDue(ground, row.id, `${9 - n} seconds`);
+    rows.push(row);
+  }
+  for (let n = 0; n < 7; n++) await delivery.deliver(jobOf(rows[0]!));
+  t.match(await read(ground, rows[1]!.id), {
+    status: 'failed',
+    outcome: { result: 'failed', reason: 'internal_error' },
+  });
+  const sent = (await numbers(ground)).filter(({ status }) => status === 'sent');
+  t.same(
+    sent.map(({ client_message_id }) => client_message_id),
+    [rows[0]!.client_message_id, rows[2]!.client_message_id],
+  );
+});
+
+t.test('more than one transaction sends: the rest has a job at once', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  const later = await timeIn(ground, 60_000);
+  const rows = await Promise.all(Array.from({ length: 103 }, () => schedule(ground, later)));
+  await run(ground, 'UPDATE messages SET scheduled_at = now() WHERE conversation_id = $1', [
+    ground.conversationId,
+  ]);
+  await delivery.deliver(jobOf(rows[0]!));
+  t.equal((await numbers(ground)).length, 100);
+  const soon = await timeIn(ground, 0);
+  t.equal((await jobs(ground)).filter(({ run_at }) => run_at <= soon).length, 1);
+  await delivery.deliver(jobOf(rows[0]!));
+  t.equal((await numbers(ground)).length, 103);
+  t.equal((await jobs(ground)).length, 0);
 });
 
 t.test('unavailable services are waited for: no attempt is counted', async (t) => {
@@ -340,12 +496,15 @@ t.test('unavailable services are waited for: no attempt is counted', async (t) =
 t.test('a lost job is made again, one that lives is left alone', async (t) => {
   const ground = await newGround();
   const { delivery } = openNode(ground);
-  const overdue = async (late = '4 seconds') => {
-    const { id } = await schedule(ground, await timeIn(ground, 60_000));
+  const conversations: string[] = [];
+  const overdue = async (late = '4 seconds', conversationId?: string) => {
+    const conversation_id = conversationId ?? (await addConversation(ground));
+    conversations.push(conversation_id);
+    const { id } = await schedule(ground, await timeIn(ground, 60_000), { conversation_id });
     await makeDue(ground, id, late);
     return id;
   };
-  const [lost, dead, running, waiting, putOff] = [
+  const [lost, dead, running, soonDone, putOff] = [
     await overdue(),
     await overdue(),
     await overdue(),
@@ -353,17 +512,22 @@ t.test('a lost job is made again, one that lives is left alone', async (t) => {
     await overdue(),
   ];
   const fresh = await overdue('1 second');
-  await run(ground, 'DELETE FROM graphile_worker._private_jobs WHERE key = ANY($1)', [[lost, fresh]]);
+  const behind = await overdue('3.5 seconds', conversations[3]);
+  const none = [lost, fresh, behind];
+  await run(ground, 'DELETE FROM graphile_worker._private_jobs WHERE key = ANY($1)', [none]);
   const lock = `UPDATE graphile_worker._private_jobs SET locked_by = 'a node', locked_at = now() - $2::interval WHERE key = $1`;
   await run(ground, lock, [dead, '4 seconds']);
   await run(ground, lock, [running, '1 second']);
   const wait = `UPDATE graphile_worker._private_jobs SET run_at = now() + $2::interval WHERE key = $1`;
-  await run(ground, wait, [waiting, '8 seconds']);
+  await run(ground, wait, [soonDone, '8 seconds']);
   await run(ground, wait, [putOff, '3 hours']);
   t.equal(await delivery.recoverLost(), 3);
   t.equal(await delivery.recoverLost(), 0);
   const soon = await timeIn(ground, 0);
-  const dueNow = (await jobs(ground)).filter(({ locked_at, run_at }) => locked_at === null && run_at <= soon);
+  const waiting = (
+    await Promise.all(conversations.map((id) => jobs({ ...ground, conversationId: id })))
+  ).flat();
+  const dueNow = waiting.filter(({ locked_at, run_at }) => locked_at === null && run_at <= soon);
   t.same(dueNow.map(({ key }) => key).sort(), [lost, dead, putOff].sort());
 });
 
@@ -422,14 +586,38 @@ async function newGround(): Promise<ScheduleGround> {
   return { ...ground, conversationId: await addConversation(ground) };
 }
 
+/** Another member of the account's conversation, with the same role. */
+async function addAuthor({ database, accountId, roleId, conversationId }: ScheduleGround): Promise<string> {
+  const id = newId('actor');
+  await database.kysely
+    .insertInto('actors')
+    .values({ id, account_id: accountId, type: 'user', role_id: roleId })
+    .execute();
+  await database.transaction(async (tx) => {
+    const conversation = await lockConversation(tx, conversationId);
+    await addParticipant(tx, conversation, { type: 'user', actorId: id });
+  });
+  return id;
+}
+
 function openNode(
   ground: Ground,
-  options: { engine?: MemoryEngine; database?: Database; maySend?: () => boolean } = {},
+  options: {
+    readonly engine?: MemoryEngine;
+    readonly database?: Database;
+    readonly maySend?: () => boolean;
+    readonly limiter?: RateLimiter;
+    readonly backoffMs?: number;
+  } = {},
 ) {
-  const { engine = new MemoryEngine(), database = ground.database } = options;
+  const { engine = new MemoryEngine(), database = ground.database, backoffMs = 0 } = options;
+  const { limiter = new RateLimiter(null) } = options;
   const { lockedWrites, committed } = openWritePath(ground, engine, options);
   const metrics = createMetrics();
-  const delivery = new ScheduledDelivery({ database, lockedWrites, metrics, log, backoffMs: () => 10 });
+  const delivery = new ScheduledDelivery({
+    ...{ database, lockedWrites, limiter, metrics, log },
+    backoffMs: () => backoffMs,
+  });
   return { delivery, committed, metrics };
 }
 
@@ -482,6 +670,7 @@ async function makeDue(ground: Ground, id: string, late = '1 second'): Promise<v
     id,
     late,
   ]);
+  await run(ground, 'UPDATE graphile_worker._private_jobs SET run_at = now() WHERE key = $1', [id]);
 }
 
 function read({ database }: Ground, id: string) {
