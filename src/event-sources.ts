@@ -1,12 +1,18 @@
 import { runEvents } from './agents/runs/events.ts';
 import type { Complete } from './conversations/event-source.ts';
-import { conversationEvents, membershipEvents, participantEvents } from './conversations/events.ts';
+import {
+  conversationEvents,
+  membershipEvents,
+  participantEvents,
+  purgeEvents,
+} from './conversations/events.ts';
 import { messageEvents, unsentEvents } from './messages/events.ts';
 import { notificationEvents } from './notifications/events.ts';
 
 const SOURCES = [
   messageEvents,
   conversationEvents,
+  purgeEvents,
   participantEvents,
   membershipEvents,
   notificationEvents,

@@ -90,6 +90,9 @@ export class Idempotency {
           },
         );
       }
+      if (row.status !== null && row.response === null) {
+        throw new ApiError('resource_gone', 'What this request was answered with has been removed since.');
+      }
       if (row.status !== null && row.response !== null) {
         const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
         return { replay: { status: row.status, body } };
@@ -99,6 +102,14 @@ export class Idempotency {
     }
     throw inProgress();
   }
+}
+
+/**
+ * Removes the stored answers that show these resources, in the transaction that removes the resources. A request that
+ * is repeated then gets `resource_gone`, and does not act again.
+ */
+export async function forgetAnswers(tx: Tx, resourceIds: readonly string[]): Promise<void> {
+  if (resourceIds.length > 0) await tx.query(FORGET, resourceIds);
 }
 
 /** Permission to carry out one request, until the lease ends and another request takes it over. */
@@ -123,7 +134,12 @@ export class IdempotencyClaim {
     const { tx, secret = false } = options;
     const { numUpdatedRows } = await (tx ?? this.#database).kysely
       .updateTable('idempotency_keys')
-      .set({ status, response: secret ? encrypt(body, key, hash) : body, encrypted: secret })
+      .set({
+        status,
+        response: secret ? encrypt(body, key, hash) : body,
+        encrypted: secret,
+        about: shownBy(body),
+      })
       .where('hash', '=', hash)
       .where('claim', '=', owner)
       .where('status', 'is', null)
@@ -146,6 +162,11 @@ export class IdempotencyClaim {
 export function fingerprintOf(query: string, body: unknown): Buffer {
   const canonical = body === undefined ? '' : canonicalJson(body);
   return createHash('sha256').update(JSON.stringify(query)).update(canonical).digest();
+}
+
+/** Returns the id of the resource that an answer shows: it is the first field of each. */
+function shownBy(body: Buffer): string | null {
+  return /^\{"id":"(\w{1,64})"/.exec(body.toString('latin1', 0, 80))?.[1] ?? null;
 }
 
 interface Holder {
@@ -182,7 +203,7 @@ const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accou
     ON CONFLICT (hash) DO UPDATE SET
       fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
       account_id = excluded.account_id,
-      status = NULL, response = NULL, encrypted = false, created_at = clock_timestamp()
+      status = NULL, response = NULL, encrypted = false, about = NULL, created_at = clock_timestamp()
     WHERE held.created_at <= clock_timestamp() - interval '24 hours'
       OR (held.status IS NULL AND held.claimed_until <= clock_timestamp() AND held.fingerprint = excluded.fingerprint)
     RETURNING 1`,
@@ -196,6 +217,11 @@ const READ = statement<[hash: Buffer], KeyRow>({
 const RELEASE = statement<[hash: Buffer, owner: string]>({
   name: 'idempotency-release',
   text: 'DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL',
+});
+
+const FORGET = statement<[resourceIds: readonly string[]]>({
+  name: 'idempotency-forget',
+  text: 'UPDATE idempotency_keys SET response = NULL, encrypted = false, about = NULL WHERE about = ANY($1)',
 });
 
 const PURGE = statement<[limit: number]>({

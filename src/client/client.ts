@@ -324,7 +324,8 @@ export class Client {
     }
     this.#unsettled.add(feed);
     if (this.#resuming || frame.reason === 'too_old') feed.goStale();
-    if (frame.reason === 'too_many') feed.skipTo(frame.head_sequence ?? 0);
+    // Everything in between is fetched over REST, or was purged.
+    feed.skipTo(frame.head_sequence ?? 0);
     this.#join(feed, connection);
     this.#changed();
   }

@@ -242,7 +242,7 @@ export async function hasOpenDraft(tx: Tx, conversationId: string): Promise<bool
   return draft !== undefined;
 }
 
-/** Returns the highest number that the reader may see, 0 if there is none. */
+/** Returns the highest number that the reader may see, at least the last that was purged; 0 if there is none. */
 export async function readHeadOfReader(
   tx: Tx,
   conversationId: string,
@@ -361,8 +361,11 @@ function conversationList(options: Pick<KeysetOptions, 'name' | 'from' | 'where'
 const READ_HEAD_OF_READER = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
   name: 'read-head-of-reader',
   text: `
-    SELECT sequence AS head FROM messages
-    WHERE conversation_id = $1 AND sequence IS NOT NULL
-      AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
-    ORDER BY sequence DESC LIMIT 1`,
+    SELECT greatest(c.purged_through, (
+        SELECT sequence FROM messages
+        WHERE conversation_id = c.id AND sequence IS NOT NULL
+          AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
+        ORDER BY sequence DESC LIMIT 1
+      )) AS head
+    FROM conversations c WHERE c.id = $1`,
 });

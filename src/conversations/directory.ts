@@ -30,6 +30,8 @@ export interface ConversationFacts {
    * version at its commit (docs/architecture.md#recipients).
    */
   readonly rosterVersion: number;
+  /** The messages up to this number were purged. */
+  readonly purgedThrough: number;
 }
 
 export interface Member {
@@ -112,6 +114,7 @@ interface DirectoryRow {
   title: string | null;
   persona: ActorFields | null;
   roster_version: number;
+  purged_through: number;
 }
 
 interface MemberRow extends ActorFields {
@@ -157,6 +160,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
     rosterVersion: row.roster_version,
+    purgedThrough: row.purged_through,
   };
 }
 
@@ -185,7 +189,7 @@ function toAgents(row: MemberRow): AgentMember[] {
 const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
   name: 'read-conversation-facts',
   text: `
-    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.roster_version,
+    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.roster_version, c.purged_through,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
         FROM messaging_groups g JOIN actors a ON a.id = g.actor_id

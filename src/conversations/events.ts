@@ -3,7 +3,12 @@ import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import { isMember, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
-import { eventSource } from './event-source.ts';
+import { type ChangedArm, eventSource } from './event-source.ts';
+
+const CONVERSATION_ARM: ChangedArm = {
+  part: 'conversation',
+  rows: 'conversations c WHERE c.id = s.id AND c.changed_in >= $3::xid8',
+};
 
 /**
  * `conversation.updated`, for team subscribers: fields that differ by reader are left out (docs/realtime.md#events).
@@ -17,7 +22,7 @@ export const conversationEvents = eventSource({
     ),
   changed: {
     conversation: {
-      arm: { part: 'conversation', rows: 'conversations c WHERE c.id = s.id AND c.changed_in >= $3::xid8' },
+      arm: CONVERSATION_ARM,
       async since({ database }, conversationIds, since) {
         const rows = await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, since.xid);
         return conversationUpdates(
@@ -28,6 +33,51 @@ export const conversationEvents = eventSource({
     },
   },
 });
+
+/**
+ * `messages.purged`, for every subscriber. A purge leaves `updated_at` as it is, so the event has a time of its own; its
+ * rows are those of `conversation.updated`.
+ */
+export const purgeEvents = eventSource({
+  events: ['messages.purged'],
+  async read({ database }, changes) {
+    const rows = await database.query(
+      READ_PURGED,
+      changes.map(({ id }) => id),
+    );
+    return rows.map(purgeEvent);
+  },
+  changed: {
+    conversation: {
+      arm: CONVERSATION_ARM,
+      async since({ database }, conversationIds, since) {
+        const rows = await database.query(READ_PURGED_SINCE, conversationIds, since.xid);
+        return rows.map(purgeEvent);
+      },
+    },
+  },
+});
+
+interface PurgedRow {
+  readonly id: string;
+  readonly purged_through: number;
+  readonly purged_at: string;
+}
+
+function purgeEvent({ id, purged_through: through_sequence, purged_at: at }: PurgedRow): DomainEvent {
+  const data = { conversation_id: id, through_sequence };
+  return {
+    event: 'messages.purged',
+    stream: id,
+    conversationId: id,
+    sequence: 0,
+    // Not the conversation itself, whose events have other times.
+    resource: `${id}/messages`,
+    at,
+    team: data,
+    customer: data,
+  };
+}
 
 async function conversationUpdates(db: Db, ids: readonly string[]): Promise<DomainEvent[]> {
   const rows = await readConversationsById(db, ids);
@@ -216,6 +266,18 @@ const READ_CHANGED_CONVERSATIONS = statement<
   text: `
     SELECT id FROM conversations
     WHERE id = ANY($1) AND changed_in >= $2::xid8 AND updated_at > created_at`,
+});
+
+const READ_PURGED = statement<[ids: readonly string[]], PurgedRow>({
+  name: 'read-purged-conversations',
+  text: `
+    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_at IS NOT NULL`,
+});
+
+const READ_PURGED_SINCE = statement<[conversationIds: readonly string[], sinceXid: string], PurgedRow>({
+  name: 'read-conversations-purged-since',
+  text: `
+    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_in >= $2::xid8`,
 });
 
 const READ_CHANGED_PARTICIPANTS = statement<

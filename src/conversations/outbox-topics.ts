@@ -1,5 +1,6 @@
 /** Outbox topics of this slice (db/topic.ts). Each is handled once its transaction has committed. */
 
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import { defineTopic } from '../db/topic.ts';
@@ -35,6 +36,15 @@ export interface Change<Event extends ChangeEventName = ChangeEventName> {
 
 export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promise<void> {
   if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
+}
+
+/**
+ * The oldest messages of a conversation were purged: subscribers drop them, and every node reads the conversation's
+ * first number again.
+ */
+export async function enqueuePurged(tx: Tx, conversationId: string): Promise<void> {
+  await enqueueChanged(tx, [{ event: 'messages.purged', id: conversationId, stream: conversationId }]);
+  await enqueueRightsChanged(tx, [conversationId]);
 }
 
 /** A conversation was created: agents that wait for new conversations start (agents/triggers/). */

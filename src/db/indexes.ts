@@ -34,6 +34,8 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   },
   // The index for the schedules of one conversation that are due, in their order.
   messages_due: { on: "messages (conversation_id, scheduled_at) WHERE status = 'scheduled'" },
+  // What a purge removes with the messages of a conversation.
+  agent_runs_of_conversation: { on: 'agent_runs (conversation_id, id) WHERE conversation_id IS NOT NULL' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

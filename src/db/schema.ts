@@ -60,6 +60,8 @@ export interface Schema {
   agent_run_actions: AgentRunActionsTable;
   artifacts: ArtifactsTable;
   agent_occurrences: AgentOccurrencesTable;
+  retention_policies: RetentionPoliciesTable;
+  stored_bytes: StoredBytesTable;
 }
 
 interface SettingsTable {
@@ -158,6 +160,13 @@ interface ConversationsTable extends Times, Streamed {
   deleted_direct_key: string | null;
   /** Raised by Postgres with each change of who is notified, and of what starts which agent (migrations/0011). */
   roster_version: Generated<number>;
+  /** The messages up to this number were purged. */
+  purged_through: Generated<number>;
+  /** The time of the last purge, and its transaction. */
+  purged_at: string | null;
+  purged_in: string | null;
+  /** The files of the messages up to this number were purged. */
+  files_purged_through: Generated<number>;
 }
 
 interface ParticipantsTable extends Times, Streamed {
@@ -237,6 +246,8 @@ interface AttachmentsTable {
   url: string | null;
   resource_type: 'account' | 'actor' | 'entity' | null;
   resource_id: string | null;
+  /** When its bytes were purged; it has no `s3_key` any more. */
+  removed_at: string | null;
   created_at: Time;
 }
 
@@ -282,6 +293,8 @@ interface IdempotencyKeysTable {
   encrypted: Generated<boolean>;
   /** Null in rows of an earlier version. */
   account_id: string | null;
+  /** The id of the resource that the response shows. */
+  about: string | null;
   created_at: Time;
 }
 
@@ -395,4 +408,21 @@ interface UploadsTable {
   attached_at: string | null;
   withdrawn_at: string | null;
   created_at: Time;
+}
+
+interface RetentionPoliciesTable extends Times {
+  account_id: string;
+  messages_days: number | null;
+  files_days: number | null;
+  notifications_days: number | null;
+  runs_days: number | null;
+  audit_days: number | null;
+  /** When a sweep last had no more to purge. */
+  swept_at: string | null;
+}
+
+/** Kept by triggers of `uploads`. */
+interface StoredBytesTable {
+  account_id: string;
+  bytes: number;
 }

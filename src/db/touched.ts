@@ -16,3 +16,6 @@ export function touched() {
 export function setTouched(at = 'later_than(updated_at)'): string {
   return `updated_at = ${at}, changed_in = pg_current_xact_id()`;
 }
+
+/** SQL for SET: the row is part of catch-up, though the resource itself shows no change. */
+export const SET_CHANGED_IN = 'changed_in = pg_current_xact_id()';

@@ -4,7 +4,7 @@ import type { NewMessage } from './new-message.ts';
 import { insertPlanned, plannedRows } from './notified-store.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import { type NotificationPlan, planRows, type WrittenNotifications } from './planned-notifications.ts';
-import { withinSettleWindow } from './timeline-store.ts';
+import { isOpenNumber } from './timeline-store.ts';
 
 /** A message with the number that it was given, and the notifications that are written with it. */
 export interface NumberedMessage {
@@ -133,15 +133,13 @@ function insertText(withAttachments: boolean): string {
       INSERT INTO messages (${names(COLUMNS)}, status, has_attachments, created_at, updated_at)
       SELECT ${names(COLUMNS, 'i')}, 'sent', json_array_length(i.attachments) > 0, ${at}, ${at}
       FROM ROWS FROM (json_to_recordset($1::json) AS (${definitions(COLUMNS)}, attachments json)) WITH ORDINALITY AS i
-      WHERE ${withinSettleWindow('i.conversation_id', 'i.sequence')}
+      WHERE ${isOpenNumber('i.conversation_id', 'i.sequence')}
       ORDER BY i.conversation_id, i.author_id, i.client_message_id
       ON CONFLICT DO NOTHING
-      RETURNING id, account_id, conversation_id, body, sender_id, created_at AS at
-    ), ${withAttachments ? INSERT_ATTACHMENTS : ''} entered AS (
-      SELECT n.*, NULL::xid8 AS changed_in,
-        (SELECT c.roster_version FROM conversations c WHERE c.id = n.conversation_id) AS roster_version
-      FROM inserted n
-    ), ${insertPlanned(`${plannedRows('$2')} JOIN entered e ON e.id = p.id AND e.roster_version = p.roster_version`)},
+      RETURNING id, account_id, conversation_id, body, sender_id, created_at AS at, NULL::xid8 AS changed_in,
+        (SELECT c.roster_version FROM conversations c WHERE c.id = messages.conversation_id) AS roster_version
+    ), ${withAttachments ? INSERT_ATTACHMENTS : ''}
+    ${insertPlanned(`${plannedRows('$2')} JOIN inserted e ON e.id = p.id AND e.roster_version = p.roster_version`)},
     event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
@@ -151,7 +149,7 @@ function insertText(withAttachments: boolean): string {
     )
     SELECT id, at AS created_at, (SELECT id FROM event) AS outbox_id, roster_version,
       NULL AS recipient_id, NULL AS notification_id
-    FROM entered
+    FROM inserted
     UNION ALL
     SELECT message_id, NULL, NULL, NULL, recipient_id, id FROM notified`;
 }

@@ -41,9 +41,9 @@ async function readSettled<Item extends { readonly sequence: number | null }>(
   read: (db: Querier, range: TimelineRange) => Promise<TimelineSlice<Item>>,
 ): Promise<Item[]> {
   // What customers may see can be far apart.
-  const { items, head } = await read(range.forCustomer ? database : database.reader, range);
+  const { items, head, purged } = await read(range.forCustomer ? database : database.reader, range);
   if (items.length === 0) return items;
-  const { after, upTo } = seenBy(range, items, head);
+  const { after, upTo } = seenBy(range, items, head, purged);
   if (items.length === upTo - after || upTo <= head - SETTLE_WINDOW) return items;
   await timeline.settle({ conversationId: range.conversationId, after, upTo });
   // A hole may have become a message since the first read; nothing beyond the settled range is added.
@@ -55,9 +55,11 @@ function seenBy(
   { after, before, order, limit }: TimelineRange,
   items: readonly { readonly sequence: number | null }[],
   head: number,
+  purged: number,
 ) {
+  const begin = Math.max(after, purged);
   const upTo = Math.min(before - 1, head);
-  if (items.length < limit) return { after, upTo };
+  if (items.length < limit) return { after: begin, upTo };
   const edge = items.at(-1)!.sequence!;
-  return order === 'oldest_first' ? { after, upTo: edge } : { after: edge - 1, upTo };
+  return order === 'oldest_first' ? { after: begin, upTo: edge } : { after: edge - 1, upTo };
 }

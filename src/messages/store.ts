@@ -8,7 +8,7 @@ import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
 import type { NewMessage } from './new-message.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
-import { withinSettleWindow } from './timeline-store.ts';
+import { isOpenNumber } from './timeline-store.ts';
 
 /** The name that a client has given to a message, unique for its author and conversation. */
 export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
@@ -210,7 +210,7 @@ const ENTER_TIMELINE = statement<
         outcome = '{"result": "sent", "reason": null}'::jsonb || ${reachedAt('e.at')},
         notified_at = e.at, ${setTouched('e.at')}
       FROM entering e
-      WHERE m.id = e.id AND m.conversation_id = $1 AND m.status = $3 AND ${withinSettleWindow('$1', '$2::bigint')}
+      WHERE m.id = e.id AND m.conversation_id = $1 AND m.status = $3 AND ${isOpenNumber('$1', '$2::bigint')}
       RETURNING m.*
     ), event AS (
       INSERT INTO outbox (topic, payload)

@@ -17,12 +17,14 @@ import { type MessageRow, messageColumns, type TimelineRow } from '../resources/
 export const SETTLE_WINDOW = 1_000;
 
 /**
- * SQL: whether a number of a conversation may still become a message. It looks for one row above the window, and the
- * descent ends at a page of which it reads no row; `max(sequence)` would read all of the conversation's last page.
+ * SQL: whether a number of a conversation may still become a message: it was not purged, and is within the window. It
+ * looks for one row above the window, and the descent ends at a page of which it reads no row; `max(sequence)` would
+ * read all of the conversation's last page.
  */
-export function withinSettleWindow(conversationId: string, sequence: string): string {
+export function isOpenNumber(conversationId: string, sequence: string): string {
   return `(SELECT above.sequence FROM messages above WHERE above.conversation_id = ${conversationId}
-          AND above.sequence >= ${sequence} + ${SETTLE_WINDOW} LIMIT 1) IS NULL`;
+          AND above.sequence >= ${sequence} + ${SETTLE_WINDOW} LIMIT 1) IS NULL
+        AND ${sequence} > (SELECT purged_through FROM conversations WHERE id = ${conversationId})`;
 }
 
 /** A number of one conversation's timeline. */
@@ -62,7 +64,7 @@ export interface TimelineHead extends SettledHead {
   readonly writing: readonly string[];
 }
 
-/** Returns the highest number of each conversation, 0 if it has no message. */
+/** Returns the highest number of each conversation that was ever used, 0 if none was. */
 export async function readHeads(
   db: Querier,
   conversationIds: readonly string[],
@@ -71,10 +73,16 @@ export async function readHeads(
   return new Map(rows.map((row) => [row.conversation_id, row.head]));
 }
 
-/** The highest number of the conversation, 0 where it has no message. */
-export async function readHead(db: Querier, conversationId: string): Promise<number> {
+/**
+ * Returns the highest number of the conversation that was ever used, 0 where none was, and the number up to which
+ * everything is settled without a look at rows.
+ */
+export async function readHead(
+  db: Querier,
+  conversationId: string,
+): Promise<{ head: number; floor: number }> {
   const [row] = await db.query(READ_HEAD, conversationId);
-  return row?.head ?? 0;
+  return row!;
 }
 
 /** Where conversations stand; those without a row are left out. */
@@ -118,12 +126,14 @@ export interface TimelineSlice<Item> {
   readonly items: Item[];
   /** The highest number of the conversation at the moment of the read; 0 where nothing was found. */
   readonly head: number;
+  /** The number up to which its messages were purged; 0 where nothing was found. */
+  readonly purged: number;
 }
 
 export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<TimelineRow>> {
   const { conversationId, after, before, order, limit, forCustomer } = range;
   const items = await db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
-  return { items, head: items[0]?.head ?? 0 };
+  return { items, head: items[0]?.head ?? 0, purged: items[0]?.purged ?? 0 };
 }
 
 export async function readSentKeys(
@@ -133,9 +143,9 @@ export async function readSentKeys(
 ): Promise<TimelineSlice<TimelineKey>> {
   const place = [conversationId, after, before, limit, forCustomer] as const;
   const [row] = await db.query(READ_SENT_KEYS[order], ...place, viewerId);
-  const { keys, own, head } = row!;
+  const { keys, own, head, purged } = row!;
   const items = keys === null ? [] : keys.split(',').map((key) => parseTimelineKey(key, own));
-  return { items, head: head ?? 0 };
+  return { items, head: head ?? 0, purged };
 }
 
 function parseTimelineKey(text: string, own: GatheredTimelineKeys['own']): TimelineKey {
@@ -181,18 +191,31 @@ interface VoidedNumber {
   readonly sequence: number;
 }
 
-const READ_HEAD = statement<[conversationId: string], { head: number }>({
+/** SQL: the number up to which messages of a conversation were purged, 0 where there is no such conversation. */
+function purgedThrough(conversationId: string): string {
+  return `coalesce((SELECT purged_through FROM conversations WHERE id = ${conversationId}), 0)`;
+}
+
+/** SQL: one row, `head` and `floor`. */
+function headOf(conversationId: string): string {
+  return `(
+      SELECT greatest(newest.sequence, purged.through) AS head,
+        greatest(newest.sequence - ${SETTLE_WINDOW}, purged.through) AS floor
+      FROM (SELECT max(sequence) AS sequence FROM messages WHERE conversation_id = ${conversationId}) newest,
+        (SELECT ${purgedThrough(conversationId)} AS through) purged
+    )`;
+}
+
+const READ_HEAD = statement<[conversationId: string], { head: number; floor: number }>({
   name: 'read-head',
-  text: 'SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1',
+  text: `SELECT head, floor FROM ${headOf('$1')} h`,
 });
 
 const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
   {
     name: 'read-heads',
     text: `
-    SELECT c.id AS conversation_id,
-      coalesce((SELECT max(m.sequence) FROM messages m WHERE m.conversation_id = c.id), 0) AS head
-    FROM unnest($1::text[]) AS c(id)`,
+    SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`,
   },
 );
 
@@ -200,18 +223,15 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], { conversatio
 const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
   name: 'read-standings',
   text: `
-    SELECT c.id, newest.head, counted.settled, coalesce((
+    SELECT c.id, newest.head, counted.settled, greatest(${purgedThrough('c.id')}, (
         SELECT v.sequence FROM messages v
         WHERE v.conversation_id = c.id AND v.sequence <= counted.settled AND v.status = 'sent'
         ORDER BY v.sequence DESC LIMIT 1
-      ), 0) AS visible, ARRAY(
+      )) AS visible, ARRAY(
       SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
         AND coalesce(w.sequence, 0) <= counted.settled
     ) AS writing
-    FROM unnest($1::text[]) AS c(id), LATERAL (
-      SELECT coalesce(max(sequence), 0) AS head, greatest(max(sequence) - ${SETTLE_WINDOW}, 0) AS floor
-      FROM messages WHERE conversation_id = c.id
-    ) newest, LATERAL (
+    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL (
       SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), newest.floor) AS settled
       FROM (
         SELECT m.sequence, newest.floor + row_number() OVER (ORDER BY m.sequence) AS expected
@@ -226,21 +246,20 @@ const READ_VISIBLE_HEADS = statement<
 >({
   name: 'read-visible-heads',
   text: `
-    SELECT c.place, m.head
-    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place), LATERAL (
-      SELECT sequence AS head FROM messages
-      WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
-        AND (NOT $3::boolean OR visibility <> 'internal')
-      ORDER BY sequence DESC LIMIT 1
-    ) m`,
+    SELECT c.place, greatest(${purgedThrough('c.id')}, (
+        SELECT sequence FROM messages
+        WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
+          AND (NOT $3::boolean OR visibility <> 'internal')
+        ORDER BY sequence DESC LIMIT 1
+      )) AS head
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`,
 });
 
 const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>({
   name: 'read-holes',
   text: `
     SELECT n AS sequence
-    FROM (SELECT coalesce(max(sequence), 0) AS head FROM messages WHERE conversation_id = $1) h,
-      generate_series(greatest($2::bigint, h.head - ${SETTLE_WINDOW}) + 1, least($3::bigint, h.head)) AS n
+    FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
     WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
     ORDER BY n`,
 });
@@ -265,9 +284,10 @@ interface GatheredTimelineKeys extends GatheredKeys {
   /** The client ids of the viewer's own messages, by number. */
   readonly own: Readonly<Record<string, string>> | null;
   readonly head: number | null;
+  readonly purged: number;
 }
 
-const HEAD = '(SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head';
+const ENDS = `(SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head, ${purgedThrough('$1')} AS purged`;
 const ORDERS = {
   oldest_first: { end: 'oldest', by: 'm.sequence' },
   newest_first: { end: 'newest', by: 'm.sequence DESC' },
@@ -285,9 +305,9 @@ const READ_SENT_KEYS = {
 
 function sentStatement(order: keyof typeof ORDERS) {
   const { end } = ORDERS[order];
-  return statement<SentParams, TimelineRow & { readonly head: number }>({
+  return statement<SentParams, TimelineRow & { readonly head: number; readonly purged: number }>({
     name: `read-timeline-${end}`,
-    text: sentText(`${messageColumns('m')}, m.updated_at::text AS version, ${HEAD}`, order),
+    text: sentText(`${messageColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order),
   });
 }
 
@@ -297,7 +317,7 @@ function keysStatement(order: keyof typeof ORDERS) {
   return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>({
     name: `read-timeline-keys-${end}`,
     text: `
-    SELECT ${HEAD}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
+    SELECT ${ENDS}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
     FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`,
   });
 }
@@ -332,7 +352,7 @@ const INSERT_VOIDS = statement<
     INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
     SELECT v.id, c.account_id, c.id, v.sequence, 'void', 'void', 'internal'
     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS v(id, conversation_id, sequence)
-      JOIN conversations c ON c.id = v.conversation_id
+      JOIN conversations c ON c.id = v.conversation_id AND c.purged_through < v.sequence
     ORDER BY c.id, v.sequence
     ON CONFLICT DO NOTHING
     RETURNING conversation_id, sequence`,

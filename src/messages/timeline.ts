@@ -10,7 +10,6 @@ import {
   readRange,
   readStandings,
   readVisibleHeads,
-  SETTLE_WINDOW,
   type SequenceNumber,
   type SequenceRange,
   type SettledHead,
@@ -36,14 +35,17 @@ export class Timeline {
     this.#metrics = metrics;
   }
 
-  /** Returns the highest number in Postgres, 0 for an empty timeline. Numbers below it may still be unsettled. */
-  head(conversationId: string): Promise<number> {
-    return readHead(this.#database, conversationId);
+  /**
+   * Returns the highest number that was ever used, 0 for a timeline that was always empty. Numbers below it may still be
+   * unsettled.
+   */
+  async head(conversationId: string): Promise<number> {
+    return (await readHead(this.#database, conversationId)).head;
   }
 
   /**
    * Returns the head, and the number up to which nothing can change any more: below the lowest hole of the last
-   * SETTLE_WINDOW. Does not wait for holes.
+   * SETTLE_WINDOW numbers. Does not wait for holes.
    */
   async settledHead(conversationId: string): Promise<SettledHead> {
     const [standing] = await this.standings([conversationId]);
@@ -60,7 +62,7 @@ export class Timeline {
 
   /**
    * Returns the number of the last message up to `upTo`, of those that customers may see or of all, in the order of the
-   * arguments; 0 for none.
+   * arguments: at least the last number that was purged, 0 for none.
    */
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
@@ -131,10 +133,10 @@ export class Timeline {
     rows: readonly MessageRow[],
   ): Promise<number[]> {
     if (rows.length >= upTo - after) return [];
-    const head = await this.head(conversationId);
+    const { floor } = await readHead(this.#database, conversationId);
     const present = new Set(rows.map((row) => row.sequence));
     const holes: number[] = [];
-    for (let n = Math.max(after, head - SETTLE_WINDOW) + 1; n <= upTo; n++) {
+    for (let n = Math.max(after, floor) + 1; n <= upTo; n++) {
       if (!present.has(n)) holes.push(n);
     }
     return holes;

@@ -123,6 +123,26 @@ export async function clearBodies(
   return causes.length === 0 ? [] : tx.query(CLEAR_BODIES, JSON.stringify(causes));
 }
 
+/**
+ * Deletes the notifications of messages that are gone. `at` is the moment from which their ids are made. Returns how
+ * many there were.
+ */
+export async function deleteNotificationsOf(
+  tx: Tx,
+  conversationId: string,
+  messages: readonly { readonly id: string; readonly at: string }[],
+): Promise<number> {
+  if (messages.length === 0) return 0;
+  const [row] = await tx.query(DELETE_OF_MESSAGES, JSON.stringify(messages), conversationId);
+  return row!.deleted;
+}
+
+/** Deletes what participants of a conversation were notified of besides its messages. Returns how many there were. */
+export async function deleteNotificationsAbout(tx: Tx, conversationId: string): Promise<number> {
+  const [row] = await tx.query(DELETE_ABOUT, conversationId);
+  return row!.deleted;
+}
+
 /** Returns the notifications of these recipients that are new or changed since then, oldest first. */
 export function readChanged(
   db: Db,
@@ -241,6 +261,30 @@ const CLEAR_BODIES = statement<[causes: string], Pick<NotificationRow, 'id' | 'r
     WHERE n.recipient_id = c.recipient_id AND n.id = notification_id(c.at, c.key, c.recipient_id)
       AND n.body IS NOT NULL
     RETURNING n.id, n.recipient_id`,
+});
+
+// Every recipient is, or was, a participant.
+const DELETE_OF_MESSAGES = statement<[messages: string, conversationId: string], { deleted: number }>({
+  name: 'delete-notifications-of-messages',
+  text: `
+    WITH deleted AS (
+      DELETE FROM notifications n
+      USING json_to_recordset($1::json) AS m(id text, at timestamptz), participants p
+      WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.id = notification_id(m.at, m.id, p.actor_id)
+      RETURNING 1
+    )
+    SELECT count(*) AS deleted FROM deleted`,
+});
+
+const DELETE_ABOUT = statement<[conversationId: string], { deleted: number }>({
+  name: 'delete-notifications-about-conversation',
+  text: `
+    WITH deleted AS (
+      DELETE FROM notifications n USING participants p
+      WHERE p.conversation_id = $1 AND n.recipient_id = p.actor_id AND n.resource_id = $1
+      RETURNING 1
+    )
+    SELECT count(*) AS deleted FROM deleted`,
 });
 
 const LOCK = statement<[recipientId: string, id: string], NotificationRow>({

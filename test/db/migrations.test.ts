@@ -37,6 +37,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0011_roster_versions.ts': '98e3d80dd3f40ab0',
   '0012_storage_settings.ts': 'f39b90eb145a13f5',
   '0013_moment_of_message.ts': '7b215f3f89dd8967',
+  '0014_retention.ts': '310ce29a401f076f',
   '0017_audit_chain.ts': '6a46cd8faabf9cdb',
 };
 

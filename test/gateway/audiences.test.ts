@@ -10,10 +10,12 @@ import { WebSocket } from 'ws';
 import { Rights } from '../../src/access/rights.ts';
 import { Replies } from '../../src/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/agents/replies/reply.ts';
+import { purgePrefix } from '../../src/compliance/purge.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { RedisEngine } from '../../src/engine/redis-engine.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { testRedisUrl } from '../support/redis.ts';
@@ -68,6 +70,16 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
     { to: BOTH, make: async () => edit(await send({ audience: 'customer', body: 'ahoy' }), 'ahoy again') },
     { to: TEAM, make: async () => erase(await send()) },
     { to: BOTH, make: async () => erase(await send({ audience: 'customer', body: 'ahoy' })) },
+  ],
+  'messages.purged': [
+    {
+      to: BOTH,
+      make: async () => {
+        const { id: aside } = await conversations.create({ title: SECRET });
+        await app.database.transaction((tx) => purgePrefix(tx, aside, 0));
+        await app.database.transaction((tx) => purgePrefix(tx, id, 1));
+      },
+    },
   ],
   'draft.created': [{ to: TEAM, make: () => draft() }],
   'draft.updated': [{ to: TEAM, make: async () => act('messages', (await draft()).id, 'reject') }],
@@ -221,7 +233,7 @@ function framesOf(audience: Audience, event: string): readonly ReceivedFrame[] {
 async function open(token: string): Promise<Client> {
   const headers = {
     Authorization: `Bearer ${token}`,
-    'Service-Version': app.demo.service_version,
+    'Service-Version': NEWEST_VERSION,
     'Service-Account': app.demo.account_id,
   };
   const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));

@@ -197,6 +197,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     agents: [],
     persona: null,
     rosterVersion: 0,
+    purgedThrough: 0,
   };
 }
 

@@ -4,6 +4,7 @@ import type { CommittedFrame, EphemeralFrame, PieceFrame } from '../../engine/fr
 import { readHeads } from '../../messages/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import { unavailable } from '../../protocol/errors.ts';
+import type { ResyncReason } from '../../protocol/socket/server-frames.ts';
 import { RangeCache } from '../catch-up/range-cache.ts';
 import {
   MAX_REPLAY,
@@ -84,7 +85,8 @@ export class Streams {
   }
 
   /**
-   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on. Throws ApiError
+   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on; one that begins before what is left of
+   * it is sent `resync`. Throws ApiError
    * `service_unavailable` while the engine is away, and passes on what Postgres throws.
    */
   async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
@@ -98,6 +100,8 @@ export class Streams {
     const isCancelled = () => cancelled || reader.closed;
     try {
       const stream = await open.ready;
+      const facts = await this.#options.directory.facts(conversationId);
+      const isTooOld = afterSequence !== undefined && afterSequence < (facts?.purgedThrough ?? 0);
       if (afterSequence !== undefined && afterSequence > stream.delivered) {
         await this.#catchUpWith(stream, afterSequence);
       }
@@ -111,10 +115,13 @@ export class Streams {
       return {
         headSequence,
         readAhead: () => {
-          if (isTooFar(stream, position) || isCancelled()) return;
+          if (isTooOld || isTooFar(stream, position) || isCancelled()) return;
           ahead = readAhead(this.#ranges, stream, position.sequence);
         },
-        run: (changes = []) => this.#run(stream, reader, position, isCancelled, changes, ahead),
+        run: (changes = []) =>
+          isTooOld
+            ? this.#resync(stream, reader, isCancelled, 'too_old')
+            : this.#run(stream, reader, position, isCancelled, changes, ahead),
       };
     } catch (error) {
       if (!cancelled) this.leave(conversationId, reader);
@@ -208,7 +215,7 @@ export class Streams {
   ): Promise<void> {
     if (cancelled()) return;
     if (changes === 'too_many' || isTooFar(stream, position)) {
-      return this.#resync(stream, reader, cancelled);
+      return this.#resync(stream, reader, cancelled, 'too_many');
     }
     // A client that has seen more than there is (after a restore of the database) goes on from the present head.
     position.sequence = Math.min(position.sequence, stream.delivered);
@@ -223,7 +230,7 @@ export class Streams {
         ?.admit(reader, () => this.#options.presence.entered(stream.id, reader));
     });
     this.#options.metrics.replays.inc({ outcome });
-    if (outcome === 'lost') await this.#resync(stream, reader, cancelled);
+    if (outcome === 'lost') await this.#resync(stream, reader, cancelled, 'too_many');
   }
 
   /**
@@ -236,13 +243,16 @@ export class Streams {
   }
 
   /** Ends the subscription of a reader that misses too much: it loads the conversation over REST and subscribes again. */
-  async #resync(stream: ConversationStream, reader: Reader, cancelled: () => boolean): Promise<void> {
+  async #resync(
+    stream: ConversationStream,
+    reader: Reader,
+    cancelled: () => boolean,
+    reason: ResyncReason,
+  ): Promise<void> {
     const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
     if (cancelled()) return;
     this.leave(stream.id, reader);
-    reader.send(
-      encode({ type: 'resync', conversation_id: stream.id, reason: 'too_many', head_sequence: head }),
-    );
+    reader.send(encode({ type: 'resync', conversation_id: stream.id, reason, head_sequence: head }));
   }
 
   /**

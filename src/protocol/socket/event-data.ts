@@ -89,6 +89,18 @@ export const MessageSnapshot = Type.Object({
 });
 export type MessageSnapshot = Static<typeof MessageSnapshot>;
 
+const MessagesPurged = Type.Object(
+  {
+    conversation_id: Id,
+    through_sequence: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'messages_purged' },
+);
+describe(MessagesPurged, {
+  conversation_id: 'Id of the conversation.',
+  through_sequence: 'The highest `sequence` that is gone.',
+});
+
 /** The fields of `data` for every event (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
@@ -98,6 +110,11 @@ export const EVENT_DATA = {
   'message.updated': {
     summary: 'A message was edited or deleted, or its streamed text is complete.',
     data: UpdatedMessage,
+  },
+  'messages.purged': {
+    summary:
+      'The oldest messages of the conversation are gone for good: drop those up to `through_sequence`. Their numbers are not used again.',
+    data: MessagesPurged,
   },
   'draft.created': { summary: 'A reply draft waits for approval.', data: UnsentMessage },
   'draft.updated': {

@@ -9,6 +9,12 @@ import type { Version } from '../versions.ts';
 export const EVENTS = {
   'message.created': { stream: 'conversation', order: 'created', customers: true, since: '1.1.harbor' },
   'message.updated': { stream: 'conversation', order: 'updated', customers: true, since: '1.1.harbor' },
+  'messages.purged': {
+    stream: 'conversation',
+    order: 'durable',
+    customers: true,
+    since: '1.2.harbor-preview.1',
+  },
   'draft.created': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
   'draft.updated': { stream: 'conversation', order: 'durable', customers: false, since: '1.1.harbor' },
   'scheduled.updated': { stream: 'conversation', order: 'durable', customers: true, since: '1.1.harbor' },
