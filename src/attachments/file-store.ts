@@ -8,7 +8,7 @@ import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/resources/upload.ts';
 import type { StoredFile } from '../resources/attachment.ts';
 import { downloadName, downloadType } from './download-name.ts';
 import type { FileUrls } from './file-urls.ts';
-import { downloadWindow, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
+import { downloadWindow, type FileBytes, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
 
 export interface FileStoreOptions {
   /** Made when the first file arrives. Nodes that share a database must share it. */
@@ -16,12 +16,6 @@ export interface FileStoreOptions {
   readonly urls: FileUrls;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-}
-
-/** The bytes of a file, which can be read once. */
-export interface FileBytes {
-  readonly size: number;
-  read(): AsyncIterable<Buffer>;
 }
 
 /**
@@ -65,6 +59,10 @@ export class FileStore implements ObjectStore {
     }
   }
 
+  putStream({ key }: Pick<NewObject, 'key'>, bytes: AsyncIterable<Buffer>): Promise<number> {
+    return this.#receive(key, bytes, undefined);
+  }
+
   async read(key: string, most: number): Promise<Buffer | undefined> {
     const file = await this.open(key);
     if (file === undefined) return undefined;
@@ -86,6 +84,11 @@ export class FileStore implements ObjectStore {
    * behind.
    */
   async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
+    await this.#receive(key, bytes, sizeBytes);
+  }
+
+  /** `sizeBytes`: undefined if it is not known before. Returns the size. */
+  async #receive(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number | undefined): Promise<number> {
     const path = this.#pathOf(key);
     if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 }).catch((error) => {
@@ -94,8 +97,9 @@ export class FileStore implements ObjectStore {
     const incoming = join(this.#incoming, `${key}-${randomBytes(6).toString('hex')}`);
     try {
       const file = await open(incoming, 'wx', 0o600);
+      let written: number;
       try {
-        await writeAll(file, bytes, sizeBytes);
+        written = await writeAll(file, bytes, sizeBytes);
         await file.sync();
       } finally {
         await file.close();
@@ -103,6 +107,7 @@ export class FileStore implements ObjectStore {
       // The first of two concurrent uploads of a key is kept: unlike rename, link never replaces a file.
       await link(incoming, path);
       await syncDirectory(this.#directory);
+      return written;
     } catch (error) {
       if (codeOf(error) === 'EEXIST') throw alreadyThere();
       throw this.#recordFailure(error);
@@ -164,14 +169,19 @@ async function* once(bytes: Buffer): AsyncIterable<Buffer> {
   yield bytes;
 }
 
-async function writeAll(file: FileHandle, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
+async function writeAll(
+  file: FileHandle,
+  bytes: AsyncIterable<Buffer>,
+  sizeBytes: number | undefined,
+): Promise<number> {
   let written = 0;
   for await (const piece of bytes) {
     written += piece.length;
-    if (written > sizeBytes) throw wrongSize(sizeBytes);
+    if (sizeBytes !== undefined && written > sizeBytes) throw wrongSize(sizeBytes);
     await file.writeFile(piece);
   }
-  if (written !== sizeBytes) throw wrongSize(sizeBytes);
+  if (sizeBytes !== undefined && written !== sizeBytes) throw wrongSize(sizeBytes);
+  return written;
 }
 
 async function namesIn(directory: string): Promise<string[]> {

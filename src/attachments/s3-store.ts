@@ -1,12 +1,16 @@
 /** Loaded only if object storage is configured, because its SDK is the largest of our dependencies. */
 
 import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
   S3Client,
   S3ServiceException,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import { LRUCache } from 'lru-cache';
@@ -14,7 +18,7 @@ import { ApiError } from '../protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/resources/upload.ts';
 import type { StoredFile } from '../resources/attachment.ts';
 import { contentDisposition, downloadName, downloadType } from './download-name.ts';
-import { downloadWindow, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
+import { downloadWindow, type FileBytes, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;
@@ -103,6 +107,51 @@ export class S3Store implements ObjectStore {
     }
   }
 
+  /** In parts, because S3 takes no body of unknown size. */
+  async putStream(
+    { key, contentType }: Pick<NewObject, 'key' | 'contentType'>,
+    bytes: AsyncIterable<Buffer>,
+  ): Promise<number> {
+    const object = { Bucket: this.#bucket, Key: key };
+    if ((await this.sizeOf(key)) !== undefined) throw new Error(`the object ${key} exists already`);
+    const { UploadId } = await answered(
+      this.#client.send(new CreateMultipartUploadCommand({ ...object, ContentType: contentType })),
+    );
+    try {
+      let size = 0;
+      const Parts: { ETag: string | undefined; PartNumber: number }[] = [];
+      for await (const Body of inParts(bytes)) {
+        const part = { ...object, UploadId, PartNumber: Parts.length + 1, Body };
+        const { ETag } = await answered(
+          this.#client.send(new UploadPartCommand(part), { requestTimeout: PART_MS }),
+        );
+        Parts.push({ ETag, PartNumber: part.PartNumber });
+        size += Body.length;
+      }
+      const whole = { ...object, UploadId, MultipartUpload: { Parts } };
+      await answered(
+        this.#client.send(new CompleteMultipartUploadCommand(whole), { requestTimeout: PART_MS }),
+      );
+      return size;
+    } catch (error) {
+      await this.#client
+        .send(new AbortMultipartUploadCommand({ ...object, UploadId }))
+        .catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async open(key: string): Promise<FileBytes | undefined> {
+    try {
+      const get = new GetObjectCommand({ Bucket: this.#bucket, Key: key });
+      const { Body, ContentLength: size = 0 } = await this.#client.send(get);
+      return { size, read: () => Body as AsyncIterable<Buffer> };
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw asUnavailable(error);
+    }
+  }
+
   async read(key: string, most: number): Promise<Buffer | undefined> {
     const range = `bytes=0-${most - 1}`;
     try {
@@ -176,6 +225,26 @@ export class S3Store implements ObjectStore {
 }
 
 const MAX_DOWNLOADS = 10_000;
+
+/** S3 takes 10,000 parts at most, each of at least 5 MiB but for the last: this allows for 160 GB. */
+const PART_BYTES = 16 * 1024 * 1024;
+/** Milliseconds for the upload of a part. */
+const PART_MS = 120_000;
+
+/** Gathers pieces into parts of PART_BYTES or a little more. There is always one, which may be empty. */
+async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let isFirst = true;
+  for await (const piece of bytes) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size < PART_BYTES) continue;
+    yield Buffer.concat(pieces);
+    [pieces, size, isFirst] = [[], 0, false];
+  }
+  if (isFirst || size > 0) yield Buffer.concat(pieces);
+}
 
 function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;

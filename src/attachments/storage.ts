@@ -21,6 +21,16 @@ export interface ObjectStore extends Downloads {
    */
   put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void>;
 
+  /**
+   * Writes a whole object that this server makes, of a size that is known at its end; one piece at a time is in memory.
+   * Rejects with the error of `bytes`, or if the key has its bytes already. An incomplete object leaves nothing behind.
+   * Returns the size in bytes.
+   */
+  putStream(object: Pick<NewObject, 'key' | 'contentType'>, bytes: AsyncIterable<Buffer>): Promise<number>;
+
+  /** Opens the object to read it in pieces; undefined if there is no complete object under the key. */
+  open(key: string): Promise<FileBytes | undefined>;
+
   /** Returns at most the first `most` bytes of the object; undefined if there is no complete object under the key. */
   read(key: string, most: number): Promise<Buffer | undefined>;
 
@@ -35,6 +45,12 @@ export interface ObjectStore extends Downloads {
 
   /** Closes connections. */
   close(): void;
+}
+
+/** The bytes of a file, which can be read once. */
+export interface FileBytes {
+  readonly size: number;
+  read(): AsyncIterable<Buffer>;
 }
 
 export interface NewObject {

@@ -17,6 +17,8 @@ export interface ObjectServerOptions {
  */
 export class ObjectServer {
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly type: string }>();
+  /** Uploads in parts that are not complete. */
+  readonly uploads = new Map<string, { readonly type: string; readonly parts: Map<number, Buffer> }>();
   /** `PUT upl_…`, and for presigned ones the headers under the signature. */
   readonly served: string[] = [];
   /** Answered to everything in place of what is asked for. */
@@ -61,6 +63,33 @@ export class ObjectServer {
     if (bucket !== this.#options.bucket) return end(404, 'NoSuchBucket');
 
     const object = this.objects.get(key);
+    const uploadId = url.searchParams.get('uploadId');
+    if (url.searchParams.has('uploads')) {
+      const type = request.headers['content-type'] ?? 'application/octet-stream';
+      const id = String(this.uploads.size + 1);
+      this.uploads.set(id, { type, parts: new Map() });
+      response.writeHead(200, { 'Content-Type': 'application/xml' });
+      return void response.end(
+        `<?xml version="1.0"?><InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+      );
+    }
+    if (uploadId !== null) {
+      const upload = this.uploads.get(uploadId);
+      if (upload === undefined) return end(404, 'NoSuchUpload');
+      if (request.method === 'PUT') {
+        upload.parts.set(Number(url.searchParams.get('partNumber')), Buffer.concat(pieces));
+        response.writeHead(200, { ETag: '"part"' });
+        return void response.end();
+      }
+      this.uploads.delete(uploadId);
+      if (request.method === 'DELETE') return end(204);
+      const parts = [...upload.parts].sort(([a], [b]) => a - b).map(([, bytes]) => bytes);
+      this.objects.set(key, { bytes: Buffer.concat(parts), type: upload.type });
+      response.writeHead(200, { 'Content-Type': 'application/xml' });
+      return void response.end(
+        '<?xml version="1.0"?><CompleteMultipartUploadResult></CompleteMultipartUploadResult>',
+      );
+    }
     if (request.method === 'PUT') {
       if (object !== undefined && request.headers['if-none-match'] === '*')
         return end(412, 'PreconditionFailed');

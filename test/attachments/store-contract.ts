@@ -1,5 +1,6 @@
 /** The contract of every ObjectStore (src/attachments/storage.ts), tested over HTTP as browsers use it. */
 
+import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
 import type { NewObject, ObjectStore, PresignedUpload } from '../../src/attachments/storage.ts';
 import { newId } from '../../src/protocol/ids.ts';
@@ -35,6 +36,31 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     t.equal(got.headers.get('content-disposition'), 'attachment; filename="map of the world.png"');
     t.match(got.headers.get('cache-control'), /^private, max-age=\d+, immutable$/);
   });
+
+  t.test(
+    'an object of unknown size is written and read in pieces, and nothing remains of a broken one',
+    async (t) => {
+      const { store } = await open(t);
+      const pieces = Array.from({ length: 40 }, (_, index) => Buffer.alloc(1024 * 1024, index));
+      const object = newObject(Buffer.alloc(0), 'application/zip');
+      async function* broken() {
+        yield* pieces.slice(0, 20);
+        throw new Error('the source broke off');
+      }
+      await t.rejects(store.putStream(object, broken()), { message: 'the source broke off' });
+      t.equal(await store.open(object.key), undefined);
+      async function* whole() {
+        yield* pieces;
+      }
+      t.equal(await store.putStream(object, whole()), 40 * 1024 * 1024);
+      const opened = await store.open(object.key);
+      t.equal(opened?.size, 40 * 1024 * 1024);
+      const digest = createHash('sha256');
+      for await (const piece of opened!.read()) digest.update(piece);
+      t.equal(digest.digest('hex'), createHash('sha256').update(Buffer.concat(pieces)).digest('hex'));
+      await t.rejects(store.putStream(object, whole()), 'an object is written once');
+    },
+  );
 
   t.test('a URL takes what was announced, once', async (t) => {
     const { store } = await open(t);
