@@ -22,6 +22,8 @@ export interface Command<Context> {
   /** One line about the command. */
   readonly help: string;
   readonly options: Readonly<Record<string, Option>>;
+  /** It uses nothing but the configuration and files: no database is looked for or started. */
+  readonly offline?: true;
   /** Resolves with the object to print. Required options are present, and every value has passed its check. */
   readonly run: (context: Context, options: Options) => Promise<object>;
 }

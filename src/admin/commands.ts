@@ -226,6 +226,27 @@ export const COMMANDS: Commands<AdminContext> = {
       return { object: 'audit_key', key_id: id, public_key: publicKey, trusted_key_ids: trusted.ids };
     },
   },
+  'export verify': {
+    help: 'Check an export offline: its signature, every hash, and that nothing was added or is missing',
+    options: {
+      file: { help: 'path of the downloaded export', value: 'exp_….zip', required: true },
+      key: {
+        help: 'public key that must have signed it, from "audit key"; if left out, the keys of this deployment',
+        value: 'K',
+      },
+    },
+    offline: true,
+    async run({ config }, { file = '', key }) {
+      const { SigningKey, TrustedKeys } = await import('../audit/signing-key.ts');
+      const { verifyArchive } = await import('../compliance/exports/verify-archive.ts');
+      const { auditKey, auditOldKeys: oldKeys, dataDir } = config;
+      const keys =
+        key === undefined
+          ? (await SigningKey.open({ key: auditKey, oldKeys, dataDir })).trusted
+          : new TrustedKeys([key]);
+      return { object: 'verified_export', valid: true, ...(await verifyArchive(file, keys)) };
+    },
+  },
   migrate: {
     help: 'Migrate the database to the schema of this version, as a start does',
     options: {},

@@ -4,7 +4,7 @@ import { isMigrated } from '../db/migrated.ts';
 import { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { parseCommand } from './command-line.ts';
-import { COMMANDS } from './commands.ts';
+import { type AdminContext, COMMANDS } from './commands.ts';
 
 /**
  * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print. Uses DATABASE_URL, else the
@@ -13,6 +13,7 @@ import { COMMANDS } from './commands.ts';
  */
 export async function runAdmin(args: readonly string[], config: Config, log: Logger): Promise<object> {
   const { command, options } = parseCommand(COMMANDS, args);
+  if (command.offline) return command.run(offline(config), options);
   const disposer = new Disposer();
   try {
     const database = await connect(config, log, disposer);
@@ -20,6 +21,15 @@ export async function runAdmin(args: readonly string[], config: Config, log: Log
   } finally {
     await disposer.close();
   }
+}
+
+function offline(config: Config): AdminContext {
+  return {
+    config,
+    get database(): Database {
+      throw new Error('an offline command has no database');
+    },
+  };
 }
 
 async function connect(config: Config, log: Logger, disposer: Disposer): Promise<Database> {

@@ -1,6 +1,9 @@
 import { EVERYTHING } from '../access/rights.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
+import { Exporter } from '../compliance/exports/exporter.ts';
+import { COMPLIANCE_JOB_DUE } from '../compliance/jobs/job-store.ts';
+import { JobRunner } from '../compliance/jobs/runner.ts';
 import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
 import {
   CONVERSATION_CREATED,
@@ -53,7 +56,7 @@ export interface MessagingOptions extends PartOptions {
 /** Opens the paths by which messages enter timelines, and their effects: events, notifications, jobs. */
 export function openMessaging(
   { log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
-  { database, lock, engine, store }: Data,
+  { database, lock, engine, store, signingKey }: Data,
   { directory, rights, rateLimits }: Access,
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
@@ -100,16 +103,24 @@ export function openMessaging(
     onError: (error) => log.warn({ err: error }, 'recovering lost jobs of scheduled messages failed'),
   });
   disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
+  const exporter = new Exporter({ database, store, timeline, signingKey });
+  const compliance = new JobRunner({
+    database,
+    log,
+    work: { conversation_export: exporter.run, user_export: exporter.run },
+  });
   const jobs = new JobWorker({
     database,
     handlers: [
       handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
       handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
       handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
+      handle(COMPLIANCE_JOB_DUE, (due) => compliance.due(due)),
     ],
     log,
   });
   disposer.add('jobs', jobs, (it) => it.close());
+  disposer.add('compliance jobs', compliance, (it) => it.close());
 
   const encoded = {
     messages: new EncodedRows(MESSAGES, { engine, metrics }),

@@ -7,6 +7,7 @@ import { toolRoutes } from '../agents/tools/routes.ts';
 import { occurrenceRoutes } from '../agents/triggers/routes.ts';
 import { attachmentRoutes } from '../attachments/routes.ts';
 import { auditRoutes } from '../audit/routes.ts';
+import { exportRoutes } from '../compliance/exports/export-routes.ts';
 import { removalRoutes } from '../compliance/removal-routes.ts';
 import { participantRoutes } from '../conversations/participant-routes.ts';
 import { conversationRoutes } from '../conversations/routes.ts';
@@ -37,6 +38,7 @@ export function apiRoutes(
       encoded: encoded.messages,
     }),
     ...attachmentRoutes(store),
+    ...exportRoutes({ database, files: store }),
     ...notificationRoutes(database, encoded.notifications),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),

@@ -2,6 +2,7 @@ import { Idempotency } from '../access/idempotency.ts';
 import { purgeRefreshTokens } from '../accounts/token-pairs.ts';
 import { fileRoutes } from '../attachments/file-routes.ts';
 import { isDeleted, purgeUploads } from '../attachments/uploads.ts';
+import { tidyJobs } from '../compliance/jobs/job-store.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { sharedSecret } from '../db/shared-secret.ts';
 import { type DemoFile, demoCommands, demoSession } from '../demo.ts';
@@ -43,6 +44,7 @@ export async function openServing(
     run: async () => {
       await idempotency.purge();
       await purgeRefreshTokens(database);
+      await tidyJobs(database);
       await purgeUploads(database, store);
     },
     onError: (error) => log.warn({ err: error }, 'purging expired data failed'),

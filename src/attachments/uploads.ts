@@ -23,6 +23,17 @@ export async function insertUpload(tx: Tx, upload: NewUpload): Promise<void> {
   await tx.kysely.insertInto('uploads').values(upload).execute();
 }
 
+/**
+ * Inserts the upload of a file that this server writes and no message can attach: it is kept for as long as a row of
+ * compliance_jobs refers to it. `size_bytes` is 0, so that it is not counted among what the account stores.
+ */
+export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
+  await tx.kysely
+    .insertInto('uploads')
+    .values({ ...file, size_bytes: 0, withdrawn_at: sql<string>`clock_timestamp()` })
+    .execute();
+}
+
 /** A job of the queue: removes files whose messages were deleted (removeUnattached). */
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
@@ -37,6 +48,11 @@ export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<
     .set({ withdrawn_at: sql<string>`clock_timestamp()`, filename: '' })
     .where('s3_key', 'in', keys)
     .execute();
+  await addRemoval(tx);
+}
+
+/** Has the files that nothing refers to any more removed soon. */
+export async function addRemoval(tx: Tx): Promise<void> {
   const runAt = new Date(Date.now() + WITHDRAWN_FOR_S * 1_000 + JOB_LATER_MS).toISOString();
   await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });
 }
@@ -59,7 +75,7 @@ export async function readUploads(
 }
 
 /**
- * Removes files that neither a message nor a run of an agent refers to: those that were not attached in time, and those
+ * Removes files that neither a message, nor a run of an agent, nor an export refers to: those that were not attached in time, and those
  * whose last message was deleted. Safe on several nodes at once, and again after a failure. Rejects with the error of the
  * store or the database.
  */
@@ -101,7 +117,8 @@ const IS_OVERDUE = `attached_at IS NULL AND (
     OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;
 
 const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
-  OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key))`;
+  OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key))`;
 
 const READ_DELETED = statement<[key: string]>({
   name: 'read-deleted-upload',

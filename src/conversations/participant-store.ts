@@ -158,6 +158,47 @@ export function readParticipants(
   return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null], page);
 }
 
+/** Returns every participant that the conversation has had, in the order in which they were added. */
+export function readAllParticipants(db: Db, conversationId: string): Promise<ParticipantRow[]> {
+  return db.kysely
+    .selectFrom('participants')
+    .selectAll()
+    .where('conversation_id', '=', conversationId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** Yields the actor's participants, former ones too, with what their conversations are. */
+export async function* readMembershipsOf(db: Db, actorId: string): AsyncIterable<MembershipOf[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_MEMBERSHIPS_OF, actorId, after, MEMBERSHIPS_AT_ONCE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < MEMBERSHIPS_AT_ONCE) return;
+    after = rows.at(-1)!.conversation_id;
+  }
+}
+
+export interface MembershipOf
+  extends Pick<ParticipantRow, 'id' | 'conversation_id' | 'type' | 'role' | 'membership' | 'notifications'> {
+  readonly conversation_type: ConversationRow['type'];
+  readonly audience: ConversationRow['audience'];
+  readonly title: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+const MEMBERSHIPS_AT_ONCE = 500;
+
+const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>({
+  name: 'read-memberships-of-actor',
+  text: `
+    SELECT p.id, p.conversation_id, p.type, p.role, p.membership, p.notifications, c.type AS conversation_type,
+      c.audience, c.title, p.created_at, p.updated_at
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`,
+});
+
 /** Returns whether the user can read the conversation: as a member of it, or as an admin of the account. */
 export async function isReader(tx: Tx, actorId: string, conversationId: string): Promise<boolean> {
   const [reader] = await tx.query(FIND_READER, actorId, conversationId);

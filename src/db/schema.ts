@@ -62,6 +62,7 @@ export interface Schema {
   agent_occurrences: AgentOccurrencesTable;
   retention_policies: RetentionPoliciesTable;
   stored_bytes: StoredBytesTable;
+  compliance_jobs: ComplianceJobsTable;
 }
 
 interface SettingsTable {
@@ -97,6 +98,8 @@ interface ActorsTable extends Times {
   avatar_url: string | null;
   role_id: string | null;
   deactivated_at: string | null;
+  /** Since when the person's name and addresses are gone for good. */
+  erased_at: string | null;
 }
 
 interface UsersTable extends Times {
@@ -425,4 +428,28 @@ interface RetentionPoliciesTable extends Times {
 interface StoredBytesTable {
   account_id: string;
   bytes: number;
+}
+
+interface ComplianceJobsTable extends Times {
+  id: string;
+  account_id: string;
+  kind: 'conversation_export' | 'user_export' | 'user_erasure';
+  /** The conversation or actor that the job is about, which may be gone. */
+  subject_id: string;
+  requested_by: string;
+  options: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>;
+  status: Generated<'queued' | 'running' | 'complete' | 'failed' | 'expired'>;
+  done: Generated<number>;
+  total: Generated<number>;
+  result: ColumnType<Readonly<Record<string, unknown>> | null, string | null | undefined, string | null>;
+  error: string | null;
+  /** The file of the attempt under way, or of the result. */
+  s3_key: string | null;
+  size_bytes: number | null;
+  attempts: Generated<number>;
+  /** Grows whenever a node takes the job. */
+  fence: Generated<number>;
+  lease_until: string | null;
+  completed_at: string | null;
+  expires_at: string | null;
 }

@@ -11,7 +11,7 @@ import {
   type RowKey,
   rowKey,
 } from '../resources/encoded-rows.ts';
-import type { FeedRow } from '../resources/notification.ts';
+import { type FeedRow, NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
 
 /** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
 export interface FeedFilters {
@@ -38,6 +38,25 @@ export async function readFeedRowsById(
 ): Promise<FeedRow[]> {
   return (await database.reader.query(READ_ROWS, recipientId, ids)).map(unpack);
 }
+
+/** Yields all notifications of a recipient, dismissed ones too, oldest first. */
+export async function* readWholeFeed(db: Db, recipientId: string): AsyncIterable<object[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_WHOLE, recipientId, after, WHOLE_PAGE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < WHOLE_PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+const WHOLE_PAGE = 500;
+
+const READ_WHOLE = statement<[recipientId: string, after: string, limit: number], NotificationRow>({
+  name: 'read-whole-feed',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+    WHERE recipient_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+});
 
 type FeedPlace = [database: Database, recipientId: string, filters: FeedFilters, page: KeysetPage];
 

@@ -24,6 +24,8 @@ export const ID_PREFIXES = {
   webhook: 'whk',
   connection: 'con',
   auditEvent: 'aud',
+  export: 'exp',
+  erasure: 'ers',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -85,6 +85,12 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Lists the times at which the schedule of an agent was due in the last 90 days, and what came of each.',
   list_tools:
     'Lists the built-in tools and the endpoints that agents can be given, with the slugs that Create Agent takes. An endpoint is called by its operation id with dashes: `x-tool-slug` of each operation.',
+  create_conversation_export:
+    'Starts the export of a conversation and returns at once: all messages with their revisions, participants that have left too, the audit, and the files. A legal hold does not prevent it. Ask for the export until its `status` is `complete`. More unfinished exports than the account may have answer `limit_exceeded`.',
+  create_user_export:
+    'Starts the export of what is known of a person, which may be a customer, and returns at once: profile, memberships, messages that it wrote with revisions and files, drafts, notifications, the runs that it started, and the audit of what it did. Another actor than a person answers `resource_not_found`.',
+  get_export:
+    'Returns an export. When it is `complete`, `url` is an address that works for 10 to 15 minutes; ask again for another one. The file is removed after seven days, and the export is `expired` then.',
   get_artifact:
     'Returns a file that an agent made in a run, with a time-limited address to download it from, to callers that may read the run.',
   get_account:

@@ -28,6 +28,9 @@ export const ADMIN_PERMISSIONS = [
   'api_keys:create',
   'api_keys:update',
   'audit:read',
+  'exports:read',
+  'exports:create',
+  'users:erase',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

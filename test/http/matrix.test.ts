@@ -30,6 +30,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   'api-keys': 'apiKey',
   artifacts: 'artifact',
   users: 'actor',
+  exports: 'export',
 };
 
 interface Reference {
@@ -377,8 +378,17 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
         .executeTakeFirst(),
     { what: 'a notification' },
   );
+  const exported = newId('export');
+  await database.kysely
+    .insertInto('compliance_jobs')
+    .values({
+      ...{ id: exported, account_id: accountId, kind: 'user_export', subject_id: zoe.id },
+      ...{ requested_by: zoe.id, status: 'expired' },
+    })
+    .execute();
   return {
     actor: zoe.id,
+    export: exported,
     role,
     conversation: conversation.id,
     message: message.id,

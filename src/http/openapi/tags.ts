@@ -8,6 +8,11 @@ interface Chapter {
 /** The first match counts, so a more specific pattern stands before one that contains it. */
 const CHAPTERS: readonly Chapter[] = [
   {
+    name: 'Compliance',
+    description: 'What is kept and what goes: exports, and the erasure of persons.',
+    paths: /^\/v1\/(?:exports|erasures)(?:\/|$)|\/(?:exports|actions\/erase)$/,
+  },
+  {
     name: 'Messages',
     description: 'What is said in conversations: sent at once, scheduled, or proposed as a draft.',
     paths: /^\/v1\/messaging\/(?:messages|conversations\/:id\/messages)/,

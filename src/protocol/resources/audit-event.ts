@@ -28,6 +28,9 @@ export const AUDIT_ACTIONS = [
   'draft.approved',
   'draft.rejected',
   'draft.sent_by_agent',
+  'export.requested',
+  'export.completed',
+  'user.erased',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { ZipFile } from 'yazl';
+
+/** A file of an archive, as its manifest lists it. */
+export interface ArchivedFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string;
+}
+
+/**
+ * Writes a zip archive as a stream: one file after the other, each with its hash, with a few pieces of 64 KiB in memory
+ * at a time. `bytes` must be read while files are added, since they wait for their reader.
+ */
+export class ArchiveWriter {
+  readonly #zip = new ZipFile();
+  readonly #failure = Promise.withResolvers<never>();
+  #source: Readable | undefined;
+
+  constructor() {
+    this.#zip.on('error', (error: Error) => this.abort(error));
+    // Whoever adds a file gets the failure.
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  get bytes(): AsyncIterable<Buffer> {
+    return this.#zip.outputStream as AsyncIterable<unknown> as AsyncIterable<Buffer>;
+  }
+
+  /** Resolves when all bytes of the file are in the archive. Rejects with the error of `source`, or of the archive. */
+  async add(
+    path: string,
+    source: AsyncIterable<Buffer>,
+    { compress }: { compress: boolean },
+  ): Promise<ArchivedFile> {
+    const digest = createHash('sha256');
+    let bytes = 0;
+    async function* counted() {
+      for await (const piece of source) {
+        digest.update(piece);
+        bytes += piece.length;
+        yield piece;
+      }
+    }
+    const stream = Readable.from(counted(), { objectMode: false, highWaterMark: PIECE_BYTES });
+    this.#source = stream;
+    const ended = new Promise<void>((resolve, reject) => {
+      stream.once('end', resolve);
+      stream.once('error', reject);
+    });
+    this.#zip.addReadStreamLazy(path, { compress, mtime: EPOCH, forceDosTimestamp: true }, (take) =>
+      take(null, stream),
+    );
+    await Promise.race([ended, this.#failure.promise]);
+    return { path, bytes, sha256: digest.digest('hex') };
+  }
+
+  /** No file follows. */
+  end(): void {
+    this.#zip.end();
+  }
+
+  /** The archive will not be complete: its reader and the file under way get the error. */
+  abort(error: Error): void {
+    this.#failure.reject(error);
+    this.#source?.destroy();
+    (this.#zip.outputStream as Readable).destroy(error);
+  }
+}
+
+const PIECE_BYTES = 64 * 1024;
+/** The times of files in the archive say nothing. */
+const EPOCH = new Date('2000-01-01T00:00:00Z');
+
+/** Returns a JSON Lines file of all items, and counts them. */
+export async function* jsonLines(
+  pages: AsyncIterable<readonly object[]>,
+  count: (items: readonly object[]) => void = () => undefined,
+): AsyncIterable<Buffer> {
+  for await (const items of pages) {
+    count(items);
+    if (items.length > 0) yield Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+  }
+}

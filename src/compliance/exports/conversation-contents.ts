@@ -1,0 +1,40 @@
+import { presentAuditEvent, readConversationAudit } from '../../audit/audit.ts';
+import { readAllParticipants } from '../../conversations/participant-store.ts';
+import type { Db } from '../../db/handle.ts';
+import { allMessages, countMessages } from '../../messages/whole-store.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
+import { presentParticipants } from '../../resources/participant.ts';
+import type { Contents } from './contents.ts';
+import { inPages } from './pages.ts';
+
+/** Adds everything of a conversation: itself, all messages, participants that have left too, and the audit. */
+export async function addConversation(
+  db: Db,
+  contents: Contents,
+  conversation: ConversationRow,
+): Promise<void> {
+  const { id } = conversation;
+  contents.expect(await countMessages(db, id));
+  const { changed_in: _, lane_behind: __, direct_key: ___, ...shown } = conversation;
+  await contents.addDocument('conversation.json', shown);
+  await contents.addMessages(db, allMessages(db, id));
+  await contents.addLines('participants', participants(db, id));
+  await contents.addLines(
+    'audit_events',
+    inPages(
+      (page) => readConversationAudit(db, id, page),
+      ({ created_at, id }) => [created_at, id],
+      presentAuditEvent,
+    ),
+  );
+}
+
+async function* participants(db: Db, conversationId: string): AsyncIterable<object[]> {
+  const rows = await readAllParticipants(db, conversationId);
+  const shown = await presentParticipants(db, rows);
+  yield shown.map((participant, index) => ({
+    ...participant,
+    created_at: rows[index]!.created_at,
+    updated_at: rows[index]!.updated_at,
+  }));
+}

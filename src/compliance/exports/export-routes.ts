@@ -1,0 +1,126 @@
+import type { Principal } from '../../access/principal.ts';
+import { audit } from '../../audit/audit.ts';
+import { conversationNotFound } from '../../conversations/access.ts';
+import { findConversation } from '../../conversations/conversation-store.ts';
+import type { Database } from '../../db/database.ts';
+import type { Tx } from '../../db/handle.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { ApiError, notFound } from '../../protocol/errors.ts';
+import { newId } from '../../protocol/ids.ts';
+import { Export } from '../../protocol/resources/export.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import {
+  type ComplianceJobRow,
+  countOpenJobs,
+  findComplianceJob,
+  insertComplianceJob,
+} from '../jobs/job-store.ts';
+import { findPerson } from '../person-store.ts';
+import { conversationOf } from './exporter.ts';
+import { EXPORT_TYPE, exportName } from './manifest.ts';
+
+export interface ExportRoutesOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+}
+
+/** Exports over REST (docs/contract.md#exports), for admins of the account. Closed to agents. */
+export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] {
+  const common = {
+    since: '1.2.harbor-preview.1',
+    agents: false,
+    response: Export,
+  } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'create_conversation_export',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/exports',
+      summary: 'Export a conversation with everything of it as a signed file',
+      permission: 'exports:create',
+      status: 201,
+      async change(tx, { principal, params }) {
+        const conversation = await findConversation(tx, principal.accountId, params.id!);
+        if (conversation === undefined) throw conversationNotFound();
+        return present(await request(tx, principal, 'conversation_export', conversation.id), null);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'create_user_export',
+      method: 'POST',
+      path: '/v1/users/:id/exports',
+      summary: 'Export everything about a person, user or customer, as a signed file',
+      permission: 'exports:create',
+      status: 201,
+      async change(tx, { principal, params }) {
+        const person = await findPerson(tx, principal.accountId, params.id!);
+        if (person === undefined) throw notFound('user', 'id');
+        return present(await request(tx, principal, 'user_export', person.id), null);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_export',
+      method: 'GET',
+      path: '/v1/exports/:id',
+      summary: 'Get an export: how far it is, and where to download it',
+      permission: 'exports:read',
+      status: 200,
+      async handle({ principal, params }) {
+        const row = await findComplianceJob(database, principal.accountId, params.id!);
+        if (row === undefined || row.kind === 'user_erasure') throw notFound('export', 'id');
+        const { status, s3_key: key } = row;
+        if (status !== 'complete' || key === null) return present(row, null);
+        const file = { key, filename: exportName(row.id), contentType: EXPORT_TYPE };
+        return present(row, await files.presignDownload(file));
+      },
+    }),
+  ];
+}
+
+/** Jobs of an account that have not ended, at most. */
+const OPEN_JOBS = 10;
+
+async function request(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  kind: 'conversation_export' | 'user_export',
+  subjectId: string,
+): Promise<ComplianceJobRow> {
+  const used = await countOpenJobs(tx, accountId);
+  if (used >= OPEN_JOBS) {
+    throw new ApiError('limit_exceeded', 'The account has as many unfinished exports as it may have.', {
+      quota: { limit: OPEN_JOBS, used, reset_at: null },
+    });
+  }
+  const id = newId('export');
+  await audit(tx, {
+    accountId,
+    conversationId: conversationOf({ kind, subject_id: subjectId }),
+    actorId: actor.id,
+    action: 'export.requested',
+    details: { export_id: id, subject_id: subjectId },
+  });
+  return insertComplianceJob(tx, { id, accountId, kind, subjectId, requestedBy: actor.id });
+}
+
+/** `url`: null unless the export is complete. */
+function present(row: ComplianceJobRow, url: string | null): Export {
+  return {
+    id: row.id,
+    object: 'export',
+    subject_type: row.kind === 'user_export' ? 'user' : 'conversation',
+    subject_id: row.subject_id,
+    status: row.status,
+    progress: { done: row.done, total: row.total },
+    size_bytes: row.status === 'complete' ? row.size_bytes : null,
+    url,
+    error: row.error,
+    requested_by: row.requested_by,
+    created_at: row.created_at,
+    completed_at: row.completed_at,
+    expires_at: row.expires_at,
+  };
+}

@@ -1,0 +1,53 @@
+import { readArtifactsOf, readRunsStartedBy } from '../../agents/runs/person-store.ts';
+import { presentAuditEvent, readAccountAudit } from '../../audit/audit.ts';
+import { readMembershipsOf } from '../../conversations/participant-store.ts';
+import type { Db } from '../../db/handle.ts';
+import { allMessagesOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
+import { readWholeFeed } from '../../notifications/feed-store.ts';
+import type { Person } from '../person-store.ts';
+import type { Contents } from './contents.ts';
+import { inPages } from './pages.ts';
+
+/**
+ * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
+ * revisions and files, its notifications, the runs that it started with their files, and the audit of what it did.
+ */
+export async function addPerson(
+  db: Db,
+  contents: Contents,
+  { id, account_id, ...profile }: Person,
+): Promise<void> {
+  await contents.addDocument('profile.json', { id, ...profile });
+  await contents.addLines('memberships', readMembershipsOf(db, id));
+  await contents.addMessages(db, messages(db, contents, account_id, id));
+  await contents.addLines('notifications', readWholeFeed(db, id));
+  await contents.addLines('agent_runs', readRunsStartedBy(db, id));
+  await contents.addLines('artifacts', artifacts(db, contents, id));
+  await contents.addLines(
+    'audit_events',
+    inPages(
+      (page) =>
+        readAccountAudit(
+          db,
+          account_id,
+          { conversationId: undefined, actorIds: [id], action: undefined },
+          page,
+        ),
+      ({ created_at, id }) => [created_at, id],
+      presentAuditEvent,
+    ),
+  );
+}
+
+async function* messages(db: Db, contents: Contents, accountId: string, authorId: string) {
+  for await (const conversations of conversationsOfAuthor(db, accountId, authorId)) {
+    contents.expect(conversations.reduce((sum, { messages }) => sum + messages, 0));
+    for (const { id } of conversations) yield* allMessagesOf(db, id, authorId);
+  }
+}
+
+async function* artifacts(db: Db, contents: Contents, actorId: string): AsyncIterable<object[]> {
+  for await (const rows of readArtifactsOf(db, actorId)) {
+    yield rows.map(({ s3_key: key, ...row }) => ({ ...row, url: contents.refer({ key }) }));
+  }
+}

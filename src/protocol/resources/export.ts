@@ -1,0 +1,51 @@
+import { type Static, Type } from 'typebox';
+import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+
+export const EXPORT_STATUSES = ['queued', 'running', 'complete', 'failed', 'expired'] as const;
+
+/** Days for which the file of an export is kept. */
+export const EXPORT_DAYS = 7;
+
+/** How far a job has come. `total` may grow while it looks for its work. */
+export const Progress = Type.Object({
+  done: Type.Integer({ minimum: 0 }),
+  total: Type.Integer({ minimum: 0 }),
+});
+export type Progress = Static<typeof Progress>;
+
+describe(Progress, {
+  done: 'Parts of the work that are done: messages and files.',
+  total: 'Parts that are known so far, 0 before the work began.',
+});
+
+/** A copy of a conversation, or of everything about a person, as one signed file (docs/contract.md#exports). */
+export const Export = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('export'),
+  subject_type: OneOf(['conversation', 'user']),
+  subject_id: Type.String(),
+  status: OneOf(EXPORT_STATUSES),
+  progress: Progress,
+  size_bytes: Nullable(Type.Integer({ minimum: 0 })),
+  url: Nullable(Type.String()),
+  error: Nullable(Type.String()),
+  requested_by: Type.String(),
+  created_at: Timestamp,
+  completed_at: Nullable(Timestamp),
+  expires_at: Nullable(Timestamp),
+});
+export type Export = Static<typeof Export>;
+
+describe(Export, {
+  subject_type: 'What was exported.',
+  subject_id: 'Id of the conversation, or of the actor of the person.',
+  status:
+    'An export is `queued`, then `running`, then `complete` or `failed`. A complete one is `expired` once its file is removed.',
+  progress: 'How far it has come.',
+  size_bytes: 'Size of the file in bytes. Null before it is complete.',
+  url: 'Time-limited address to download the file from. Null unless the export is complete.',
+  error: 'Why it failed, as the code of an error. Null otherwise.',
+  requested_by: 'Id of the actor that asked for it.',
+  completed_at: 'When it was complete or failed. Null before.',
+  expires_at: 'When the file is removed. Null before it is complete.',
+});
