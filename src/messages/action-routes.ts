@@ -16,6 +16,7 @@ import { approveDraft, rejectDraft } from './drafts.ts';
 import { cancelMessage } from './edit-message.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { readableMessage } from './readable-message.ts';
+import { sendNow } from './send-now.ts';
 
 export interface ActionRoutesOptions {
   readonly database: Database;
@@ -85,6 +86,27 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       async change(tx, { principal, query }, { row, facts }) {
         const canceled = await cancelMessage(tx, { principal, facts, row });
         return expandMessage(tx, files, principal, canceled, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'send_scheduled_message_now',
+      method: 'POST',
+      path: '/v1/messaging/messages/:id/actions/send-now',
+      summary: 'Send a scheduled message before its time',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:update',
+      own: { permission: 'messaging:create', of: 'your own messages' },
+      customers: true,
+      query: IncludeQuery,
+      status: 200,
+      response: ChatMessage,
+      commits:
+        'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
+      async handle({ principal, params, query, answer }) {
+        const { row, facts } = await writable(principal, params.id!);
+        return sendNow(lockedWrites, { principal, facts, row }, async (tx, sent) =>
+          answer(await expandMessage(tx, files, principal, sent, query['include[]']), tx),
+        );
       },
     }),
   ];

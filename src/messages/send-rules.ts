@@ -47,7 +47,10 @@ export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
  * An agent's message to a customer is a draft for a person to approve, unless the agent's role allows it to send
  * (docs/contract.md#sending-a-message).
  */
-export function requireApprovedSender(principal: Principal, body: SendMessageBody): void {
+export function requireApprovedSender(
+  principal: Principal,
+  body: Pick<SendMessageBody, 'audience' | 'mode'>,
+): void {
   if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
   if (hasPermission(principal, 'messaging:send_external')) return;
   throw new ApiError(

@@ -23,6 +23,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Discards an open customer-reply draft without sending it; its status becomes `rejected`. A message that is not an open draft answers `resource_conflict`.',
   approve_reply_draft:
     'Sends an open customer-reply draft to the customer. `if_version` and `if_last_sequence` make the approval conditional on what the approver has read: anything newer answers `resource_conflict`, as does a draft that was decided already.',
+  send_scheduled_message_now:
+    'Sends a scheduled message at once, ahead of others of its conversation that are due. `scheduled_at` keeps the time that was asked for; `sent_at` shows when it was sent. A message that was sent, was canceled or has failed answers `resource_conflict`, and so does one that would be refused when it is due, such as that of a deactivated author.',
   cancel_scheduled_message:
     'Takes a scheduled message back before it is due; its status becomes `canceled`. A message that was sent or has failed answers `resource_conflict`.',
   create_conversation:

@@ -126,6 +126,7 @@ t.test(
       'cancel_scheduled_message',
       'delete_message',
       'remove_participant',
+      'send_scheduled_message_now',
       'update_message',
       'update_participant',
     ]);

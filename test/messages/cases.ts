@@ -90,7 +90,7 @@ export class Cases {
 
   /** An action of the message, as grace by default. */
   act(
-    name: 'reject' | 'approve' | 'cancel',
+    name: 'reject' | 'approve' | 'cancel' | 'send-now',
     id: string,
     { query = '', ...options }: CallOptions & { query?: string } = {},
   ): Promise<CallAnswer<Refusal>> {

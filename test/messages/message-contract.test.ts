@@ -9,6 +9,7 @@ import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import type { MessageRevision } from '../../src/protocol/resources/message-revision.ts';
 import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
@@ -103,9 +104,12 @@ t.test('GET: what the customer sees', async (t) => {
     ['DELETE', reply.id],
     ['GET', `${reply.id}/outcome`],
     ['POST', `${reply.id}/actions/cancel`],
+    ['POST', `${reply.id}/actions/send-now`],
   ];
   for (const [method, path] of closed) {
-    const answer = await app.call(method, `/v1/messaging/messages/${path}`, { token: customerToken });
+    const answer = await app.call(method, `/v1/messaging/messages/${path}`, {
+      ...{ token: customerToken, headers: { 'Service-Version': NEWEST_VERSION } },
+    });
     t.equal(refusalOf(answer), '403 insufficient_permissions null', `${method} ${path}`);
   }
   const drafts = await app.call('GET', `/v1/messaging/conversations/${id}/messages?status=draft`, {
@@ -126,12 +130,14 @@ t.test('every endpoint of a message: credentials, permissions, and callers that 
     ['DELETE', '', false],
     ['GET', '/outcome', true],
     ['POST', '/actions/cancel', false],
+    ['POST', '/actions/send-now', false],
   ];
   for (const [method, suffix, reads] of endpoints) {
     const call = (messageId: string, options: CallOptions = {}) =>
       app.call(method, `/v1/messaging/messages/${messageId}${suffix}`, {
         token: grace.access_token,
         ...options,
+        headers: { 'Service-Version': NEWEST_VERSION, ...options.headers },
       });
     const what = `${method} ${suffix}`;
     const nobody = await call(id, { headers: { Authorization: undefined } });
@@ -155,7 +161,9 @@ t.test('every endpoint of a message: credentials, permissions, and callers that 
     for (const [query, expected] of Object.entries(queries)) {
       const wrong =
         suffix === '/outcome' && query.startsWith('include') ? 'parameter_unknown include[]' : expected;
-      const answer = await app.call(method, `/v1/messaging/messages/${id}${suffix}?${query}`);
+      const answer = await app.call(method, `/v1/messaging/messages/${id}${suffix}?${query}`, {
+        headers: { 'Service-Version': NEWEST_VERSION },
+      });
       t.equal(refusalOf(answer), `400 ${wrong}`, `${what}?${query}`);
     }
   }

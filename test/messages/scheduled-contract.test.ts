@@ -7,8 +7,10 @@ import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { MessageOutcome } from '../../src/protocol/resources/message-outcome.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
@@ -16,6 +18,7 @@ const app = await startTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);
+const NEWEST = { headers: { 'Service-Version': NEWEST_VERSION } };
 
 t.test('from the schedule to the sockets: every field and no other', async (t) => {
   const conversationId = await cases.conversation('internal');
@@ -273,6 +276,148 @@ t.test('canceled before its time, or edited', async (t) => {
   });
   t.match(await cases.read(later.id), { status: 'scheduled' });
   t.equal(refusalOf(await cases.act('cancel', earlier.id)), '409 resource_conflict null');
+});
+
+t.test('a time that cannot be changed', async (t) => {
+  const conversationId = await cases.conversation('internal', user(vera.id));
+  const { id: caseId, customerToken } = await cases.open();
+  const soon = { scheduled_at: await timeIn(3_600_000) };
+  const waiting = await cases.sent(conversationId, soon);
+  const sent = await cases.sent(conversationId);
+  const canceled = await cases.sent(conversationId, soon);
+  message(await cases.act('cancel', canceled.id), 200);
+  const draft = await cases.draft(caseId);
+  const byCustomer = await cases.sent(caseId, soon, { token: customerToken });
+  const later = { scheduled_at: await timeIn(7_200_000) };
+  const patch = (id: string, body: object, options: CallOptions = {}) =>
+    app.call('PATCH', `/v1/messaging/messages/${id}`, { token: grace.access_token, ...options, body });
+  const refusals: readonly (readonly [string, object, string, CallOptions?])[] = [
+    [waiting.id, { scheduled_at: 'tomorrow' }, '400 invalid_format scheduled_at'],
+    [waiting.id, { scheduled_at: await timeIn(-1) }, '422 validation_failed scheduled_at'],
+    [waiting.id, { scheduled_at: await timeIn(367 * 86_400_000) }, '422 validation_failed scheduled_at'],
+    [waiting.id, later, '403 insufficient_permissions null', { token: ada.access_token }],
+    [waiting.id, later, '403 insufficient_permissions null', { token: vera.access_token }],
+    [byCustomer.id, later, '403 insufficient_permissions null', { token: customerToken }],
+    [sent.id, later, '409 resource_conflict scheduled_at'],
+    [canceled.id, later, '409 resource_conflict null'],
+    [draft.id, later, '422 validation_failed scheduled_at'],
+  ];
+  for (const [id, body, expected, options] of refusals) {
+    t.equal(refusalOf(await patch(id, body, options)), expected, JSON.stringify(body));
+  }
+  t.strictSame(await cases.read(waiting.id), waiting, 'nothing of that has changed it');
+  const headers = { 'Idempotency-Key': 'moved-1' };
+  const [moved, replayed] = [
+    await patch(waiting.id, later, { headers }),
+    await patch(waiting.id, later, { headers }),
+  ];
+  t.match(moved.body, { status: 'scheduled', scheduled_at: later.scheduled_at });
+  t.equal(replayed.text, moved.text);
+  await cases.set(conversationId, { status: 'archived' });
+  t.equal((await patch(waiting.id, soon)).status, 200, 'as every edit, also in an archived conversation');
+});
+
+t.test('sent now: in the timeline at once, once', async (t) => {
+  const conversationId = await cases.conversation('internal', user(vera.id));
+  const reader = await listen(ada.access_token, conversationId);
+  const later = await timeIn(3_600_000);
+  const [waiting, other] = await Promise.all([
+    cases.sent(conversationId, { scheduled_at: later }),
+    cases.sent(conversationId, { scheduled_at: later }),
+  ]);
+  const headers = { 'Idempotency-Key': 'now-1', 'Service-Version': NEWEST_VERSION };
+  const answer = await cases.act('send-now', waiting.id, { headers });
+  const sent = message(answer, 200);
+  t.match(sent, {
+    id: waiting.id,
+    status: 'sent',
+    sequence: 1,
+    scheduled_at: later,
+    sent_at: sent.updated_at,
+  });
+  const replayed = await cases.act('send-now', waiting.id, { headers });
+  t.strictSame([replayed.status, replayed.text], [200, answer.text]);
+  t.match(await reader.frame(({ event }) => event === 'message.created'), { data: { id: waiting.id } });
+  t.match(await outcomeOf(waiting.id), { status: 'sent', result: 'sent', reason: null });
+  for (const action of ['send-now', 'cancel'] as const) {
+    t.equal(refusalOf(await cases.act(action, waiting.id, NEWEST)), '409 resource_conflict null', action);
+  }
+  const [job] = await database.query(
+    statement<[key: string], { key: string }>({
+      name: 'test-job',
+      text: 'SELECT key FROM graphile_worker.jobs WHERE key = $1',
+    }),
+    waiting.id,
+  );
+  t.equal(job, undefined, 'its job is gone');
+  t.match((await cases.audited(conversationId)).at(-1), {
+    action: 'scheduled.sent_now',
+    actor_id: grace.id,
+    details: { message_id: waiting.id },
+  });
+  const asAda = { ...NEWEST, token: ada.access_token };
+  t.match(message(await cases.act('send-now', other.id, asAda), 200), { sequence: 2, status: 'sent' });
+
+  const archived = await cases.sent(conversationId, { scheduled_at: later });
+  await cases.set(conversationId, { status: 'archived' });
+  t.equal(refusalOf(await cases.act('send-now', archived.id, NEWEST)), '409 resource_conflict null');
+  await cases.set(conversationId, { status: 'active' });
+  await cases.setParticipant(conversationId, grace.id, { membership: 'removed' });
+  const refused = await cases.act('send-now', archived.id, asAda);
+  t.equal(refusalOf(refused), '409 resource_conflict null', 'its author could not send it');
+  t.match(refused.body.error.message, /no longer a participant/);
+  const plain = await cases.sent(conversationId, {}, { token: ada.access_token });
+  t.equal(refusalOf(await cases.act('send-now', plain.id, asAda)), '409 resource_conflict null');
+});
+
+t.test('sent now on a case: by its customer, and by the team', async (t) => {
+  const writer = await personWith(app, ['messaging:read', 'messaging:create']);
+  const { id, customerToken } = await cases.open(user(writer.id));
+  const later = { scheduled_at: await timeIn(3_600_000) };
+  const customer = { ...NEWEST, token: customerToken };
+  const question = await cases.sent(id, later, customer);
+  t.match(message(await cases.act('send-now', question.id, customer), 200), { status: 'sent', sequence: 1 });
+  t.same(await cases.lanes(id), ['open', null]);
+  const reply = await cases.sent(id, { ...later, audience: 'customer' });
+  t.equal(refusalOf(await cases.act('send-now', reply.id, customer)), '404 resource_not_found id');
+  const byWriter = { ...NEWEST, token: writer.token };
+  t.equal(refusalOf(await cases.act('send-now', reply.id, byWriter)), '403 insufficient_permissions null');
+  message(await cases.act('send-now', reply.id, { ...NEWEST, token: ada.access_token }), 200);
+  t.same(await cases.lanes(id), ['waiting_external', null]);
+});
+
+t.test('sent now, canceled, put off and due at the same moment: one of them wins', async (t) => {
+  const conversationId = await cases.conversation('internal');
+  const rounds = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const { id } = await cases.sent(conversationId, { scheduled_at: await timeIn(400) });
+      await until(async () => (await timeIn(30)) >= (await cases.read(id)).scheduled_at!, {
+        what: 'its time',
+      });
+      const later = { scheduled_at: await timeIn(3_600_000) };
+      const [now, again, canceled, moved] = await Promise.all([
+        cases.act('send-now', id, NEWEST),
+        cases.act('send-now', id, NEWEST),
+        cases.act('cancel', id),
+        app.call('PATCH', `/v1/messaging/messages/${id}`, { token: grace.access_token, body: later }),
+      ]);
+      return { id, won: [now, again, canceled].filter(({ status }) => status === 200), moved, canceled };
+    }),
+  );
+  for (const { id, won, moved, canceled } of rounds) {
+    t.ok(won.length <= 1, 'one of them at most: the delivery may have been first');
+    const { status } = await cases.read(id);
+    t.equal(status, canceled.status === 200 ? 'canceled' : 'sent');
+    t.match(await outcomeOf(id), { result: status });
+    t.ok([200, 409].includes(moved.status), `${moved.status}`);
+  }
+  const { body } = await app.call<List<ChatMessage>>(
+    'GET',
+    `/v1/messaging/conversations/${conversationId}/messages?after_sequence=0&limit=100`,
+  );
+  const sent = body.data.map(({ id }) => id);
+  t.strictSame(sent.length, new Set(sent).size);
+  t.same(sent.length, rounds.filter(({ canceled }) => canceled.status !== 200).length);
 });
 
 t.test('on a case: team and customer', async (t) => {

@@ -21,6 +21,7 @@ export const AUDIT_ACTIONS = [
   'message.edited',
   'draft.edited',
   'scheduled.edited',
+  'scheduled.sent_now',
   'message.deleted',
   'message.canceled',
   'message.redacted',

@@ -18,6 +18,11 @@ export const MESSAGE_MOVES = {
   reject: { from: ['draft'], to: 'rejected', when: 'Reject Reply Draft' },
   supersede: { from: ['draft'], to: 'superseded', when: 'a newer draft answers the same thread message' },
   deliver: { from: ['scheduled'], to: 'sent', when: 'it is due, and its author may still send it' },
+  send_now: {
+    from: ['scheduled'],
+    to: 'sent',
+    when: 'Send Scheduled Message Now, and its author may still send it',
+  },
   cancel: { from: ['scheduled'], to: 'canceled', when: 'it is canceled, or over a day late' },
   fail: { from: ['scheduled'], to: 'failed', when: 'the fifth attempt to deliver it is refused' },
 } as const satisfies Transitions<MessageState>;
