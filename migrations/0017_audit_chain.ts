@@ -5,7 +5,8 @@ import { type Kysely, sql } from 'kysely';
  *
  * audit_events: `position` grows in the order in which rows are inserted; rows of before have none and come first.
  * `number` to `hash` are null until the row is sealed, and are the row's place in the chain from then on. An event of
- * an account has no conversation, and the audit outlives the conversations that it is about.
+ * an account has no conversation, and the audit outlives the conversations that it is about. `erasure` states that the
+ * details of a sealed row were erased.
  *
  * audit_chains: the signed head of each chain. audit_checkpoints: what stands in the place of links that were purged.
  */
@@ -25,7 +26,8 @@ const STATEMENTS = [
     ADD COLUMN sealed_at timestamptz,
     ADD COLUMN salt bytea,
     ADD COLUMN details_hash bytea,
-    ADD COLUMN hash bytea`,
+    ADD COLUMN hash bytea,
+    ADD COLUMN erasure jsonb`,
   // Apart from ADD COLUMN, which would write the default into every row that exists.
   `ALTER TABLE audit_events ALTER COLUMN position SET DEFAULT nextval('audit_events_position')`,
   `CREATE TABLE audit_chains (

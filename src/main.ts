@@ -74,7 +74,7 @@ async function admin(args: readonly string[]): Promise<number> {
     const config = loadConfig();
     const { runAdmin } = await import('./admin/run.ts');
     const result = await runAdmin(args, config, quietLog(config));
-    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    if (result !== undefined) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

@@ -145,6 +145,17 @@ export function createMetrics() {
       registers,
     }),
 
+    auditSealed: new Counter({
+      name: 'parley_audit_sealed_total',
+      help: 'Audit events that this node appended to the chain of their account',
+      registers,
+    }),
+    auditUnsealedSeconds: new Gauge({
+      name: 'parley_audit_unsealed_seconds',
+      help: 'Age of the oldest audit event that is not in the chain of its account yet',
+      registers,
+    }),
+
     scheduledEnded: new Counter({
       name: 'parley_scheduled_total',
       help: 'Scheduled messages dealt with by this node, by result: sent, canceled (too late), failed',

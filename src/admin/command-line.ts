@@ -24,8 +24,11 @@ export interface Command<Context> {
   readonly options: Readonly<Record<string, Option>>;
   /** It uses nothing but the configuration and files: no database is looked for or started. */
   readonly offline?: true;
-  /** Resolves with the object to print. Required options are present, and every value has passed its check. */
-  readonly run: (context: Context, options: Options) => Promise<object>;
+  /**
+   * Resolves with the object to print; undefined if it has printed by itself. Required options are present, and every value
+   * has passed its check.
+   */
+  readonly run: (context: Context, options: Options) => Promise<object | undefined>;
 }
 
 export type Options = Readonly<Record<string, string>>;

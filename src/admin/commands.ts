@@ -5,12 +5,14 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import type { AccountPlan, Plan } from '../protocol/resources/account.ts';
-import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
+import { type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
 export interface AdminContext {
   /** With the schema of this version. */
   readonly database: Database;
   readonly config: Pick<Config, 'tokenSecret' | 'auditKey' | 'auditOldKeys' | 'dataDir'>;
+  /** Prints an object on a line of its own; resolves when more can be printed. */
+  readonly print: (line: object) => Promise<void>;
 }
 
 const ACCOUNT: Option = { help: 'id of the account', value: 'acc_…', required: true };
@@ -247,6 +249,36 @@ export const COMMANDS: Commands<AdminContext> = {
       return { object: 'verified_export', valid: true, ...(await verifyArchive(file, keys)) };
     },
   },
+  'audit export': {
+    help: 'Print the audit of an account as a chain of links, one JSON object a line, for "audit verify"',
+    options: { account: ACCOUNT },
+    async run({ database, print }, { account = '' }) {
+      const { findAccount } = await import('../accounts/accounts.ts');
+      const { exportAudit } = await import('../audit/export.ts');
+      const { id } = await findAccount(database, account);
+      await exportAudit(database, id, print);
+      return undefined;
+    },
+  },
+  'audit verify': {
+    help: 'Verify an export of the audit, without a database; the first row that does not hold is named',
+    options: {
+      file: { help: 'what "audit export" printed', value: 'FILE', required: true },
+      head: {
+        help: 'file of a head that was kept, as GET /v1/account/audit/head answered or as it was logged; several, one a line',
+        value: 'FILE',
+      },
+      key: {
+        help: 'public keys that may have signed, by commas, as "audit key" shows them; if left out, those of the kept heads, else that of the export itself',
+        value: 'K',
+      },
+    },
+    offline: true,
+    async run(_context, { file = '', head, key }) {
+      const { verifyFile } = await import('../audit/verify-file.ts');
+      return verifyFile({ file, headFile: head, publicKeys: key?.split(',') });
+    },
+  },
   migrate: {
     help: 'Migrate the database to the schema of this version, as a start does',
     options: {},
@@ -254,8 +286,8 @@ export const COMMANDS: Commands<AdminContext> = {
   },
 };
 
-function inTransaction(run: (tx: Tx, options: Options) => Promise<object>): Command<AdminContext>['run'] {
-  return ({ database }, options) => database.transaction((tx) => run(tx, options));
+function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {
+  return ({ database }: AdminContext, options: Options) => database.transaction((tx) => run(tx, options));
 }
 
 interface ListOptions {

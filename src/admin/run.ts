@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Config } from '../config.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { isMigrated } from '../db/migrated.ts';
@@ -7,17 +8,22 @@ import { parseCommand } from './command-line.ts';
 import { type AdminContext, COMMANDS } from './commands.ts';
 
 /**
- * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print. Uses DATABASE_URL, else the
- * embedded Postgres of a Parley that runs on the same data directory, else starts that Postgres for the duration. Rejects
- * with UsageError, or with an Error of one line; a command that rejects has changed nothing.
+ * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print; undefined if the command has
+ * printed by itself. Uses DATABASE_URL, else the embedded Postgres of a Parley that runs on the same data directory, else
+ * starts that Postgres for the duration. Rejects with UsageError, or with an Error of one line; a command that rejects has
+ * changed nothing.
  */
-export async function runAdmin(args: readonly string[], config: Config, log: Logger): Promise<object> {
+export async function runAdmin(
+  args: readonly string[],
+  config: Config,
+  log: Logger,
+): Promise<object | undefined> {
   const { command, options } = parseCommand(COMMANDS, args);
   if (command.offline) return command.run(offline(config), options);
   const disposer = new Disposer();
   try {
     const database = await connect(config, log, disposer);
-    return await command.run({ database, config }, options);
+    return await command.run({ database, config, print }, options);
   } finally {
     await disposer.close();
   }
@@ -26,10 +32,15 @@ export async function runAdmin(args: readonly string[], config: Config, log: Log
 function offline(config: Config): AdminContext {
   return {
     config,
+    print,
     get database(): Database {
       throw new Error('an offline command has no database');
     },
   };
+}
+
+async function print(line: object): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
 }
 
 async function connect(config: Config, log: Logger, disposer: Disposer): Promise<Database> {

@@ -1,6 +1,7 @@
 import { EVERYTHING } from '../access/rights.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
+import { Sealer } from '../audit/sealer.ts';
 import { Exporter } from '../compliance/exports/exporter.ts';
 import { COMPLIANCE_JOB_DUE } from '../compliance/jobs/job-store.ts';
 import { JobRunner } from '../compliance/jobs/runner.ts';
@@ -64,7 +65,10 @@ export function openMessaging(
   const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, log }), (it) =>
     it.close(),
   );
-  const worker = new OutboxWorker({ database, engine, doneRows, metrics, log });
+  const sealing = new Sealer({ database, signingKey, metrics, log });
+  const sealer = disposer.add('sealer of the audit', sealing, (it) => it.close());
+  const onUnsealed = () => sealer.wake();
+  const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const effects = new SentEffects({

@@ -22,14 +22,14 @@ import type { Messaging } from './messaging.ts';
 
 /** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
 export function apiRoutes(
-  { database, engine, store }: Data,
+  { database, engine, store, signingKey }: Data,
   { directory, rights, tokens }: Access,
   { sender, lockedWrites, timeline, encoded }: Messaging,
   { catalogue, tickets }: { readonly catalogue: ToolCatalogue; readonly tickets: Tickets },
 ): Route[] {
   return [
     ...accountRoutes(database, tokens),
-    ...auditRoutes(database),
+    ...auditRoutes(database, signingKey),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...removalRoutes({ database, files: store, directory }),

@@ -4,12 +4,16 @@ import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { AuditEvent } from '../protocol/resources/audit-event.ts';
+import { AuditHead } from '../protocol/resources/audit-head.ts';
 import { Id } from '../protocol/schema.ts';
 import { toActorIds } from '../resources/actor.ts';
 import { auditKeyOf, presentAuditEvent, readAccountAudit } from './audit.ts';
+import { GENESIS } from './chain.ts';
+import { readHead } from './chain-store.ts';
+import type { SigningKey } from './signing-key.ts';
 
 /** The audit of the account as a whole (docs/contract.md#audit); that of one conversation is among its routes. */
-export function auditRoutes(database: Database): Route[] {
+export function auditRoutes(database: Database, signingKey: SigningKey): Route[] {
   return [
     defineRoute({
       name: 'list_account_audit',
@@ -34,7 +38,23 @@ export function auditRoutes(database: Database): Route[] {
         return toList(rows, page, url, auditKeyOf, presentAuditEvent);
       },
     }),
+    defineRoute({
+      name: 'get_audit_head',
+      method: 'GET',
+      path: '/v1/account/audit/head',
+      summary: "Get the signed head of the account's audit",
+      since: '1.2.harbor-preview.1',
+      permission: 'audit:read',
+      agents: false,
+      status: 200,
+      response: AuditHead,
+      async handle({ principal: { accountId } }) {
+        const { head, now } = await readHead(database, accountId);
+        return head ?? signingKey.sign({ ...NOTHING_SEALED, account_id: accountId, signed_at: now });
+      },
+    }),
   ];
 }
 
+const NOTHING_SEALED = { object: 'audit_head', number: 0, hash: GENESIS } as const;
 const LIST = defineList('account audit', ['time', 'text']);

@@ -67,15 +67,24 @@ export async function removeDone(relaxed: Querier, ids: readonly number[]): Prom
   await relaxed.query(REMOVE, ids);
 }
 
-/** Returns how many rows wait, the age of the oldest in seconds, and whether `takeOverdue` would find any. */
-export async function measureOutbox(
-  db: Querier,
-): Promise<{ pending: number; lagSeconds: number; hasOverdue: boolean }> {
+export interface Backlog {
+  readonly pending: number;
+  /** The age of the oldest. */
+  readonly lagSeconds: number;
+  /** Whether `takeOverdue` would find any. */
+  readonly hasOverdue: boolean;
+  /** Whether rows of the audit wait to be sealed (audit/sealer.ts), which this statement finds for nothing. */
+  readonly hasUnsealed: boolean;
+}
+
+/** Returns how much waits for what follows a commit. */
+export async function measureOutbox(db: Querier): Promise<Backlog> {
   const [row] = await db.query(MEASURE);
   return {
     pending: row?.pending ?? 0,
     lagSeconds: Number(row?.lag ?? 0),
     hasOverdue: row?.has_overdue ?? false,
+    hasUnsealed: row?.has_unsealed ?? false,
   };
 }
 
@@ -112,9 +121,13 @@ const REMOVE = statement<[ids: readonly number[]]>({
 });
 
 // Earlier versions parked rows at `infinity` for a mailer that does not exist: those are neither taken nor counted.
-const MEASURE = statement<[], { pending: number; lag: number | null; has_overdue: boolean | null }>({
+const MEASURE = statement<
+  [],
+  { pending: number; lag: number | null; has_overdue: boolean | null; has_unsealed: boolean }
+>({
   name: 'outbox-measure',
   text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag,
-      min(due_at) <= clock_timestamp() - interval '${TAKEOVER_MS} ms' AS has_overdue
+      min(due_at) <= clock_timestamp() - interval '${TAKEOVER_MS} ms' AS has_overdue,
+      EXISTS (SELECT FROM audit_events WHERE number IS NULL) AS has_unsealed
     FROM outbox WHERE due_at < 'infinity'`,
 });

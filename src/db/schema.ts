@@ -369,6 +369,8 @@ interface AuditEventsTable {
   salt: Buffer | null;
   details_hash: Buffer | null;
   hash: Buffer | null;
+  /** Signed; present if the details of a sealed row were erased. */
+  erasure: ColumnType<object | null, never, string>;
 }
 
 interface AuditChainsTable {

@@ -13,6 +13,8 @@ export interface OutboxWorkerOptions {
   readonly database: Database;
   readonly engine: Pick<Engine, 'onMissed'>;
   readonly doneRows: DoneRows;
+  /** Called when a sweep finds rows of the audit that are not sealed. */
+  readonly onUnsealed?: () => void;
   readonly metrics: Metrics;
   readonly log: Logger;
 }

@@ -38,6 +38,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
   list_account_audit:
     'Lists what was done in the whole account and by which actor, for admins and keys of an admin role. The filters can be combined.',
+  get_audit_head:
+    'Returns the last link of the chain of hashes that the audit is kept in, signed by the deployment. Keep heads elsewhere from time to time: `admin audit verify` compares an export with them, so that not even a person with full access to the database can change history unnoticed.',
   set_legal_hold:
     'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
   list_participants:

@@ -2,10 +2,16 @@
 
 import t from 'tap';
 import { audit } from '../../src/audit/audit.ts';
+import { exportAudit } from '../../src/audit/export.ts';
+import { TrustedKeys } from '../../src/audit/signing-key.ts';
+import { verifyExport } from '../../src/audit/verify.ts';
+import { statement } from '../../src/db/statement.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
+import type { AuditHead } from '../../src/protocol/resources/audit-head.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
 
 const PATH = '/v1/account/audit';
 const app = await startTestApp(t);
@@ -61,6 +67,54 @@ t.test('its rules', async (t) => {
   t.equal(await refused(`cursor=${cursor}&action=conversation.created`), '400 parameter_invalid cursor');
 });
 
+t.test('its signed head covers every event within moments', async (t) => {
+  const other = demo.other_account;
+  const headOf = async (options: CallOptions = {}) => {
+    const { status, text } = await app.call('GET', `${PATH}/head`, { headers: preview, ...options });
+    if (status !== 200) throw new Error(text);
+    return JSON.parse(text) as AuditHead;
+  };
+  const empty = await headOf({
+    token: other.api_key,
+    headers: { ...preview, 'Service-Account': other.account_id },
+  });
+  t.match(empty, { account_id: other.account_id, number: 0, hash: '0'.repeat(64), signed_at: TIME });
+  await createGroup('Sealed', ada.access_token);
+  const count = async () => (await database.query(COUNT, demo.account_id))[0]?.count;
+  const head = await until(
+    async () => {
+      const head = await headOf();
+      return head.number === (await count()) ? head : undefined;
+    },
+    { what: 'the last event to be sealed' },
+  );
+  t.match(head, { object: 'audit_head', account_id: demo.account_id, hash: /^[0-9a-f]{64}$/ });
+  const keys = new TrustedKeys([head.public_key]);
+  t.strictSame([keys.verify(head), keys.verify(empty)], ['valid', 'valid']);
+  const lines: string[] = [];
+  await exportAudit(database, demo.account_id, async (line) => void lines.push(JSON.stringify(line)));
+  t.match(await verifyExport({ lines, trusted: keys, heads: [head] }), { heads_contained: 1 });
+  t.equal(
+    refusalOf(await app.call('GET', `${PATH}/head?x=1`, { headers: preview })),
+    '400 parameter_unknown x',
+  );
+
+  const gates = { method: 'GET', path: `${PATH}/head`, permission: null, agents: false } as const;
+  const version = preview['Service-Version'];
+  t.strictSame(await gatesOf(app, { ...gates, version }), closed(gates));
+});
+
+t.test('a plain send writes no audit', async (t) => {
+  const id = await createGroup('Plain', ada.access_token);
+  const body = { body: 'ahoy', client_message_id: 'plain-1' };
+  const sent = await app.call('POST', `/v1/messaging/conversations/${id}/messages`, { body });
+  t.equal(sent.status, 201);
+  t.strictSame(
+    (await list(`conversation_id=${id}`)).data.map(({ action }) => action),
+    ['conversation.created'],
+  );
+});
+
 t.test('it is for admins, and for keys of an admin role', async (t) => {
   const gates = { method: 'GET', path: PATH, permission: null, agents: false } as const;
   const version = preview['Service-Version'];
@@ -72,6 +126,11 @@ t.test('it is for admins, and for keys of an admin role', async (t) => {
     headers: { ...preview, 'Service-Account': other.account_id },
   });
   t.strictSame([neighbour.status, neighbour.body.data], [200, []], 'of its own account alone');
+});
+
+const COUNT = statement<[accountId: string], { count: number }>({
+  name: 'count-audit',
+  text: 'SELECT count(*) FROM audit_events WHERE account_id = $1',
 });
 
 async function createGroup(title: string, token: string): Promise<string> {

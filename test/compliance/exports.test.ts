@@ -324,7 +324,7 @@ t.test('an archive is written with little in memory, at the pace of its reader',
 
 const FORBIDDEN = '403 insufficient_permissions null';
 
-function verify(file: string, ...options: string[]): Promise<object> {
+function verify(file: string, ...options: string[]): Promise<object | undefined> {
   const config = readConfig({ PARLEY_AUDIT_KEY, DATABASE_URL: 'postgres://127.0.0.1:1/none' });
   return runAdmin(['export', 'verify', '--file', file, ...options], config, createLog('silent'));
 }

@@ -38,7 +38,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0012_storage_settings.ts': 'f39b90eb145a13f5',
   '0013_moment_of_message.ts': '7b215f3f89dd8967',
   '0014_retention.ts': '310ce29a401f076f',
-  '0017_audit_chain.ts': '6a46cd8faabf9cdb',
+  '0017_audit_chain.ts': 'e0419a27b67e1747',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

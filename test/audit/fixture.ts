@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto';
+import { audit } from '../../src/audit/audit.ts';
+import { exportAudit } from '../../src/audit/export.ts';
+import { sealRows } from '../../src/audit/sealer.ts';
+import { SigningKey, TrustedKeys } from '../../src/audit/signing-key.ts';
+import { type Verification, verifyExport } from '../../src/audit/verify.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { AccountRows } from '../access/rows.ts';
+import { freshDirectory } from '../start/parley.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import type { Teardown } from '../support/teardown.ts';
+
+export const log = createLog('silent');
+
+/** A database of its own, and the key of a deployment. */
+export async function openStand(
+  t: Teardown,
+): Promise<{ readonly url: string; readonly database: Database; readonly signingKey: SigningKey }> {
+  const { url } = await createTestDatabase(t);
+  const database = await openDatabase({ url, log });
+  t.teardown(() => database.close());
+  return { url, database, signingKey: await newSigningKey(t) };
+}
+
+export function newSigningKey(t: Teardown, oldKeys: readonly string[] = []): Promise<SigningKey> {
+  return SigningKey.open({ key: null, oldKeys, dataDir: freshDirectory(t) });
+}
+
+/** The audit of one account, in the hands of a test. */
+export class TestChain {
+  readonly accountId: string;
+  readonly #database: Database;
+  readonly #signingKey: SigningKey;
+  #acted = 0;
+
+  static async create(database: Database, signingKey: SigningKey): Promise<TestChain> {
+    const { accountId } = await AccountRows.insert(database);
+    return new TestChain(database, signingKey, accountId);
+  }
+
+  constructor(database: Database, signingKey: SigningKey, accountId: string) {
+    this.#database = database;
+    this.#signingKey = signingKey;
+    this.accountId = accountId;
+  }
+
+  /** Records `count` events, each in a transaction of its own. */
+  async act(count: number, conversationId: string | null = null): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await this.#database.transaction((tx) =>
+        audit(tx, {
+          ...{ accountId: this.accountId, conversationId, actorId: null },
+          ...{ action: 'conversation.renamed', details: { from: `Title ${this.#acted}`, n: this.#acted++ } },
+        }),
+      );
+    }
+  }
+
+  async seal(signingKey = this.#signingKey): Promise<number> {
+    const sealed = await this.#database.transaction((tx) => sealRows(tx, signingKey, this.accountId));
+    return sealed?.rows ?? 0;
+  }
+
+  async lines(): Promise<string[]> {
+    const lines: string[] = [];
+    await exportAudit(this.#database, this.accountId, async (line) => void lines.push(JSON.stringify(line)));
+    return lines;
+  }
+
+  /** Of the chain as it stands in the database. */
+  async verify(heads: readonly object[] = [], keys = [this.#signingKey.publicKey]): Promise<Verification> {
+    return verifyExport({ lines: await this.lines(), trusted: new TrustedKeys(keys), heads });
+  }
+
+  async createConversation(legalHold: 'held' | 'released' = 'released'): Promise<string> {
+    const id = newId('conversation');
+    await this.#database.kysely
+      .insertInto('conversations')
+      .values({ id, account_id: this.accountId, type: 'group', audience: 'internal', legal_hold: legalHold })
+      .execute();
+    return id;
+  }
+
+  /** Runs SQL on the rows of this account, as a person with full access to the database could: `$1` is the account. */
+  async tamper(text: string, ...values: readonly (string | number)[]): Promise<void> {
+    await this.#database.query({ name: `tamper-${hash('sha1', text)}`, text }, this.accountId, ...values);
+  }
+}
