@@ -43,6 +43,8 @@ export interface Config {
   readonly docsUrl: string | null;
   /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors; may have `{request_id}` in it. */
   readonly requestLogUrl: string | null;
+  /** `PARLEY_RESTORE_DAYS`: how long a deleted conversation can be restored before it is purged. */
+  readonly restoreDays: number;
   readonly logLevel: LogLevel;
   /** `PARLEY_DRAIN_MS`: how long a stop waits for requests and sockets. */
   readonly drainMs: number;
@@ -139,6 +141,7 @@ export function readConfig(env: Environment): Config {
     ...readAdmin(reader, host),
     docsUrl: reader.read('PARLEY_DOCS_URL', WEB_URL, null),
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
+    restoreDays: reader.read('PARLEY_RESTORE_DAYS', wholeNumber(1, 3_650), 30),
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
     drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
     tls: readTls(reader),

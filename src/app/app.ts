@@ -70,7 +70,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
-  const routes = apiRoutes(data, access, messaging, { catalogue, tickets });
+  const routes = apiRoutes(data, access, messaging, { catalogue, tickets, config });
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, demo: hasDemoPage ? () => demo : undefined },

@@ -2,12 +2,15 @@ import { EVERYTHING } from '../access/rights.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
 import { Sealer } from '../audit/sealer.ts';
+import { afterDeleted } from '../compliance/conversation-removal.ts';
 import { Exporter } from '../compliance/exports/exporter.ts';
 import { COMPLIANCE_JOB_DUE } from '../compliance/jobs/job-store.ts';
 import { JobRunner } from '../compliance/jobs/runner.ts';
+import { purgeDeleted } from '../compliance/purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
 import {
   CONVERSATION_CREATED,
+  CONVERSATION_DELETED,
   PARTICIPANT_ADDED,
   RESOURCES_CHANGED,
   SYSTEM_EVENT,
@@ -56,7 +59,7 @@ export interface MessagingOptions extends PartOptions {
 
 /** Opens the paths by which messages enter timelines, and their effects: events, notifications, jobs. */
 export function openMessaging(
-  { log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
+  { config, log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
   { database, lock, engine, store, signingKey }: Data,
   { directory, rights, rateLimits }: Access,
 ) {
@@ -134,6 +137,12 @@ export function openMessaging(
     disposer.add('encoded rows', rows, (it) => it.close());
     rights.onChange((subject) => (subject === EVERYTHING ? rows.clear() : rows.forget(subject)));
   }
+  const removals = new Loop({
+    intervalMs: PURGE_DELETED_EVERY_MS,
+    run: (signal) => purgeDeleted({ database, log, restoreDays: config.restoreDays }, signal),
+    onError: (error) => log.warn({ err: error }, 'purging deleted conversations failed'),
+  });
+  disposer.add('removals', removals, (it) => it.close());
   const contentChanged = async (changed: ContentChanged) => {
     await rights.announce(changed.message_id);
     await refreshNotifications(database, changed);
@@ -146,6 +155,7 @@ export function openMessaging(
       await triggers.changed(changes.changes);
     }),
     handle(CONVERSATION_CREATED, (created) => triggers.onConversationCreated(created)),
+    handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, engine, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, engine, ended)),
@@ -156,3 +166,4 @@ export function openMessaging(
 }
 
 const RECOVER_EVERY_MS = 1_000;
+const PURGE_DELETED_EVERY_MS = 10 * 60 * 1_000;

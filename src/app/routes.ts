@@ -9,6 +9,7 @@ import { attachmentRoutes } from '../attachments/routes.ts';
 import { auditRoutes } from '../audit/routes.ts';
 import { exportRoutes } from '../compliance/exports/export-routes.ts';
 import { removalRoutes } from '../compliance/removal-routes.ts';
+import type { Config } from '../config.ts';
 import { participantRoutes } from '../conversations/participant-routes.ts';
 import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
@@ -25,14 +26,18 @@ export function apiRoutes(
   { database, engine, store, signingKey }: Data,
   { directory, rights, tokens }: Access,
   { sender, lockedWrites, timeline, encoded }: Messaging,
-  { catalogue, tickets }: { readonly catalogue: ToolCatalogue; readonly tickets: Tickets },
+  {
+    catalogue,
+    tickets,
+    config,
+  }: { readonly catalogue: ToolCatalogue; readonly tickets: Tickets; readonly config: Config },
 ): Route[] {
   return [
     ...accountRoutes(database, tokens),
     ...auditRoutes(database, signingKey),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
-    ...removalRoutes({ database, files: store, directory }),
+    ...removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),
     ...messageRoutes({
       ...{ sender, lockedWrites, database, files: store, directory, timeline },
       encoded: encoded.messages,

@@ -24,7 +24,7 @@ export interface Purged {
 /** Messages that one transaction purges. Callers take several transactions for more. */
 export const PURGE_BATCH = 500;
 
-const NOTHING: Purged = { messages: 0, files: 0, notifications: 0, runs: 0 };
+export const NOTHING_PURGED: Purged = { messages: 0, files: 0, notifications: 0, runs: 0 };
 
 /**
  * Purges the messages of a conversation up to this number: the rows, their revisions, files and notifications, and what
@@ -72,9 +72,9 @@ export async function purgeConversation(
   if (outside.length > 0) return { purged: await purgeOutside(tx, conversationId, outside), more: true };
   const { deleted: runs, keys } = await deleteRunsOf(tx, conversationId, PURGE_BATCH);
   await withdrawUploads(tx, keys);
-  if (runs > 0) return { purged: { ...NOTHING, runs, files: keys.length }, more: true };
+  if (runs > 0) return { purged: { ...NOTHING_PURGED, runs, files: keys.length }, more: true };
   const notifications = await deleteNotificationsAbout(tx, conversationId);
-  return { purged: { ...NOTHING, notifications }, more: false };
+  return { purged: { ...NOTHING_PURGED, notifications }, more: false };
 }
 
 /** Adds up what several batches removed. */
@@ -92,7 +92,7 @@ async function purgePartsOf(
   conversationId: string,
   messages: readonly PurgedMessage[],
 ): Promise<Purged> {
-  if (messages.length === 0) return NOTHING;
+  if (messages.length === 0) return NOTHING_PURGED;
   const ids = messages.map(({ id }) => id);
   const keys = [...(await deletePartsOf(tx, ids)), ...(await clearRunsOf(tx, conversationId, ids))];
   await withdrawUploads(tx, keys);

@@ -1,20 +1,25 @@
 import type { ConversationDirectory } from '../conversations/directory.ts';
+import { ConversationQuery, show } from '../conversations/routes.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { readableMessage } from '../messages/readable-message.ts';
 import { ChatMessage, MESSAGE_INCLUDES, RedactMessageBody } from '../protocol/resources/chat-message.ts';
+import { Conversation } from '../protocol/resources/conversation.ts';
 import { Body, Include } from '../protocol/schema.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
+import { deleteConversation, restoreConversation } from './conversation-removal.ts';
 import { redactMessage } from './redact.ts';
 
 export interface RemovalRoutesOptions {
   readonly database: Database;
   readonly files: Downloads;
   readonly directory: ConversationDirectory;
+  /** How long a deleted conversation can be restored. */
+  readonly restoreDays: number;
 }
 
-export function removalRoutes({ database, files, directory }: RemovalRoutesOptions): Route[] {
+export function removalRoutes({ database, files, directory, restoreDays }: RemovalRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'redact_message',
@@ -32,6 +37,38 @@ export function removalRoutes({ database, files, directory }: RemovalRoutesOptio
       async change(tx, { principal, query, body }, { row, facts }) {
         const tombstone = await redactMessage(tx, { principal, facts, row }, body.reason);
         return expandMessage(tx, files, principal, tombstone, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'delete_conversation',
+      method: 'DELETE',
+      path: '/v1/messaging/conversations/:id',
+      summary: 'Delete a conversation; it can be restored for a while',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:update',
+      agents: false,
+      query: ConversationQuery,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query }) {
+        const row = await deleteConversation(tx, principal, params.id!);
+        return show(tx, principal, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'restore_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/restore',
+      summary: 'Bring a deleted conversation back',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:update',
+      agents: false,
+      query: ConversationQuery,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query }) {
+        const row = await restoreConversation(tx, principal, params.id!, restoreDays);
+        return show(tx, principal, row, query['include[]']);
       },
     }),
   ];

@@ -5,13 +5,31 @@ import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
 /** Returns whether the caller may read the conversation (docs/contract.md#reading-and-sending). */
 export function mayRead(principal: Principal, facts: ConversationFacts): boolean {
+  return facts.deletedAt === null && isReader(principal, facts);
+}
+
+/** Returns whether the conversation was deleted and the caller could read it before. */
+export function isGone(principal: Principal, facts: ConversationFacts): boolean {
+  return facts.deletedAt !== null && isReader(principal, facts);
+}
+
+/** Throws `resource_gone` if the conversation was deleted and the caller could read it before. */
+export function requirePresent(
+  principal: Principal,
+  facts: ConversationFacts | undefined,
+  param = 'id',
+): void {
+  if (facts !== undefined && isGone(principal, facts)) throw conversationGone(param);
+}
+
+function isReader(principal: Principal, facts: ConversationFacts): boolean {
   if (facts.accountId !== principal.accountId) return false;
   return seesWholeAccount(principal) || facts.members.has(principal.actor.id);
 }
 
 /**
  * Returns the conversation if the caller may read it. Otherwise throws `resource_not_found`, the same for a
- * conversation of another account and a missing one.
+ * conversation of another account and a missing one, or `resource_gone` for a deleted one.
  */
 export async function readableConversation(
   directory: ConversationDirectory,
@@ -19,6 +37,7 @@ export async function readableConversation(
   conversationId: string,
 ): Promise<ConversationFacts> {
   const facts = await directory.facts(conversationId);
+  requirePresent(principal, facts);
   if (facts === undefined || !mayRead(principal, facts)) throw conversationNotFound();
   return facts;
 }
@@ -43,8 +62,11 @@ export function requireWriter(own: OwnRole): void {
  * account.
  */
 export function requireManager(principal: Principal, own: OwnRole): void {
-  if (seesWholeAccount(principal) || own?.role === 'owner' || own?.role === 'admin') return;
-  throw forbidden('Only owners and admins of the conversation can do this.');
+  if (!isManager(principal, own)) throw forbidden('Only owners and admins of the conversation can do this.');
+}
+
+export function isManager(principal: Principal, own: OwnRole): boolean {
+  return seesWholeAccount(principal) || own?.role === 'owner' || own?.role === 'admin';
 }
 
 /** Changing the roles of owners and admins requires an owner of the conversation, or access to the whole account. */
@@ -55,6 +77,11 @@ export function requireOwner(principal: Principal, own: OwnRole): void {
 
 function forbidden(message: string): ApiError {
   return new ApiError('insufficient_permissions', message);
+}
+
+/** The conversation was deleted (docs/contract.md#deleting-a-conversation). */
+export function conversationGone(param = 'id'): ApiError {
+  return new ApiError('resource_gone', 'The conversation was deleted.', { param });
 }
 
 export function conversationNotFound(): ApiError {

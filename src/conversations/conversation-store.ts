@@ -1,4 +1,4 @@
-import type { Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import { type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
@@ -9,6 +9,7 @@ import { newId } from '../protocol/ids.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
 import { IS_MEMBER, MEMBER, type ParticipantRow } from '../resources/participant.ts';
+import { conversationGone } from './access.ts';
 import { addParticipant, type NewParticipant } from './participant-store.ts';
 
 export interface NewConversation {
@@ -148,17 +149,75 @@ export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<Conv
 
 /**
  * Returns whether the conversation is under legal hold, and locks that state until the transaction ends. Code that
- * deletes, edits or purges its messages calls this first (docs/contract.md#legal-hold). Throws if there is no such
- * conversation.
+ * deletes, edits or purges its messages calls this first (docs/contract.md#legal-hold). Throws ApiError `resource_gone`
+ * if the conversation was deleted, and throws if there is no such conversation.
  */
 export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {
-  const { legal_hold } = await tx.kysely
+  const { legal_hold, deleted_at } = await tx.kysely
     .selectFrom('conversations')
-    .select('legal_hold')
+    .select(['legal_hold', 'deleted_at'])
     .where('id', '=', conversationId)
     .forShare()
     .executeTakeFirstOrThrow();
+  if (deleted_at !== null) throw conversationGone();
   return legal_hold === 'held';
+}
+
+/** Makes a locked conversation a tombstone, which is in no list and has no direct key any more. */
+export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      deleted_at: sql<string>`clock_timestamp()`,
+      deleted_by: by,
+      deleted_direct_key: sql<string>`direct_key`,
+      direct_key: null,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Rejects if a direct message of the same two users was begun meanwhile. */
+export async function writeRestored(tx: Tx, id: string): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      deleted_at: null,
+      deleted_by: null,
+      direct_key: sql<string>`deleted_direct_key`,
+      deleted_direct_key: null,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Returns whether the conversation was deleted more than so many days ago, by Postgres' clock. */
+export async function isDeletedSince(tx: Tx, id: string, days: number): Promise<boolean> {
+  return (await tx.query(DELETED_SINCE, id, days)).length > 0;
+}
+
+/** Returns conversations that were deleted more than so many days ago and are not held, the oldest first. */
+export async function readExpiredConversations(db: Db, days: number, limit: number): Promise<string[]> {
+  const rows = await db.query(READ_EXPIRED, days, limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Locks a conversation that was deleted more than so many days ago. Returns undefined if it was not, or is held. */
+export async function lockExpired(
+  tx: Tx,
+  id: string,
+  days: number,
+): Promise<Pick<ConversationRow, 'id' | 'account_id'> | undefined> {
+  const [locked] = await tx.query(LOCK_EXPIRED, id, days);
+  return locked;
+}
+
+/** Deletes the row of a locked conversation, which has only its participants any more. */
+export async function deleteEmptyConversation(tx: Tx, id: string): Promise<void> {
+  await tx.kysely.deleteFrom('participants').where('conversation_id', '=', id).execute();
+  await tx.kysely.deleteFrom('conversations').where('id', '=', id).execute();
 }
 
 /** Returns the id of the conversation with this direct key, which exists. */
@@ -308,7 +367,7 @@ const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; r
 });
 
 // Filters that are not given are null: one statement for all combinations keeps its plan.
-const CONDITIONS = `CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
+const CONDITIONS = `c.deleted_at IS NULL AND CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
         ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END
       AND ($4::text IS NULL OR c.type = $4)
       AND ($5::text IS NULL OR c.audience = $5)
@@ -357,6 +416,27 @@ function conversationList(options: Pick<KeysetOptions, 'name' | 'from' | 'where'
     search: ['c.title'],
   });
 }
+
+const DELETED_SINCE = statement<[id: string, days: number]>({
+  name: 'conversation-deleted-since',
+  text: `SELECT FROM conversations WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2)`,
+});
+
+const READ_EXPIRED = statement<[days: number, limit: number], { id: string }>({
+  name: 'read-expired-conversations',
+  text: `
+    SELECT id FROM conversations
+    WHERE deleted_at < clock_timestamp() - make_interval(days => $1) AND legal_hold <> 'held'
+    ORDER BY deleted_at LIMIT $2`,
+});
+
+const LOCK_EXPIRED = statement<[id: string, days: number], { id: string; account_id: string }>({
+  name: 'lock-expired-conversation',
+  text: `
+    SELECT id, account_id FROM conversations
+    WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2) AND legal_hold <> 'held'
+    FOR UPDATE`,
+});
 
 const READ_HEAD_OF_READER = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
   name: 'read-head-of-reader',

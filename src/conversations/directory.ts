@@ -17,6 +17,8 @@ export interface ConversationFacts {
   readonly audience: ConversationAudience;
   readonly status: 'active' | 'archived';
   readonly title: string | null;
+  /** ISO 8601; null unless the conversation was deleted. */
+  readonly deletedAt: string | null;
   /** The active participants by actor id, including those that have hidden the conversation. */
   readonly members: ReadonlyMap<string, Member>;
   /** Whether a member has hidden the conversation from its list; the next message shows it again (own-state.ts). */
@@ -112,6 +114,7 @@ interface DirectoryRow {
   audience: ConversationAudience;
   status: 'active' | 'archived';
   title: string | null;
+  deleted_at: string | null;
   persona: ActorFields | null;
   roster_version: number;
   purged_through: number;
@@ -155,6 +158,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     audience: row.audience,
     status: row.status,
     title: row.title,
+    deletedAt: row.deleted_at,
     members: new Map(members.map((member) => [member.id, toMember(member)])),
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
@@ -189,7 +193,7 @@ function toAgents(row: MemberRow): AgentMember[] {
 const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
   name: 'read-conversation-facts',
   text: `
-    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.roster_version, c.purged_through,
+    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.roster_version, c.purged_through,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
         FROM messaging_groups g JOIN actors a ON a.id = g.actor_id

@@ -1,6 +1,7 @@
 import type { Db } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
+import type { LostConversation } from '../protocol/socket/event-data.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import { isMember, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { type ChangedArm, eventSource } from './event-source.ts';
@@ -167,9 +168,9 @@ export const membershipEvents = eventSource({
         const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, since.xid);
         return membershipUpdates(
           database,
-          rows.map(({ id, stream, membership }) => {
-            const event = isMember({ membership }) ? 'conversation.added' : 'conversation.removed';
-            return { id, stream, event };
+          rows.map((row) => {
+            const { id, stream } = row;
+            return { id, stream, event: isIn(row) ? 'conversation.added' : 'conversation.removed' };
           }),
         );
       },
@@ -188,10 +189,10 @@ async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): 
   const events: DomainEvent[] = [];
   for (const { id, event, stream } of changes) {
     const [row] = await db.query(READ_MEMBERSHIP, id, stream);
-    if (row === undefined || isMember(row) !== (event === 'conversation.added')) continue;
-    const data = isMember(row)
+    if (row === undefined || isIn(row) !== (event === 'conversation.added')) continue;
+    const data = isIn(row)
       ? await readAs(db, { customer: row.customer, actor: { id: stream } }, id)
-      : { id, object: 'conversation' };
+      : lostConversation(id, row);
     events.push({
       event,
       stream,
@@ -206,6 +207,34 @@ async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): 
   return events;
 }
 
+/** Whether the actor can read the conversation: it is a member, and the conversation was not deleted. */
+function isIn({ membership, deleted_at }: Pick<Membership, 'membership' | 'deleted_at'>): boolean {
+  return deleted_at === null && isMember({ membership });
+}
+
+function lostConversation(
+  id: string,
+  { membership, deleted_at }: Pick<Membership, 'membership' | 'deleted_at'>,
+): LostConversation {
+  const reason = deleted_at !== null ? 'deleted' : membership === 'left' ? 'left' : 'removed';
+  return { id, object: 'conversation', reason };
+}
+
+/** `conversation.removed` for the subscribers of a conversation that was deleted. */
+export function deletedEvent(id: string, deletedAt: string): DomainEvent<'conversation.removed'> {
+  const data = lostConversation(id, { membership: 'active', deleted_at: deletedAt });
+  return {
+    event: 'conversation.removed',
+    stream: id,
+    conversationId: id,
+    sequence: 0,
+    resource: id,
+    at: deletedAt,
+    team: data,
+    customer: data,
+  };
+}
+
 /** A viewer without a membership that has read nothing: it sees the fields that are the same for the whole team. */
 const TEAM_VIEWER = { customer: false, actor: { id: '' } };
 
@@ -218,6 +247,8 @@ interface Membership {
   readonly membership: ShownParticipant['membership'];
   readonly updated_at: string;
   readonly customer: boolean;
+  /** Of the conversation. */
+  readonly deleted_at: string | null;
 }
 
 interface ChangedParticipant {
@@ -231,6 +262,7 @@ interface ChangedMembership {
   readonly id: string;
   readonly stream: string;
   readonly membership: ShownParticipant['membership'];
+  readonly deleted_at: string | null;
 }
 
 async function readAs(
@@ -253,8 +285,8 @@ const READ_PARTICIPANTS = statement<[ids: readonly string[]], StreamedParticipan
 const READ_MEMBERSHIP = statement<[conversationId: string, actorId: string], Membership>({
   name: 'read-membership-for-events',
   text: `
-    SELECT p.membership, p.updated_at, a.customer
-    FROM participants p JOIN actors a ON a.id = p.actor_id
+    SELECT p.membership, p.updated_at, a.customer, c.deleted_at
+    FROM participants p JOIN actors a ON a.id = p.actor_id JOIN conversations c ON c.id = p.conversation_id
     WHERE p.conversation_id = $1 AND p.actor_id = $2`,
 });
 
@@ -297,7 +329,8 @@ const READ_CHANGED_MEMBERSHIPS = statement<
 >({
   name: 'read-changed-memberships',
   text: `
-    SELECT conversation_id AS id, actor_id AS stream, membership FROM participants
-    WHERE actor_id = ANY($1) AND changed_in >= $2::xid8
-    ORDER BY actor_id, updated_at, id`,
+    SELECT p.conversation_id AS id, p.actor_id AS stream, p.membership, c.deleted_at
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = ANY($1) AND p.changed_in >= $2::xid8
+    ORDER BY p.actor_id, p.updated_at, p.id`,
 });

@@ -3,7 +3,7 @@ import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';
-import { conversationNotFound } from './access.ts';
+import { conversationGone, conversationNotFound } from './access.ts';
 import { findConversation, lockConversationOf } from './conversation-store.ts';
 import { lockMemberByActor } from './participant-store.ts';
 
@@ -16,9 +16,20 @@ export interface LockedConversation {
 /**
  * Returns the conversation, locked until the transaction ends: changes of one conversation, its workflow and its
  * participants are made one at a time. Throws `resource_not_found` if the caller may not read it
- * (conversations/access.ts).
+ * (conversations/access.ts), `resource_gone` if it was deleted.
  */
 export async function lockConversationAsMember(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+): Promise<LockedConversation> {
+  const locked = await lockAlsoDeleted(tx, principal, conversationId);
+  requireThere(locked.conversation);
+  return locked;
+}
+
+/** Like `lockConversationAsMember`, also for a conversation that was deleted. */
+export async function lockAlsoDeleted(
   tx: Tx,
   principal: Principal,
   conversationId: string,
@@ -38,10 +49,15 @@ export async function lockOwnParticipant(
 ): Promise<{ readonly conversation: ConversationRow; readonly own: ParticipantRow }> {
   const found = await findConversation(tx, principal.accountId, conversationId);
   const { conversation, own } = await standing(tx, principal, found);
+  requireThere(conversation);
   if (own === undefined) {
     throw new ApiError('resource_conflict', 'You are not a participant of this conversation.');
   }
   return { conversation, own };
+}
+
+function requireThere({ deleted_at }: ConversationRow): void {
+  if (deleted_at !== null) throw conversationGone();
 }
 
 async function standing(

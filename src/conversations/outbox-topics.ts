@@ -66,6 +66,19 @@ export async function enqueueCreated(
   await enqueue(tx, CONVERSATION_CREATED, { conversation_id: id, account_id, by, at: created_at });
 }
 
+/**
+ * A conversation was deleted: its open runs are cancelled, and what its participants were notified of is withdrawn
+ * (compliance/conversation-removal.ts).
+ */
+export const CONVERSATION_DELETED = defineTopic<ConversationDeleted>('conversations.deleted');
+
+export interface ConversationDeleted {
+  readonly conversation_id: string;
+  readonly account_id: string;
+  /** Actor id. */
+  readonly by: string;
+}
+
 /** A participant was added or came back: the user gets a notification (notifications/added.ts). */
 export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
 

@@ -227,6 +227,18 @@ export async function writeReadPosition(
   return moved?.at;
 }
 
+/** Has readers that were away find the conversation added or removed. Returns the actors of its members. */
+export async function touchMembers(tx: Tx, conversationId: string): Promise<string[]> {
+  const rows = await tx.kysely
+    .updateTable('participants')
+    .set(touched())
+    .where('conversation_id', '=', conversationId)
+    .where('membership', 'in', MEMBER)
+    .returning('actor_id')
+    .execute();
+  return rows.flatMap(({ actor_id }) => actor_id ?? []);
+}
+
 /** Returns the active admins of the conversation's account that have never been participants of it. */
 export async function readAdminsOutside(
   tx: Tx,

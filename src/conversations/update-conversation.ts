@@ -12,9 +12,9 @@ import type {
 import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { requireManager, requireWriter } from './access.ts';
+import { conversationGone, isManager, requireManager, requireWriter } from './access.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
-import { type LockedConversation, lockConversationAsMember } from './locked-conversation.ts';
+import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 import { isReader } from './participant-store.ts';
 import { findTopic } from './topic.ts';
@@ -43,7 +43,7 @@ export async function updateConversation(
 
 /**
  * Set Legal Hold (docs/contract.md#legal-hold): audited and published if it changes. Every team reader of the
- * conversation may set it, except viewers.
+ * conversation may set it, except viewers. On a deleted conversation, whose purge it stops, those that may delete it.
  */
 export async function setLegalHold(
   tx: Tx,
@@ -51,8 +51,9 @@ export async function setLegalHold(
   id: string,
   legalHold: Conversation['legal_hold'],
 ): Promise<ConversationRow> {
-  const { conversation, own } = await lockConversationAsMember(tx, principal, id);
+  const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
   requireWriter(own);
+  if (conversation.deleted_at !== null && !isManager(principal, own)) throw conversationGone();
   if (conversation.legal_hold === legalHold) return conversation;
   const details = { from: conversation.legal_hold, to: legalHold };
   await write(tx, principal, conversation, [

@@ -1,3 +1,4 @@
+import { conversationGone } from '../conversations/access.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Tx } from '../db/handle.ts';
 import { conversationArchived } from '../protocol/errors.ts';
@@ -17,7 +18,11 @@ export async function followExternal(
   await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
 }
 
-/** Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`. */
-export function requireActive({ status }: Pick<ConversationRow, 'status'>): void {
+/**
+ * Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`; neither
+ * do deleted ones: `resource_gone`.
+ */
+export function requireActive({ status, deleted_at }: Pick<ConversationRow, 'status' | 'deleted_at'>): void {
+  if (deleted_at !== null) throw conversationGone();
   if (status === 'archived') throw conversationArchived();
 }

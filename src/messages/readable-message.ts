@@ -1,5 +1,5 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
-import { mayRead } from '../conversations/access.ts';
+import { mayRead, requirePresent } from '../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import type { Db } from '../db/handle.ts';
 import { notFound } from '../protocol/errors.ts';
@@ -27,7 +27,8 @@ export function seesSchedules(principal: Principal, facts: ConversationFacts): b
 /**
  * Returns the message if the caller may read it: the team reads everything in its conversations except the schedules
  * of others; a customer reads sent messages that are visible to it, and its own schedules. Otherwise throws
- * `resource_not_found`, the same for a message of another account and a missing one.
+ * `resource_not_found`, the same for a message of another account and a missing one, or `resource_gone` if the
+ * conversation was deleted.
  */
 export async function readableMessage(
   { database, directory }: MessageSources,
@@ -36,6 +37,7 @@ export async function readableMessage(
 ): Promise<Readable> {
   const row = await readMessage(database, id);
   const facts = row && (await directory.facts(row.conversation_id));
+  if (facts !== undefined && isVisible(principal, row!, facts)) requirePresent(principal, facts);
   const visible = facts !== undefined && mayRead(principal, facts) && isVisible(principal, row!, facts);
   if (!visible) throw notFound('message', 'id');
   return { row: row!, facts };

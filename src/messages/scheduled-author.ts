@@ -14,7 +14,7 @@ import type { AuthorRow } from './schedule-store.ts';
 export function requireAuthor(
   author: AuthorRow | undefined,
   message: Pick<MessageRow, 'visibility'>,
-  conversation: Pick<ConversationRow, 'status'>,
+  conversation: Pick<ConversationRow, 'status' | 'deleted_at'>,
 ): asserts author is AuthorRow {
   if (author === undefined || author.has_left) {
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');

@@ -47,6 +47,19 @@ export function lockMessage(
     .executeTakeFirstOrThrow();
 }
 
+/** Returns the drafts and scheduled messages of a conversation that wait, locked until the transaction ends. */
+export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[]> {
+  return tx.kysely
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', conversationId)
+    .where('sequence', 'is', null)
+    .where('status', 'in', ['draft', 'scheduled'])
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
 /** Writes columns of a locked message: its time grows, and readers that were away find it changed. */
 export function updateMessage(
   tx: Tx,

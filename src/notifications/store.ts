@@ -107,6 +107,18 @@ export function withdrawNotifications(
   return tx.query(WITHDRAW, messageId, conversationId);
 }
 
+/**
+ * Clears and dismisses what participants of a conversation were notified of, `limit` at most. Returns those that it
+ * withdrew.
+ */
+export function withdrawAbout(
+  tx: Tx,
+  conversationId: string,
+  limit: number,
+): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
+  return tx.query(WITHDRAW_ABOUT, conversationId, limit);
+}
+
 /** What a notification that is not about a message is made of. */
 export interface NotificationCause {
   readonly key: string;
@@ -250,6 +262,25 @@ const WITHDRAW = statement<
     SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
       ${setTouched('later_than(n.updated_at)')}
     ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
+    RETURNING n.id, n.recipient_id`,
+});
+
+// Every recipient is, or was, a participant.
+const WITHDRAW_ABOUT = statement<
+  [conversationId: string, limit: number],
+  Pick<NotificationRow, 'id' | 'recipient_id'>
+>({
+  name: 'withdraw-notifications-about-conversation',
+  text: `
+    UPDATE notifications n
+    SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
+      ${setTouched('later_than(n.updated_at)')}
+    FROM (
+      SELECT o.recipient_id, o.id FROM participants p JOIN notifications o ON o.recipient_id = p.actor_id
+      WHERE p.conversation_id = $1 AND o.resource_id = $1 AND (o.body IS NOT NULL OR o.status <> 'dismissed')
+      ORDER BY o.recipient_id, o.id LIMIT $2 FOR UPDATE OF o
+    ) AS due
+    WHERE n.recipient_id = due.recipient_id AND n.id = due.id
     RETURNING n.id, n.recipient_id`,
 });
 

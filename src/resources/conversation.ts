@@ -29,6 +29,7 @@ const CONVERSATION_COLUMNS = [
   'topic_id',
   'lane_behind',
   'direct_key',
+  'deleted_at',
   'created_at',
   'updated_at',
   'changed_in',
@@ -86,6 +87,7 @@ function presentConversation(
     last_message: expansions.lastMessage ?? null,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    deleted_at: row.deleted_at,
   };
 }
 

@@ -195,6 +195,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     members: new Map(members.map((one) => [one.actor.id, one])),
     hasHidden: false,
     agents: [],
+    deletedAt: null,
     persona: null,
     rosterVersion: 0,
     purgedThrough: 0,

@@ -21,6 +21,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     adminHost: '127.0.0.1',
     docsUrl: null,
     requestLogUrl: null,
+    restoreDays: 30,
     logLevel: 'info',
     drainMs: 10_000,
     tls: null,

@@ -194,7 +194,7 @@ export class Runner {
     if (run.conversation_id === null) return null;
     const facts = await directory.facts(run.conversation_id);
     const member = facts?.members.get(run.actor_id);
-    if (facts === undefined || member === undefined) {
+    if (facts === undefined || facts.deletedAt !== null || member === undefined) {
       throw new RunFailure('The agent is not in the conversation any more.');
     }
     if (member.role === 'viewer') throw new RunFailure('The agent may only read in the conversation.');

@@ -78,6 +78,15 @@ export function lockOpenRunsById(
     .execute();
 }
 
+/** Returns the runs of a conversation that have not ended. */
+export async function readOpenRunsOf(
+  db: Db,
+  { id, account_id }: { readonly id: string; readonly account_id: string },
+): Promise<string[]> {
+  const rows = await db.query(READ_OPEN_OF_CONVERSATION, account_id, id);
+  return rows.map((row) => row.id);
+}
+
 /** Returns whether a run of the agent has not ended. */
 export async function hasOpenRun(tx: Tx, actorId: string): Promise<boolean> {
   const open = await tx.kysely
@@ -190,12 +199,21 @@ const RUNS = keysetList<
   from: 'agent_runs r',
   where: `r.agent_id = $1
       AND ($2::boolean OR ${isReadableBy('$3')})
+      AND NOT EXISTS (SELECT FROM conversations c WHERE c.id = r.conversation_id AND c.deleted_at IS NOT NULL)
       AND ($4::text IS NULL OR r.status = $4)
       AND ($5::text IS NULL OR r.trigger_type = $5)`,
   key: [
     ['r.created_at', 'timestamptz'],
     ['r.id', 'text'],
   ],
+});
+
+// The index of runs by their actor leads to the open ones, whatever the number of others.
+const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>({
+  name: 'read-open-runs-of-conversation',
+  text: `
+    SELECT r.id FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
+    WHERE a.account_id = $1 AND a.type = 'agent' AND r.conversation_id = $2 ORDER BY r.id`,
 });
 
 // Only users of the account get notifications, and not of their own actions.

@@ -50,6 +50,8 @@ export class Triggers {
       if (!isComplete(row)) continue;
       const cached = this.#directory.factsSince(row.conversation_id, rosterVersion);
       const facts = cached instanceof Promise ? await cached : cached;
+      // Sent while the deletion of its conversation was announced.
+      if (facts !== undefined && facts.deletedAt !== null) continue;
       if (facts !== undefined && facts.agents.length > 0) {
         await startChats(this.#database, row, facts.agents, trace);
       }

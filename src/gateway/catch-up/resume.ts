@@ -1,4 +1,4 @@
-import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import { type EventReads, earlier, type Since } from '../../conversations/event-source.ts';
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
@@ -9,7 +9,7 @@ import { ApiError } from '../../protocol/errors.ts';
 import type { CommandFrame } from '../../protocol/socket/commands.ts';
 import type { ResyncReason, ServerFrame } from '../../protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
-import { mayFollow } from '../socket/revocation.ts';
+import { mayFollow, sendRevoked } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
 import { type SocketSubscription, tooManySubscriptions } from '../socket/subscription.ts';
 import { topics } from '../stream/reader.ts';
@@ -148,11 +148,11 @@ export class Resume {
       await one.subscription.replay;
       return undefined;
     }
-    const allowed = await this.#isAllowed(session, one.id);
+    const facts = await this.#options.directory.facts(one.id);
     if (!isHere(session, one)) return undefined;
-    if (!allowed) {
+    if (!isAllowed(session, facts)) {
       session.removeSubscription(one.id);
-      resync(session, one.id, 'revoked');
+      sendRevoked(session, one.id, facts);
       return undefined;
     }
     return streams.join(one.id, session, one.after);
@@ -208,17 +208,17 @@ export class Resume {
 
   /** Tells the client for each conversation that the cursor is too old, with the head. */
   async #refuse(session: Session, resumed: readonly Resumed[]): Promise<void> {
-    const allowed = await Promise.all(resumed.map(({ id }) => this.#isAllowed(session, id)));
+    const facts = await Promise.all(resumed.map(({ id }) => this.#options.directory.facts(id)));
     const heads = await this.#heads(
       session,
-      resumed.filter((_, index) => allowed[index]).map(({ id }) => id),
+      resumed.filter((_, index) => isAllowed(session, facts[index])).map(({ id }) => id),
     );
-    for (const one of resumed) {
+    for (const [index, one] of resumed.entries()) {
       if (!isHere(session, one)) continue;
       session.removeSubscription(one.id);
       this.#options.streams.leave(one.id, session);
       const head = heads.get(one.id);
-      if (head === undefined) resync(session, one.id, 'revoked');
+      if (head === undefined) sendRevoked(session, one.id, facts[index]);
       else resync(session, one.id, 'too_old', head);
     }
   }
@@ -230,12 +230,10 @@ export class Resume {
     const visible = await timeline.visibleHeads(asks, session.audience === 'customer');
     return new Map(asks.map(({ conversationId }, index) => [conversationId, visible[index]!]));
   }
+}
 
-  async #isAllowed(session: Session, id: string): Promise<boolean> {
-    const facts = await this.#options.directory.facts(id);
-    const { principal } = session;
-    return facts !== undefined && principal !== undefined && mayFollow(principal, facts);
-  }
+function isAllowed({ principal }: Session, facts: ConversationFacts | undefined): boolean {
+  return facts !== undefined && principal !== undefined && mayFollow(principal, facts);
 }
 
 function register(session: Session, id: string, after: number): Resumed {

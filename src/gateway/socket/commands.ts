@@ -1,6 +1,7 @@
 import type { Authenticator } from '../../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
+import { requirePresent } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { type ErrorMapper, logFailure } from '../../http/failure.ts';
 import { requireVersion } from '../../http/request-run.ts';
@@ -228,6 +229,7 @@ export class Commands {
     heartbeatCursors.hold(session);
     session.addSubscription(id, subscription);
     const facts = await directory.facts(id);
+    requirePresent(session.principal ?? principal, facts, 'conversation_id');
     if (facts === undefined || !mayFollow(session.principal ?? principal, facts))
       throw notFound('conversation', 'conversation_id');
     if (session.closed) throw notFound('conversation', 'conversation_id');

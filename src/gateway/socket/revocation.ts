@@ -3,11 +3,14 @@ import type { Authenticator } from '../../access/authenticate.ts';
 import { hasPermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import { EVERYTHING, type Rights } from '../../access/rights.ts';
-import { mayRead } from '../../conversations/access.ts';
+import { isGone, mayRead } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
+import { deletedEvent } from '../../conversations/events.ts';
+import { toFrame } from '../../engine/publish.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import { ApiError } from '../../protocol/errors.ts';
+import { bytesFor } from '../stream/forms.ts';
 import type { Streams } from '../stream/streams.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -210,10 +213,22 @@ export class Revocation {
     // Queued bytes may belong to this conversation: they must not leave any more, and the client resumes.
     if (session.holdsBytes) session.cut();
     // A subscribe that is still being decided is answered by its reply.
-    else if (subscription.state !== 'joining') {
-      session.sendFrame({ type: 'resync', conversation_id: conversationId, reason: 'revoked' });
-    }
+    else if (subscription.state !== 'joining') sendRevoked(session, conversationId, facts);
   }
+}
+
+/** Says that the subscription has ended because the caller may not read the conversation, or because it was deleted. */
+export function sendRevoked(
+  session: Session,
+  conversationId: string,
+  facts: ConversationFacts | undefined,
+): void {
+  const { principal } = session;
+  if (facts !== undefined && principal !== undefined && isGone(principal, facts)) {
+    const bytes = bytesFor(toFrame(deletedEvent(conversationId, facts.deletedAt!)), session);
+    if (bytes !== undefined) session.send(bytes);
+  }
+  session.sendFrame({ type: 'resync', conversation_id: conversationId, reason: 'revoked' });
 }
 
 const UNHEALTHY_SWEEP_MS = 1_000;

@@ -19,6 +19,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
     }
   }
   if (isPaged(route)) add(['parameters_exclusive']);
+  if (OF_CONVERSATIONS.test(route.path)) add(['resource_gone']);
   if (route.method !== 'GET') add([...OF_BODIES, ...OF_CHANGES, ...OF_IDEMPOTENCY]);
   if (route.status === 201) add(OF_NEW_ONES);
   if (route.body !== undefined) add(['missing_field']);
@@ -66,6 +67,9 @@ const OF_CREDENTIALS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_r
 const OF_BODIES: readonly ErrorCondition[] = ['validation_failed', 'payload_too_large', 'request_timeout'];
 
 const OF_CHANGES: readonly ErrorCondition[] = ['resource_conflict', 'resource_gone'];
+
+/** Reads too are refused in a conversation that was deleted. */
+const OF_CONVERSATIONS = /^\/v1\/messaging\/(conversations|messages)\/:id/;
 
 const OF_NEW_ONES: readonly ErrorCondition[] = ['limit_exceeded', 'resource_exists'];
 

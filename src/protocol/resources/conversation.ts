@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
 
@@ -39,6 +40,7 @@ export const Conversation = Type.Object({
   last_message: Nullable(Type.Unsafe<object>({ type: 'object', title: 'chat_message' })),
   created_at: Timestamp,
   updated_at: Timestamp,
+  deleted_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -59,6 +61,8 @@ describe(Conversation, {
   last_message_at:
     'When the latest message was sent. Deleted messages do not count. Null while there is none.',
   last_message: 'The latest message that is not deleted. Null while there is none, and unless expanded.',
+  deleted_at:
+    'When the conversation was deleted; only the answers of the actions that a deleted conversation allows show it. Null otherwise.',
 });
 
 /** What `include[]` of the companions that show conversations may name (docs/contract.md#expansion). */

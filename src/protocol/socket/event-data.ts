@@ -6,6 +6,7 @@ import { MESSAGE_RESULTS } from '../resources/message-outcome.ts';
 import { Notification } from '../resources/notification.ts';
 import { Participant } from '../resources/participant.ts';
 import { describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Presence, Read, Typing } from './activity.ts';
 import type { EventFrame, EventName } from './events.ts';
 
@@ -63,10 +64,20 @@ const { status: _, unread: __, ...shared } = Conversation.properties;
 const SharedConversation = Type.Object(shared, { title: 'shared_conversation' });
 
 const LostConversation = Type.Object(
-  { id: Id, object: Type.Literal('conversation') },
+  {
+    id: Id,
+    object: Type.Literal('conversation'),
+    reason: Since('1.2.harbor-preview.1', OneOf(['left', 'removed', 'deleted'])),
+  },
   { title: 'lost_conversation' },
 );
-describe(LostConversation, { id: 'Id of the conversation.' });
+export type LostConversation = Static<typeof LostConversation>;
+
+describe(LostConversation, {
+  id: 'Id of the conversation.',
+  reason:
+    'Why: the caller has left, was removed, or the conversation was deleted. A deleted one may be restored, which is `conversation.added`.',
+});
 
 export const MessageDelta = Type.Object({
   message_id: MessageId,
@@ -135,7 +146,8 @@ export const EVENT_DATA = {
   'participant.removed': { summary: 'An actor left the conversation or was removed.', data: Participant },
   'conversation.added': { summary: 'The caller can read a conversation from now on.', data: Conversation },
   'conversation.removed': {
-    summary: 'The caller can no longer read a conversation.',
+    summary:
+      'The caller can no longer read a conversation. One that was deleted says so to its subscribers too, with `conversation_id` in the frame.',
     data: LostConversation,
   },
   'notification.created': { summary: 'The caller was notified.', data: Notification },

@@ -1,0 +1,75 @@
+/** What one node redacts or deletes is gone on the other: over REST, on open sockets and on those that come back. */
+
+import t from 'tap';
+import { createGroup, startCluster } from '../support/cluster.ts';
+import { Listener, type TestNode } from '../support/node.ts';
+import { until } from '../support/until.ts';
+
+const cluster = await startCluster(t);
+const [one, other] = cluster.nodes;
+
+t.test('a redaction', async (t) => {
+  const id = await createGroup(one, 'Redacted');
+  const listening = await other.listen(id);
+  const { body: sent } = await one.send(id, { body: 'mackerel 1' });
+  await until(() => listening.created().length === 1, { what: 'the message' });
+  const { cursor } = listening;
+  // Both times from memory: the second page has its rows kept.
+  for (let page = 0; page < 3; page++) await other.page(id);
+  const { status } = await call(one, 'POST', `/v1/messaging/messages/${sent.id}/actions/redact`, {
+    reason: 'It names a patient.',
+  });
+  t.equal(status, 200);
+  await until(() => listening.frames.some(({ event }) => event === 'message.updated'), {
+    what: 'its tombstone',
+  });
+  t.equal((await other.page(id))[0]?.body, null);
+  const late = await other.listen(id, { afterSequence: 0 });
+  const back = await other.listen(id, { cursor, afterSequence: 0 });
+  for (const listener of [late, back]) {
+    t.equal(listener.created()[0]?.data?.body, null);
+    t.notMatch(JSON.stringify(listener.frames), 'mackerel');
+  }
+});
+
+t.test('a deletion and a restore', async (t) => {
+  const id = await createGroup(one, 'Deleted');
+  const listening = await other.listen(id);
+  await one.send(id, { body: 'mackerel 2' });
+  await until(() => listening.created().length === 1, { what: 'the message' });
+  const { cursor } = listening;
+  const path = `/v1/messaging/conversations/${id}`;
+  t.equal((await call(one, 'DELETE', path)).status, 200);
+  const removed = await until(() => listening.frames.find(({ event }) => event === 'conversation.removed'), {
+    what: 'conversation.removed',
+  });
+  t.match(removed.data, { id });
+  await until(() => listening.frames.some(({ reason }) => reason === 'revoked'), {
+    what: 'the end of the stream',
+  });
+  t.equal((await other.send(id)).status, 410);
+  t.equal((await other.call('GET', path)).status, 410);
+  const back = await Listener.open(other, id, { cursor, afterSequence: 1 });
+  t.match(
+    back.frames.filter(({ event }) => event === 'conversation.removed').at(-1)?.data,
+    { id },
+    'a resume',
+  );
+  t.equal(back.created().length, 0);
+  t.equal((await call(other, 'POST', `${path}/actions/restore`)).status, 200);
+  await until(async () => (await one.send(id)).status === 201, { what: 'a send after the restore' });
+  await until(() => back.frames.some(({ event }) => event === 'conversation.added'), {
+    what: 'conversation.added',
+  });
+});
+
+/** In the version that has these endpoints; the sockets speak the version before. */
+async function call(node: TestNode, method: string, path: string, body?: object): Promise<Response> {
+  const headers = { ...node.headers(), 'Service-Version': '1.2.harbor-preview.1' };
+  const response = await fetch(`${node.baseUrl}${path}`, {
+    ...{ method, headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  await response.arrayBuffer();
+  return response;
+}
