@@ -7,8 +7,10 @@ import { Sealer, sealRows } from '../../src/audit/sealer.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import type { Tx } from '../../src/db/handle.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { tampered } from '../campaigns/audit.ts';
 import { until } from '../support/until.ts';
 import { log, newSigningKey, openStand, TestChain } from './fixture.ts';
+import { TAMPERINGS } from './tampering.ts';
 
 const { url, database, signingKey } = await openStand(t);
 const FUTURE = '2100-01-01T00:00:00Z';
@@ -172,6 +174,12 @@ t.test('a purge does not cover up what was tampered with', async (t) => {
   );
   await t.rejects(purge(FUTURE), { message: /^a checkpoint of the audit is not one/ });
   t.match(await chain.lines(), { length: 5 }, 'nothing is gone');
+});
+
+t.test('a short run of the campaign of the audit', async (t) => {
+  const figures = await tampered(t, { seed: 3, tamperings: 3 * Object.keys(TAMPERINGS).length });
+  t.strictSame(figures.problems, []);
+  t.equal(Object.keys(figures.found).length, Object.keys(TAMPERINGS).length);
 });
 
 t.test('the sealer of a node', async (t) => {

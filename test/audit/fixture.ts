@@ -5,6 +5,8 @@ import { sealRows } from '../../src/audit/sealer.ts';
 import { SigningKey, TrustedKeys } from '../../src/audit/signing-key.ts';
 import { type Verification, verifyExport } from '../../src/audit/verify.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { Tx } from '../../src/db/handle.ts';
+import { statement } from '../../src/db/statement.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { AccountRows } from '../access/rows.ts';
@@ -49,13 +51,15 @@ export class TestChain {
   /** Records `count` events, each in a transaction of its own. */
   async act(count: number, conversationId: string | null = null): Promise<void> {
     for (let i = 0; i < count; i++) {
-      await this.#database.transaction((tx) =>
-        audit(tx, {
-          ...{ accountId: this.accountId, conversationId, actorId: null },
-          ...{ action: 'conversation.renamed', details: { from: `Title ${this.#acted}`, n: this.#acted++ } },
-        }),
-      );
+      await this.#database.transaction((tx) => this.actIn(tx, conversationId));
     }
+  }
+
+  actIn(tx: Tx, conversationId: string | null = null): Promise<void> {
+    return audit(tx, {
+      ...{ accountId: this.accountId, conversationId, actorId: null },
+      ...{ action: 'conversation.renamed', details: { from: `Title ${this.#acted}`, n: this.#acted++ } },
+    });
   }
 
   async seal(signingKey = this.#signingKey): Promise<number> {
@@ -83,8 +87,25 @@ export class TestChain {
     return id;
   }
 
+  /** The number of its rows. */
+  async rows(): Promise<number> {
+    const [row] = await this.#database.query(COUNT, this.accountId);
+    return row?.rows ?? 0;
+  }
+
+  async unsealed(): Promise<number> {
+    const [row] = await this.#database.query(COUNT, this.accountId);
+    return row?.unsealed ?? 0;
+  }
+
   /** Runs SQL on the rows of this account, as a person with full access to the database could: `$1` is the account. */
   async tamper(text: string, ...values: readonly (string | number)[]): Promise<void> {
     await this.#database.query({ name: `tamper-${hash('sha1', text)}`, text }, this.accountId, ...values);
   }
 }
+
+const COUNT = statement<[accountId: string], { rows: number; unsealed: number }>({
+  name: 'count-audit-rows',
+  text: `SELECT count(*) AS rows, count(*) FILTER (WHERE number IS NULL) AS unsealed
+    FROM audit_events WHERE account_id = $1`,
+});

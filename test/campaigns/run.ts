@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
 import { agentKills } from './agent-kills.ts';
+import { auditCampaign } from './audit.ts';
 import { anyFaults, delivery } from './delivery.ts';
 import { feeds } from './feeds.ts';
 import { gracefulRestart } from './graceful-restart.ts';
@@ -20,6 +21,8 @@ import { streams } from './streams.ts';
  */
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
   'agent-kills': (t, seed) => agentKills(t, { seed, rounds: 50, runs: 3 }),
+  audit: (t, seed) =>
+    auditCampaign(t, { seed, tamperings: 1_000, callers: 8, changesPerCaller: 400, kills: 12 }),
   delivery: (t, seed) => delivery(t, { seed, faults: anyFaults(seed, 40) }),
   feeds: (t, seed) => feeds(t, { seed, histories: 1_000 }),
   'graceful-restart': (t, seed) =>

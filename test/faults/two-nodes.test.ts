@@ -1,4 +1,5 @@
 import t from 'tap';
+import { sealedUnderKills } from '../campaigns/audit.ts';
 import { idempotency } from '../campaigns/idempotency.ts';
 import { scheduleStorm } from '../campaigns/schedule-storm.ts';
 import { scheduled } from '../campaigns/scheduled.ts';
@@ -149,6 +150,13 @@ t.test('a node killed while many are due: each is sent once, none early, in orde
   });
   t.same(figures.problems, [], JSON.stringify(figures));
   t.ok(figures.sentAtKill < 200 && figures.sent === 200, JSON.stringify(figures));
+});
+
+t.test('a node killed while it seals the audit: the chain has every event, once and in order', async (t) => {
+  const load = { seed: 5, callers: 4, changesPerCaller: 30, kills: 1 };
+  const figures = await sealedUnderKills(t, { ...load, cluster: shared });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.links > 120 && figures.heads > 0, JSON.stringify(figures));
 });
 
 t.test('the checker finds what is wrong', async (t) => {

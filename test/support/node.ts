@@ -17,6 +17,9 @@ export interface NodeOptions {
   readonly dataDir?: string;
 }
 
+/** Every node of a test signs with this key, as those of one deployment do. */
+export const AUDIT_KEY = Buffer.alloc(32, 'parley').toString('base64');
+
 /** A whole Parley process over the given Postgres and Redis, with the demo account. */
 export class TestNode {
   readonly baseUrl: string;
@@ -128,6 +131,7 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     PORT: '0',
     PARLEY_DEMO: 'on',
     PARLEY_DATA_DIR: dataDir,
+    PARLEY_AUDIT_KEY: AUDIT_KEY,
     PARLEY_RATE_LIMIT: 'off',
     PARLEY_LOG_LEVEL: 'warn',
     // On a busy machine the sockets of a test answer heartbeats late.
