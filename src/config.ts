@@ -46,6 +46,10 @@ export interface Config {
   /** `PARLEY_RESTORE_DAYS`: how long a deleted conversation can be restored before it is purged. */
   readonly restoreDays: number;
   readonly logLevel: LogLevel;
+  /** `PARLEY_RETENTION_SWEEP_MS`: between two looks for what is older than its policy. */
+  readonly retentionSweepMs: number;
+  /** `PARLEY_STORED_BYTES_PER_ACCOUNT`: of files; null: no limit. */
+  readonly storedBytesPerAccount: number | null;
   /** `PARLEY_DRAIN_MS`: how long a stop waits for requests and sockets. */
   readonly drainMs: number;
   /** Paths `PARLEY_TLS_CERT` and `PARLEY_TLS_KEY`; null: plain HTTP. */
@@ -143,6 +147,8 @@ export function readConfig(env: Environment): Config {
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
     restoreDays: reader.read('PARLEY_RESTORE_DAYS', wholeNumber(1, 3_650), 30),
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
+    retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
+    storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', BYTES, 100 * 1024 ** 3),
     drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
     tls: readTls(reader),
     models: readModels(reader),
@@ -376,6 +382,14 @@ const RATE_LIMIT: Kind<RateLimit | null> = {
     if (text === 'off') return null;
     const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,5})$/.exec(text) ?? [];
     return requests === undefined ? undefined : { requests: Number(requests), seconds: Number(seconds) };
+  },
+};
+
+const BYTES: Kind<number | null> = {
+  accepts: 'off or a number of bytes',
+  parse: (text) => {
+    if (text === 'off') return null;
+    return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
   },
 };
 

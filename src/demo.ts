@@ -19,7 +19,7 @@ import { createConversation, directKeyOf } from './conversations/conversation-st
 import type { NewParticipant } from './conversations/participant-store.ts';
 import type { Database } from './db/database.ts';
 import type { Tx } from './db/handle.ts';
-import { CURRENT_VERSION } from './protocol/versions.ts';
+import { CURRENT_VERSION, NEWEST_VERSION } from './protocol/versions.ts';
 
 /** The content of `demo.json`. */
 export interface DemoFile extends Demo {
@@ -165,14 +165,15 @@ Ctrl-C stops everything.
 
 /** Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose panes it shows. */
 export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
-  const { account_id, service_version, users, customer, conversations, agent } = demo;
+  const { account_id, users, customer, conversations, agent } = demo;
   const person = async (name: string, id: string, detail: string) => {
     const { token } = await tokens.issueAccess({ accountId: account_id, actorId: id, ttlS: SESSION_S });
     return { id, name, detail, token };
   };
   return {
     account_id,
-    service_version,
+    // The page shows what is new.
+    service_version: NEWEST_VERSION,
     conversations,
     agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
     people: {

@@ -156,6 +156,24 @@ export function createMetrics() {
       registers,
     }),
 
+    retentionOldest: new Gauge({
+      name: 'parley_retention_oldest_past_policy_seconds',
+      help: 'By how much the oldest row that no hold keeps is older than its policy, by kind: messages, files, notifications, runs',
+      labelNames: ['kind'],
+      registers,
+    }),
+    retentionSwept: new Gauge({
+      name: 'parley_retention_last_sweep_timestamp_seconds',
+      help: 'When the last sweep left nothing older than its policy: the account that waits longest',
+      registers,
+    }),
+    retentionRemoved: new Counter({
+      name: 'parley_retention_removed_total',
+      help: 'Rows that sweeps of this node have removed, by kind: messages, files, notifications, runs',
+      labelNames: ['kind'],
+      registers,
+    }),
+
     scheduledEnded: new Counter({
       name: 'parley_scheduled_total',
       help: 'Scheduled messages dealt with by this node, by result: sent, canceled (too late), failed',

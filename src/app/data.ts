@@ -35,6 +35,7 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
     database,
     s3: config.s3,
     dataDir: config.dataDir,
+    accountBytes: config.storedBytesPerAccount,
     baseUrl: () => urls.public,
   });
   disposer.add('object store', store, (it) => it.close());

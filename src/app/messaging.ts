@@ -8,6 +8,7 @@ import { COMPLIANCE_JOB_DUE } from '../compliance/jobs/job-store.ts';
 import { JobRunner } from '../compliance/jobs/runner.ts';
 import { purgeDeleted } from '../compliance/purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
+import { RetentionSweep } from '../compliance/sweep.ts';
 import {
   CONVERSATION_CREATED,
   CONVERSATION_DELETED,
@@ -162,7 +163,13 @@ export function openMessaging(
     handle(MESSAGE_EDITED, contentChanged),
     handle(MESSAGE_DELETED, contentChanged),
   ];
-  return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender };
+  const retention = new RetentionSweep({
+    ...{ database, metrics, log },
+    nodeId: engine.nodeId,
+    everyMs: config.retentionSweepMs,
+  });
+  disposer.add('retention sweep', retention, (it) => it.close());
+  return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender, retention };
 }
 
 const RECOVER_EVERY_MS = 1_000;

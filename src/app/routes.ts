@@ -8,6 +8,7 @@ import { occurrenceRoutes } from '../agents/triggers/routes.ts';
 import { attachmentRoutes } from '../attachments/routes.ts';
 import { auditRoutes } from '../audit/routes.ts';
 import { exportRoutes } from '../compliance/exports/export-routes.ts';
+import { policyRoutes } from '../compliance/policy-routes.ts';
 import { removalRoutes } from '../compliance/removal-routes.ts';
 import type { Config } from '../config.ts';
 import { participantRoutes } from '../conversations/participant-routes.ts';
@@ -25,7 +26,7 @@ import type { Messaging } from './messaging.ts';
 export function apiRoutes(
   { database, engine, store, signingKey }: Data,
   { directory, rights, tokens }: Access,
-  { sender, lockedWrites, timeline, encoded }: Messaging,
+  { sender, lockedWrites, timeline, encoded, retention }: Messaging,
   {
     catalogue,
     tickets,
@@ -35,6 +36,7 @@ export function apiRoutes(
   return [
     ...accountRoutes(database, tokens),
     ...auditRoutes(database, signingKey),
+    ...policyRoutes(database, retention),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),

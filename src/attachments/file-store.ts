@@ -14,6 +14,8 @@ export interface FileStoreOptions {
   /** Made when the first file arrives. Nodes that share a database must share it. */
   readonly directory: string;
   readonly urls: FileUrls;
+  /** ObjectStore.accountBytes. */
+  readonly accountBytes?: number | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -24,6 +26,7 @@ export interface FileStoreOptions {
  */
 export class FileStore implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.localBytes;
+  readonly accountBytes: number | null;
   readonly urls: FileUrls;
   readonly #directory: string;
   /** Directory of files that are still being received. */
@@ -31,7 +34,8 @@ export class FileStore implements ObjectStore {
   readonly #now: () => number;
   #fullAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ directory, urls, now = Date.now }: FileStoreOptions) {
+  constructor({ directory, urls, accountBytes = null, now = Date.now }: FileStoreOptions) {
+    this.accountBytes = accountBytes;
     this.#directory = directory;
     this.#incoming = join(directory, 'incoming');
     this.urls = urls;

@@ -11,6 +11,8 @@ export interface OpenStoreOptions {
   /** Null: files are stored below `dataDir`. */
   readonly s3: S3StoreOptions | null;
   readonly dataDir: string;
+  /** ObjectStore.accountBytes. */
+  readonly accountBytes: number | null;
   /** The base URL at which callers reach this server, without a trailing slash. */
   readonly baseUrl: () => string;
 }
@@ -20,16 +22,18 @@ export async function openObjectStore({
   database,
   s3,
   dataDir,
+  accountBytes,
   baseUrl,
 }: OpenStoreOptions): Promise<{ readonly store: ObjectStore; readonly files: FileStore | undefined }> {
   if (s3 !== null) {
     const { S3Store } = await import('./s3-store.ts');
-    return { store: new S3Store(s3), files: undefined };
+    return { store: new S3Store({ ...s3, accountBytes }), files: undefined };
   }
   const secret = await sharedSecret(database, 'file_secret');
   const files = new FileStore({
     directory: join(dataDir, 'uploads'),
     urls: new FileUrls({ secret, baseUrl }),
+    accountBytes,
   });
   return { store: files, files };
 }

@@ -37,14 +37,15 @@ export function attachmentRoutes(store: ObjectStore): readonly Route[] {
       },
       async change(tx, { principal, body }, upload) {
         const { filename, content_type, size_bytes } = body;
-        await insertUpload(tx, {
+        const file = {
           s3_key: upload.s3_key,
           account_id: principal.accountId,
           actor_id: principal.actor.id,
           filename,
           content_type,
           size_bytes,
-        });
+        };
+        await insertUpload(tx, file, store.accountBytes);
         return upload;
       },
     }),

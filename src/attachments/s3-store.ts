@@ -27,6 +27,8 @@ export interface S3StoreOptions {
   readonly endpoint: string | null;
   /** Null: from the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
+  /** ObjectStore.accountBytes. */
+  readonly accountBytes?: number | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -34,6 +36,7 @@ export interface S3StoreOptions {
 /** Files in S3 or a compatible store. Their bytes travel between the store and clients, never through this server. */
 export class S3Store implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.s3Bytes;
+  readonly accountBytes: number | null;
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #now: () => number;
@@ -43,7 +46,15 @@ export class S3Store implements ObjectStore {
   /** Cached, because the pages of a busy conversation show the same pictures again and again. */
   readonly #downloads = new LRUCache<string, Promise<string>>({ max: MAX_DOWNLOADS });
 
-  constructor({ bucket, region, endpoint, credentials, now = Date.now }: S3StoreOptions) {
+  constructor({
+    bucket,
+    region,
+    endpoint,
+    credentials,
+    accountBytes = null,
+    now = Date.now,
+  }: S3StoreOptions) {
+    this.accountBytes = accountBytes;
     this.#bucket = bucket;
     this.#now = now;
     this.#client = new S3Client({

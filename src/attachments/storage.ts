@@ -8,6 +8,8 @@ import type { Downloads } from '../resources/attachment.ts';
 export interface ObjectStore extends Downloads {
   /** Size of the largest object that it accepts. */
   readonly maxBytes: number;
+  /** What the files of one account may take together, in bytes; null: without a limit. */
+  readonly accountBytes: number | null;
 
   /**
    * Returns a URL that accepts these bytes, sent with these headers, for fifteen minutes. An object is written once: the URL

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../db/handle.ts';
 import { addJob } from '../db/queue.ts';
 import { statement } from '../db/statement.ts';
 import { defineTopic } from '../db/topic.ts';
+import { ApiError } from '../protocol/errors.ts';
 import { ATTACHABLE_HOURS } from '../protocol/resources/upload.ts';
 import type { ObjectStore } from './storage.ts';
 
@@ -19,8 +20,25 @@ export interface NewUpload {
 /** The description of a file from the request for its URL. */
 export type Upload = Pick<NewUpload, 's3_key' | 'filename' | 'content_type' | 'size_bytes'>;
 
-export async function insertUpload(tx: Tx, upload: NewUpload): Promise<void> {
-  await tx.kysely.insertInto('uploads').values(upload).execute();
+/**
+ * Inserts an upload, unless there is one with its key. `accountBytes`: ObjectStore.accountBytes. Uploads of one account are
+ * counted one after the other, so several at once do not pass it. Throws ApiError `limit_exceeded`.
+ */
+export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: number | null): Promise<void> {
+  await tx.kysely
+    .insertInto('uploads')
+    .values(upload)
+    .onConflict((conflict) => conflict.column('s3_key').doNothing())
+    .execute();
+  if (accountBytes === null) return;
+  // The trigger of the insert has locked this row until the end of the transaction.
+  const [stored] = await tx.query(READ_STORED_BYTES, upload.account_id);
+  const used = stored?.bytes ?? 0;
+  if (used <= accountBytes) return;
+  throw new ApiError('limit_exceeded', `The files of the account may take ${accountBytes} bytes together.`, {
+    param: 'size_bytes',
+    quota: { limit: accountBytes, used: used - upload.size_bytes, reset_at: null },
+  });
 }
 
 /**
@@ -38,14 +56,14 @@ export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>)
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
 /**
- * A message that had these files is deleted: they cannot be attached again, lose their names at once, and are removed once
+ * What had these files is deleted: they cannot be attached again, lose their names at once, and are removed once
  * nothing refers to them (docs/decisions.md#files-of-deleted-messages).
  */
 export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   await tx.kysely
     .updateTable('uploads')
-    .set({ withdrawn_at: sql<string>`clock_timestamp()`, filename: '' })
+    .set({ withdrawn_at: sql<string>`clock_timestamp()`, attached_at: null, filename: '' })
     .where('s3_key', 'in', keys)
     .execute();
   await addRemoval(tx);
@@ -102,6 +120,11 @@ const PURGED_AT_ONCE = 500;
 /** A send that read the upload before it was withdrawn may take this long to commit. */
 const WITHDRAWN_FOR_S = 60;
 const JOB_LATER_MS = 5_000;
+
+const READ_STORED_BYTES = statement<[accountId: string], { bytes: number }>({
+  name: 'read-stored-bytes',
+  text: 'SELECT bytes FROM stored_bytes WHERE account_id = $1',
+});
 
 const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upload>({
   name: 'read-uploads',

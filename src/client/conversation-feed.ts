@@ -5,6 +5,7 @@ import type {
   MessageDelta,
   MessageReset,
   MessageSnapshot,
+  MessagesPurged,
   StreamSeal,
 } from '../protocol/socket/event-data.ts';
 import type { EventFrame } from '../protocol/socket/events.ts';
@@ -32,6 +33,8 @@ export interface ConversationHandlers {
   onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
   /** Any other event of the conversation: drafts, participants, typing. Durable events arrive once. */
   onEvent?(frame: EventOf): void;
+  /** The messages up to this number are gone for good (`messages.purged`): drop them. Requires version 1.2.harbor-preview.1. */
+  onPurged?(through: number): void;
   /** Everything up to this number has arrived. */
   onComplete?(through: number): void;
   /** The client was away for too long: messages still arrive one by one, but changes of older ones may be missing. Load what is shown again. */
@@ -65,6 +68,7 @@ export class ConversationFeed {
   readonly #written = new Set<string>();
   #position: number | undefined;
   #completeThrough = 0;
+  #purgedThrough = 0;
 
   /** `position`: the number after which messages are wanted; undefined until it is known. */
   constructor(id: string, position: number | undefined, handlers: ConversationHandlers, host: FeedHost) {
@@ -112,6 +116,9 @@ export class ConversationFeed {
       case 'message.snapshot':
         this.write(frame.data as MessageSnapshot);
         return;
+      case 'messages.purged':
+        this.#receivePurge((frame.data as MessagesPurged).through_sequence);
+        return;
       default:
         this.#receiveOther(frame);
     }
@@ -136,6 +143,13 @@ export class ConversationFeed {
       this.#early.delete(early);
       if (early === sequence) this.#receiveUpdate(update);
     }
+  }
+
+  #receivePurge(through: number): void {
+    for (const sequence of this.#early.keys()) if (sequence <= through) this.#early.delete(sequence);
+    if (through <= this.#purgedThrough) return;
+    this.#purgedThrough = through;
+    this.handlers.onPurged?.(through);
   }
 
   #receiveUpdate(message: Message): void {

@@ -43,15 +43,15 @@ export async function purgePrefix(
 }
 
 /**
- * Purges messages that are outside the timeline: drafts, and schedules that were not sent. The caller has locked the
- * conversation and knows that it is not held.
+ * Purges messages of a conversation that are outside its timeline: drafts, and schedules that were not sent. Removes
+ * nothing where the conversation is under legal hold.
  */
 export async function purgeOutside(
   tx: Tx,
   conversationId: string,
   messageIds: readonly string[],
 ): Promise<Purged> {
-  return purgePartsOf(tx, conversationId, await deleteOutside(tx, messageIds));
+  return purgePartsOf(tx, conversationId, await deleteOutside(tx, conversationId, messageIds));
 }
 
 /**

@@ -107,7 +107,7 @@ export const MAX_HEAD_BYTES = 16 * 1024;
 /** Methods whose body has no meaning (RFC 9110, 9.3): bytes that follow one may be a smuggled request. */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
 
-const USED = new Set(['GET', 'POST', 'PATCH', 'DELETE']);
+const USED = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const METHOD = /^[A-Z]{1,20}$/;
 
 function isMethod(text: string): boolean {

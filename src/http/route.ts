@@ -64,7 +64,7 @@ export interface CommittingRoute<Query extends TSchema = TSchema, RequestBody ex
   readonly change?: undefined;
 }
 
-type ChangingMethod = 'POST' | 'PATCH' | 'DELETE';
+type ChangingMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 type Handler<C, Result> = (call: C) => Promise<Result> | Result;
 

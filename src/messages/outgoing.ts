@@ -102,7 +102,7 @@ export function asCommitted(
     attachments: attachments.map(({ url, download_url, resource = null, ...attachment }) =>
       presentAttachment({
         ...{ ...attachment, resource, url: download_url ?? url },
-        ...{ message_id: columns.id, created_at: at },
+        ...{ message_id: columns.id, removed_at: null, created_at: at },
       }),
     ),
     audience,

@@ -155,6 +155,26 @@ export async function deleteNotificationsAbout(tx: Tx, conversationId: string): 
   return row!.deleted;
 }
 
+/**
+ * Deletes notifications of the account's users that are that old, `limit` at most, but not those about held conversations.
+ * Returns how many. No hold of theirs is set until the transaction ends.
+ */
+export async function deleteOldNotifications(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<number> {
+  const [row] = await tx.query(DELETE_OLD, accountId, days, limit);
+  return row!.deleted;
+}
+
+/** Returns how old the account's oldest notification is, in seconds, but for those about held conversations. */
+export async function readNotificationAge(db: Db, accountId: string): Promise<number | null> {
+  const [row] = await db.query(READ_AGE, accountId);
+  return row!.age;
+}
+
 /** Returns the notifications of these recipients that are new or changed since then, oldest first. */
 export function readChanged(
   db: Db,
@@ -316,6 +336,40 @@ const DELETE_ABOUT = statement<[conversationId: string], { deleted: number }>({
       RETURNING 1
     )
     SELECT count(*) AS deleted FROM deleted`,
+});
+
+const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = n.resource_id AND h.legal_hold = 'held')`;
+
+const DELETE_OLD = statement<[accountId: string, days: number, limit: number], { deleted: number }>({
+  name: 'delete-old-notifications',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
+        SELECT n.recipient_id, n.id, n.resource_id FROM notifications n
+        WHERE n.recipient_id = a.id AND ${NOT_HELD}
+          AND n.id < left(notification_id(clock_timestamp() - make_interval(days => $2::int), '', ''), ${ID_TIME})
+        ORDER BY n.id LIMIT $3
+      ) n
+      WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer LIMIT $3
+    ), about AS MATERIALIZED (
+      SELECT c.id, c.legal_hold FROM conversations c
+      WHERE c.id IN (SELECT resource_id FROM due) ORDER BY c.id FOR SHARE
+    ), deleted AS (
+      DELETE FROM notifications n USING due d
+      WHERE n.recipient_id = d.recipient_id AND n.id = d.id
+        AND NOT EXISTS (SELECT FROM about WHERE about.id = d.resource_id AND about.legal_hold = 'held')
+      RETURNING 1
+    )
+    SELECT count(*) AS deleted FROM deleted`,
+});
+
+const READ_AGE = statement<[accountId: string], { age: number | null }>({
+  name: 'read-age-of-notifications',
+  text: `
+    SELECT extract(epoch FROM clock_timestamp() - min(n.created_at))::float8 AS age FROM actors a, LATERAL (
+      SELECT n.created_at FROM notifications n WHERE n.recipient_id = a.id AND ${NOT_HELD} ORDER BY n.id LIMIT 1
+    ) n
+    WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer`,
 });
 
 const LOCK = statement<[recipientId: string, id: string], NotificationRow>({

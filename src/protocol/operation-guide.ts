@@ -40,6 +40,9 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Brings a deleted conversation back as it was, with its messages and files, for those that may delete it. Drafts, scheduled messages and notifications that ended with the deletion stay ended. Where the two users of a direct message have begun another one meanwhile, the answer is `resource_conflict`. A conversation that is not deleted stays as it is.',
   list_conversation_audit:
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
+  get_retention_policy: 'Returns after how many days what is purged, for admins and keys of an admin role.',
+  set_retention_policy:
+    'Replaces the whole policy: a period that is left out is null, and what it is for is kept. A change is audited, and what is older than the new policy is purged from then on. What is under legal hold stays until it is released.',
   list_account_audit:
     'Lists what was done in the whole account and by which actor, for admins and keys of an admin role. The filters can be combined.',
   get_audit_head:

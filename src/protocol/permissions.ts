@@ -31,6 +31,8 @@ export const ADMIN_PERMISSIONS = [
   'exports:read',
   'exports:create',
   'users:erase',
+  'retention:read',
+  'retention:update',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

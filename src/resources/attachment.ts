@@ -14,6 +14,8 @@ export interface AttachmentRow {
   readonly url: string | null;
   /** The resource of an attachment of kind resource; null if it was deleted. */
   readonly resource: EntityRow | null;
+  /** When the bytes of the file were purged. */
+  readonly removed_at: string | null;
   readonly created_at: string;
 }
 
@@ -70,6 +72,7 @@ export function presentAttachment(row: AttachmentRow): Attachment {
     size_bytes: row.size_bytes,
     url: row.url,
     resource: row.resource && presentEntity(row.resource),
+    removed_at: row.removed_at,
     created_at: row.created_at,
   };
 }
@@ -77,7 +80,7 @@ export function presentAttachment(row: AttachmentRow): Attachment {
 const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>({
   name: 'read-attachments',
   text: `
-    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.created_at,
+    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at,
       CASE WHEN t.resource_id IS NOT NULL THEN (
         SELECT jsonb_build_object('type', t.resource_type, 'id', r.id, 'name', r.name, 'handle', r.handle) FROM (
           SELECT id, name, NULL AS handle FROM accounts WHERE t.resource_type = 'account' AND id = t.resource_id

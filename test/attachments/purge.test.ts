@@ -82,7 +82,7 @@ function purge(): Promise<void> {
 async function upload(hours: number, { withBytes = true } = {}): Promise<string> {
   const key = newId('upload');
   const upload = { ...owner, s3_key: key, filename: 'a', content_type: 'a/b', size_bytes: 1 };
-  await database.transaction((tx) => insertUpload(tx, upload));
+  await database.transaction((tx) => insertUpload(tx, upload, null));
   const age = {
     name: 'age-upload',
     text: "UPDATE uploads SET created_at = now() - $2 * interval '1 hour' WHERE s3_key = $1",

@@ -23,6 +23,8 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     requestLogUrl: null,
     restoreDays: 30,
     logLevel: 'info',
+    retentionSweepMs: 600_000,
+    storedBytesPerAccount: 100 * 1024 ** 3,
     drainMs: 10_000,
     tls: null,
     models: { openaiApiKey: null, anthropicApiKey: null, chains: null },
@@ -54,6 +56,9 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
   [{ REDIS_URL: 'rediss://:secret@cache:6380/1' }, { redisUrl: 'rediss://:secret@cache:6380/1' }],
   [{ PARLEY_DATA_DIR: '/srv/parley' }, { dataDir: '/srv/parley' }],
   [{ PARLEY_RATE_LIMIT: 'off' }, { rateLimit: null }],
+  [{ PARLEY_STORED_BYTES_PER_ACCOUNT: 'off' }, { storedBytesPerAccount: null }],
+  [{ PARLEY_STORED_BYTES_PER_ACCOUNT: '1000' }, { storedBytesPerAccount: 1000 }],
+  [{ PARLEY_RETENTION_SWEEP_MS: '100' }, { retentionSweepMs: 100 }],
   [{ PARLEY_RATE_LIMIT: '5/1' }, { rateLimit: { requests: 5, seconds: 1 } }],
   [
     { PARLEY_ALLOWED_ORIGINS: 'https://a.example, http://localhost:5173' },

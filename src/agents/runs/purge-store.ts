@@ -1,4 +1,4 @@
-import type { Tx } from '../../db/handle.ts';
+import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { setTouched } from '../../db/touched.ts';
 
@@ -35,6 +35,44 @@ export async function deleteRunsOf(
   const keys = keysOf(await tx.query(DELETE_ARTIFACTS, ids));
   await tx.query(DELETE_RUNS, ids);
   return { deleted: ids.length, keys };
+}
+
+/**
+ * Deletes runs of an account that ended that long ago with everything of them, `limit` at most, but not those in held
+ * conversations. No hold of theirs is set until the transaction ends.
+ */
+export async function deleteEndedRuns(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<{ deleted: number; keys: string[] }> {
+  const [gone] = await tx.query(DELETE_ENDED_RUNS, accountId, days, limit);
+  return { deleted: gone!.deleted, keys: gone!.keys ?? [] };
+}
+
+/** Deletes files of runs that are that old, `limit` at most, but not of runs in held conversations. Returns their keys. */
+export async function deleteOldArtifacts(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<string[]> {
+  return keysOf(await tx.query(DELETE_OLD_ARTIFACTS, accountId, days, limit));
+}
+
+/** Deletes the files with these keys, which a message showed. */
+export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) await tx.query(DELETE_ARTIFACTS_BY_KEY, keys);
+}
+
+/** Returns how old the oldest run and the oldest file of the account are, in seconds, but for those in held conversations. */
+export async function readRunAges(
+  db: Db,
+  accountId: string,
+): Promise<{ run_age: number | null; file_age: number | null }> {
+  const [ages] = await db.query(READ_RUN_AGES, accountId);
+  return ages!;
 }
 
 function keysOf(rows: readonly { readonly s3_key: string }[]): string[] {
@@ -75,4 +113,66 @@ const READ_RUN_IDS = statement<[conversationId: string, limit: number], { id: st
 const DELETE_RUNS = statement<[runIds: readonly string[]]>({
   name: 'delete-runs',
   text: 'DELETE FROM agent_runs WHERE id = ANY($1)',
+});
+
+const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = r.conversation_id AND h.legal_hold = 'held')`;
+const CUTOFF = 'clock_timestamp() - make_interval(days => $2::int)';
+
+/** Locks the conversations of the rows of `due` that are not held; rows of `due` without one, or in `released`, may go. */
+const RELEASED = `released AS MATERIALIZED (
+      SELECT c.id FROM conversations c
+      WHERE c.id IN (SELECT conversation_id FROM due) AND c.legal_hold <> 'held' ORDER BY c.id FOR SHARE
+    )`;
+const MAY_GO = '(d.conversation_id IS NULL OR d.conversation_id IN (SELECT id FROM released))';
+
+const DELETE_ENDED_RUNS = statement<
+  [accountId: string, days: number, limit: number],
+  { deleted: number; keys: string[] | null }
+>({
+  name: 'delete-ended-runs',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT r.id, r.conversation_id FROM actors a, LATERAL (
+        SELECT r.id, r.conversation_id, r.completed_at FROM agent_runs r
+        WHERE r.actor_id = a.id AND r.completed_at < ${CUTOFF} AND ${NOT_HELD}
+        ORDER BY r.completed_at LIMIT $3
+      ) r
+      WHERE a.account_id = $1 AND a.type = 'agent' LIMIT $3
+    ), ${RELEASED}, files AS (
+      DELETE FROM artifacts f USING due d WHERE f.run_id = d.id AND ${MAY_GO} RETURNING f.s3_key
+    ), gone AS (
+      DELETE FROM agent_runs r USING due d WHERE r.id = d.id AND ${MAY_GO} RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`,
+});
+
+const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>({
+  name: 'delete-old-artifacts',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT f.id, r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+      WHERE f.account_id = $1 AND f.created_at < ${CUTOFF} AND ${NOT_HELD}
+      ORDER BY f.created_at LIMIT $3
+    ), ${RELEASED}
+    DELETE FROM artifacts f USING due d WHERE f.id = d.id AND ${MAY_GO} RETURNING f.s3_key`,
+});
+
+const DELETE_ARTIFACTS_BY_KEY = statement<[keys: readonly string[]]>({
+  name: 'delete-artifacts-by-key',
+  text: 'DELETE FROM artifacts WHERE s3_key = ANY($1)',
+});
+
+const READ_RUN_AGES = statement<[accountId: string], { run_age: number | null; file_age: number | null }>({
+  name: 'read-ages-of-runs',
+  text: `
+    SELECT extract(epoch FROM clock_timestamp() - (
+        SELECT min(r.completed_at) FROM actors a, LATERAL (
+          SELECT r.completed_at FROM agent_runs r WHERE r.actor_id = a.id AND r.completed_at IS NOT NULL AND ${NOT_HELD}
+          ORDER BY r.completed_at LIMIT 1
+        ) r WHERE a.account_id = $1 AND a.type = 'agent'
+      ))::float8 AS run_age,
+      extract(epoch FROM clock_timestamp() - (
+        SELECT f.created_at FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+        WHERE f.account_id = $1 AND ${NOT_HELD} ORDER BY f.created_at LIMIT 1
+      ))::float8 AS file_age`,
 });

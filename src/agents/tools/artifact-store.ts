@@ -29,15 +29,6 @@ export async function insertArtifact(tx: Tx, artifact: Insertable<Schema['artifa
     .execute();
 }
 
-/** Inserts the upload that holds the bytes of an artifact, unless it exists already. */
-export async function insertUpload(db: Db, upload: Insertable<Schema['uploads']>): Promise<void> {
-  await db.kysely
-    .insertInto('uploads')
-    .values(upload)
-    .onConflict((conflict) => conflict.column('s3_key').doNothing())
-    .execute();
-}
-
 /** The purge of uploads spares what is attached. */
 export async function markAttached(tx: Tx, key: string): Promise<void> {
   await tx.kysely

@@ -1,11 +1,11 @@
 import type { ObjectStore } from '../../attachments/storage.ts';
+import { insertUpload } from '../../attachments/uploads.ts';
 import type { Database } from '../../db/database.ts';
 import { ID_PREFIXES } from '../../protocol/ids.ts';
 import {
   type ArtifactRow,
   findArtifact,
   insertArtifact,
-  insertUpload,
   markAttached,
   readArtifact,
 } from './artifact-store.ts';
@@ -24,7 +24,7 @@ export interface NewArtifact {
 
 /**
  * Returns the artifact of an action and creates it if necessary. A creation that broke off is removed by the purge of
- * uploads, or completed by a repetition.
+ * uploads, or completed by a repetition. Throws ApiError `limit_exceeded`.
  */
 export async function makeArtifact(
   database: Database,
@@ -42,7 +42,8 @@ export async function makeArtifact(
     content_type: artifact.contentType,
     size_bytes: artifact.bytes.length,
   };
-  await insertUpload(database, { ...file, actor_id: artifact.actorId });
+  const upload = { ...file, actor_id: artifact.actorId };
+  await database.transaction((tx) => insertUpload(tx, upload, store.accountBytes));
   await store.put({ key, contentType: artifact.contentType }, artifact.bytes);
   return database.transaction(async (tx) => {
     await insertArtifact(tx, { ...file, id, run_id: artifact.runId });

@@ -1,6 +1,7 @@
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { Database } from '../../db/database.ts';
 import type { AttachedTool } from '../../db/schema.ts';
+import { ApiError } from '../../protocol/errors.ts';
 import { UPLOAD_LIMITS } from '../../protocol/resources/upload.ts';
 import { makeArtifact } from './artifacts.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
@@ -30,7 +31,10 @@ export function createArtifactTool(
         contentType,
         bytes,
       };
-      const made = await makeArtifact(database, store, artifact);
+      const made = await makeArtifact(database, store, artifact).catch((error: unknown) => {
+        if (error instanceof ApiError) throw new ToolRefusal(error.condition, error.message);
+        throw error;
+      });
       return { output: { artifact_id: made.id, filename: made.filename, size_bytes: made.size_bytes } };
     },
   });

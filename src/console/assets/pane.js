@@ -95,6 +95,7 @@ export class Pane {
       backlog: 30,
       onMessage: (message) => this.receive(opened, message),
       onUpdate: (message) => opened.timeline.show(message),
+      onPurged: (through) => opened.timeline.drop(through),
       onStreaming: (writing) => opened.timeline.write(writing),
       onEvent: (event) => this.follow(opened, event),
       onEnd: (why) => this.report(why === 'revoked' ? new Error('No longer readable.') : why),

@@ -23,6 +23,15 @@ export class Timeline {
     this.toEnd();
   }
 
+  /** Removes the messages up to a number. */
+  drop(through) {
+    for (const [id, { row, sequence }] of this.items) {
+      if (sequence === null || sequence > through) continue;
+      row.remove();
+      this.items.delete(id);
+    }
+  }
+
   write({ messageId, body }) {
     const item = this.items.get(messageId);
     if (item === undefined) return;
@@ -46,7 +55,7 @@ export class Timeline {
     const kind = isSystem ? 'system' : isOwn ? 'own' : message.kind;
     const row = element('article', { class: `message ${kind}`, 'data-id': message.id }, heading, text, files);
     this.list.append(row);
-    const item = { row, text, files };
+    const item = { row, text, files, sequence: message.sequence };
     this.items.set(message.id, item);
     return item;
   }
@@ -63,6 +72,7 @@ function textOf({ body, deleted_at: deletedAt, redaction }) {
   return redaction ? 'Redacted.' : 'Deleted.';
 }
 
-function fileOf({ url, filename }) {
+function fileOf({ url, filename, removed_at: removedAt }) {
+  if (removedAt) return element('span', {}, `${filename ?? 'Attachment'} (removed)`);
   return element('a', { href: url, target: '_blank', rel: 'noreferrer' }, filename ?? 'Attachment');
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Entity } from './actor.ts';
 
 export const ATTACHMENT_KINDS = ['file', 'image', 'link', 'resource'] as const;
@@ -15,6 +16,7 @@ export const Attachment = Type.Object({
   size_bytes: Nullable(Type.Integer()),
   url: Nullable(Type.String()),
   resource: Nullable(Entity),
+  removed_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
   created_at: Timestamp,
 });
 export type Attachment = Static<typeof Attachment>;
@@ -24,7 +26,9 @@ describe(Attachment, {
   filename: 'Original name of the file. Null for `link` and `resource`.',
   content_type: 'MIME type of the file. Null for `link` and `resource`.',
   size_bytes: 'Size of the file in bytes. Null for `link` and `resource`, and where it is not known.',
-  url: 'Time-limited address to download the file from, or the address of the `link`. Null for `resource`.',
+  url: 'Time-limited address to download the file from, or the address of the `link`. Null for `resource`, and for a file that was removed.',
+  removed_at:
+    'When the file was removed because the account keeps files for a shorter time than messages. Null while it is there.',
   resource:
     'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of the five endpoints of version 1.0.',
 });

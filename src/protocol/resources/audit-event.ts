@@ -29,6 +29,8 @@ export const AUDIT_ACTIONS = [
   'message.canceled',
   'message.redacted',
   'messages.purged',
+  'retention.changed',
+  'retention.swept',
   'draft.approved',
   'draft.rejected',
   'draft.sent_by_agent',

@@ -100,13 +100,14 @@ export const MessageSnapshot = Type.Object({
 });
 export type MessageSnapshot = Static<typeof MessageSnapshot>;
 
-const MessagesPurged = Type.Object(
+export const MessagesPurged = Type.Object(
   {
     conversation_id: Id,
     through_sequence: Type.Integer({ minimum: 0 }),
   },
   { title: 'messages_purged' },
 );
+export type MessagesPurged = Static<typeof MessagesPurged>;
 describe(MessagesPurged, {
   conversation_id: 'Id of the conversation.',
   through_sequence: 'The highest `sequence` that is gone.',
