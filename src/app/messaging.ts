@@ -140,7 +140,7 @@ export function openMessaging(
   }
   const removals = new Loop({
     intervalMs: PURGE_DELETED_EVERY_MS,
-    run: (signal) => purgeDeleted({ database, log, restoreDays: config.restoreDays }, signal),
+    run: (signal) => purgeDeleted({ database, signingKey, log, restoreDays: config.restoreDays }, signal),
     onError: (error) => log.warn({ err: error }, 'purging deleted conversations failed'),
   });
   disposer.add('removals', removals, (it) => it.close());

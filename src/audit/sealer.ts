@@ -37,6 +37,8 @@ export class Sealer {
   #after = '';
   /** Accounts whose head was logged within a day. */
   readonly #logged = new LRUCache<string, true>({ max: 10_000, ttl: LOG_HEAD_EVERY_MS });
+  /** Accounts that could not be sealed a moment ago. */
+  readonly #refused = new LRUCache<string, true>({ max: 10_000, ttl: RETRY_REFUSED_MS });
   /** Accounts whose lateness was logged within a minute. */
   readonly #alarmed = new LRUCache<string, true>({ max: 10_000, ttl: ALARM_EVERY_MS });
 
@@ -66,27 +68,33 @@ export class Sealer {
     const oldest = Math.max(0, ...chains.map(({ seconds }) => seconds ?? 0));
     // A part of the accounts shows that rows are late, never that none are.
     if (isWhole || oldest > ALARMING_S) metrics.auditUnsealedSeconds.set(oldest);
-    for (const chain of chains) if (!signal.aborted) await this.#seal(chain, signal);
-    if (!isWhole) this.wake();
+    let rows = 0;
+    for (const chain of chains) if (!signal.aborted) rows += await this.#seal(chain, signal);
+    if (!isWhole && rows > 0) this.wake();
   }
 
-  /** A failure concerns only its own account, whose rows stay and are tried again. */
-  async #seal(chain: PendingChain, signal: AbortSignal): Promise<void> {
+  /** Returns how many rows it sealed. A failure concerns only its own account, whose rows stay and are tried again. */
+  async #seal(chain: PendingChain, signal: AbortSignal): Promise<number> {
     const { database, signingKey, metrics } = this.#options;
-    let reason = 'another node holds the lock of the chain';
+    if (this.#refused.has(chain.account_id)) return 0;
+    let rows = 0;
     try {
-      for (let more = true; more && !signal.aborted; ) {
+      while (!signal.aborted) {
         const sealed = await database.transaction((tx) => sealRows(tx, signingKey, chain.account_id));
-        if (sealed === undefined) break;
+        if (sealed === undefined) {
+          this.#alarm(chain, 'another node holds the lock of the chain');
+          break;
+        }
         if (sealed.head !== undefined) this.#logHead(sealed.head);
         metrics.auditSealed.inc(sealed.rows);
-        more = sealed.rows === MAX_ROWS;
-        if (!more) return;
+        rows += sealed.rows;
+        if (sealed.rows < MAX_ROWS) break;
       }
     } catch (error) {
-      reason = (error as Error).message;
+      this.#refused.set(chain.account_id, true);
+      if (!signal.aborted) this.#alarm(chain, (error as Error).message);
     }
-    if (!signal.aborted) this.#alarm(chain, reason);
+    return rows;
   }
 
   #alarm({ account_id, seconds }: PendingChain, reason: string): void {
@@ -108,6 +116,7 @@ const ROUND_EVERY_MS = 2_000;
 const MAX_CHAINS = 100;
 const MAX_ROWS = 500;
 const ALARMING_S = 10;
+const RETRY_REFUSED_MS = 2_000;
 const ALARM_EVERY_MS = 60_000;
 const LOG_HEAD_EVERY_MS = 86_400_000;
 

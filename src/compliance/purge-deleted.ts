@@ -1,4 +1,6 @@
 import { audit } from '../audit/audit.ts';
+import { blankDetails } from '../audit/retention.ts';
+import type { SigningKey } from '../audit/signing-key.ts';
 import {
   deleteEmptyConversation,
   lockExpired,
@@ -10,6 +12,7 @@ import { addPurged, NOTHING_PURGED, type Purged, purgeConversation } from './pur
 
 export interface PurgeDeletedOptions {
   readonly database: Database;
+  readonly signingKey: SigningKey;
   readonly log: Logger;
   /** How long deleted conversations can be restored. */
   readonly restoreDays: number;
@@ -31,7 +34,8 @@ export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSi
 }
 
 /** In transactions of one batch. In each of them the conversation is locked, and still deleted and not held. */
-async function purgeOne({ database, restoreDays, log }: PurgeDeletedOptions, id: string): Promise<void> {
+async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void> {
+  const { database, signingKey, restoreDays, log } = options;
   let purged: Purged = NOTHING_PURGED;
   for (let isMore = true; isMore; ) {
     isMore = await database.transaction(async (tx) => {
@@ -41,8 +45,11 @@ async function purgeOne({ database, restoreDays, log }: PurgeDeletedOptions, id:
       purged = addPurged(purged, batch.purged);
       if (batch.more) return true;
       await deleteEmptyConversation(tx, id);
+      const accountId = conversation!.account_id;
+      // The audit stays; the titles in it go.
+      await blankDetails(tx, signingKey, accountId, { conversationId: id });
       await audit(tx, {
-        ...{ accountId: conversation!.account_id, conversationId: id, actorId: null },
+        ...{ accountId, conversationId: id, actorId: null },
         ...{ action: 'conversation.purged', details: { ...purged } },
       });
       return false;

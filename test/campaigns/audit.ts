@@ -106,6 +106,8 @@ export interface SealedFigures {
   readonly kills: number;
   readonly links: number;
   readonly heads: number;
+  /** From the insert of a change to its seal, kills included: in milliseconds. */
+  readonly sealMs: { readonly p50: number; readonly p99: number };
   readonly problems: readonly string[];
 }
 
@@ -203,7 +205,17 @@ export async function sealedUnderKills(t: Teardown, options: SealedOptions): Pro
   const written = await chain.rows();
   if (links !== written) problems.push(`${links} links of ${written} rows`);
   problems.push(...disorderIn(lines, groups));
-  return { changes, kills, links, heads: heads.length, problems };
+  return { changes, kills, links, heads: heads.length, sealMs: delaysIn(lines, groups), problems };
+}
+
+function delaysIn(lines: readonly string[], groups: readonly string[]): SealedFigures['sealMs'] {
+  const delays = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ conversation_id: id }) => groups.includes(id))
+    .map(({ created_at: from, sealed_at: to }) => Date.parse(to) - Date.parse(from))
+    .sort((a, b) => a - b);
+  const at = (part: number) => delays[Math.floor(delays.length * part)] ?? 0;
+  return { p50: at(0.5), p99: at(0.99) };
 }
 
 /** Returns a line for each conversation whose renamings are not in their order, or not all there. */

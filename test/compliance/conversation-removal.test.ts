@@ -11,6 +11,7 @@ import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
 import { Runs } from '../agents/runs.ts';
+import { newSigningKey } from '../audit/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases, user } from '../messages/cases.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
@@ -224,7 +225,7 @@ t.test('when its days are over it is purged with everything in it, unless it is 
       attachments: [{ kind: 'file', s3_key: key }],
     });
     await cases.sent(id, { body: text, scheduled_at: new Date(Date.now() + 86_400_000).toISOString() });
-    await app.call('PATCH', `${PATH}/${id}`, { ...asAda, body: { assignee_id: grace.id } });
+    await app.call('PATCH', `${PATH}/${id}`, { ...asAda, body: { assignee_id: grace.id, title: text } });
     const { id: agentId } = await runs.agent();
     await runs.insert(agentId, {
       ...{ conversation_id: id, trigger_message_id: sent.id, output: JSON.stringify({ text }) },
@@ -241,7 +242,9 @@ t.test('when its days are over it is purged with everything in it, unless it is 
   for (const id of [gone, kept]) await age(id, 31);
   // As a node leaves it that is killed between two batches.
   await database.transaction((tx) => purgeConversation(tx, gone));
-  const purge = () => purgeDeleted({ database, log: createLog('silent'), restoreDays: 30 }, neverAborted);
+  const signingKey = await newSigningKey(t);
+  const purge = () =>
+    purgeDeleted({ database, signingKey, log: createLog('silent'), restoreDays: 30 }, neverAborted);
   await Promise.all([purge(), purge()]);
   t.strictSame(await storedText(database, 'turbot-1'), []);
   const onlyAudit = async () =>

@@ -117,6 +117,11 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'agent_definition.description': 'Answers first questions about deliveries.',
   'api_key.name': 'Warehouse',
   'audit_event.action': 'conversation.legal_hold_set',
+  'audit_head.hash': '9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab',
+  'audit_head.key_id': '21fe31dfa154a261',
+  'audit_head.public_key': '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  'audit_head.signature':
+    '5VZDAMNgrHKQhuLMgG6CioSHfx645dl02HPgZSJJAVVfuIIVkKM7rMYeOXAc-bRr0lv18FlbviRlUUFDjnoQCw',
   'available_tool.description': 'Reads a document that the account has stored.',
   'available_tool.name': 'Read a document',
   'available_tool.slug': 'read_doc',
