@@ -222,7 +222,9 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
     .select('value')
     .where('name', '=', SETTING)
     .executeTakeFirst();
-  const known: (DemoRows & { hasTools?: true }) | undefined = seeded && JSON.parse(seeded.value);
+  const stored: (DemoRows & { hasTools?: true }) | undefined = seeded && JSON.parse(seeded.value);
+  const known =
+    stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
   if (known?.hasTools === true) return known;
   const rows = known ?? (await insertRows(tx));
   if (known !== undefined) await attachTools(tx, known.agent.id);
@@ -233,6 +235,17 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
   return rows;
+}
+
+/** An operator may have deleted one of them. */
+async function areThere(tx: Tx, accountIds: readonly string[]): Promise<boolean> {
+  const rows = await tx.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', 'in', accountIds)
+    .where('deleted_at', 'is', null)
+    .execute();
+  return rows.length === accountIds.length;
 }
 
 async function insertRows(tx: Tx): Promise<DemoRows> {

@@ -185,7 +185,7 @@ const BY_HASH = statement<[hash: Buffer], Row>({
   text: `${COLUMNS}, false AS family_ended
   FROM api_keys k
   JOIN actors a ON a.id = k.actor_id
-  JOIN accounts c ON c.id = a.account_id
+  JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN roles r ON r.id = a.role_id
   WHERE k.hash = $1`,
 });
@@ -199,7 +199,7 @@ const BY_ACTOR = statement<
       SELECT FROM refresh_tokens f WHERE f.family_id = $4 AND f.revoked_at IS NOT NULL
     ) AS family_ended
   FROM actors a
-  JOIN accounts c ON c.id = a.account_id
+  JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
   LEFT JOIN roles r ON r.id = a.role_id
   WHERE a.id = $1 AND a.account_id = $2`,

@@ -92,6 +92,33 @@ export async function updateAccount(
   return account;
 }
 
+/**
+ * Ends every credential of an account for good, on all nodes within a second: it is going to be removed. Throws
+ * `resource_not_found`.
+ */
+export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
+  const account = await tx.kysely
+    .updateTable('accounts')
+    .set({
+      deleted_at: sql<string>`coalesce(deleted_at, clock_timestamp())`,
+      // What acts without a credential, such as schedules, asks for the subscription alone.
+      subscription: 'inactive',
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  if (account === undefined) throw noSuchAccount(id);
+  await enqueueRightsChanged(tx, [id]);
+  return account;
+}
+
+/** Returns accounts that are to be removed, and of which no node can have a right in memory any more. */
+export async function readRemovableAccounts(db: Db): Promise<string[]> {
+  const rows = await db.query(READ_REMOVABLE);
+  return rows.map(({ id }) => id);
+}
+
 /** A default role's name. */
 export type DefaultRole = 'admin' | 'member' | 'viewer' | 'agent';
 
@@ -126,6 +153,13 @@ function noSuchAccount(id: string): ApiError {
 const LIST_ACCOUNTS = statement<[pattern: string | null, fetch: number], AccountRow>({
   name: 'list-accounts',
   text: `SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`,
+});
+
+/** Rights are cached for 30 seconds at most (access/rights.ts). */
+const READ_REMOVABLE = statement<[], { id: string }>({
+  name: 'read-removable-accounts',
+  text: `
+    SELECT id FROM accounts WHERE deleted_at < clock_timestamp() - interval '35 seconds' ORDER BY deleted_at LIMIT 10`,
 });
 
 const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; active_keys: number }>({

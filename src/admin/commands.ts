@@ -109,6 +109,31 @@ export const COMMANDS: Commands<AdminContext> = {
       };
     },
   },
+  'account delete': {
+    help: 'Delete an account for good, unless a conversation of it is under legal hold; running nodes remove it',
+    options: {
+      id: ACCOUNT,
+      confirm: {
+        help: 'the same id again; without it nothing is deleted, and what would be is shown',
+        value: 'acc_…',
+      },
+    },
+    run: inTransaction(async (tx, { id = '', confirm }) => {
+      if (confirm !== undefined && confirm !== id)
+        throw new UsageError(`--confirm must be ${id}, the id of the account`);
+      const { countMembers, findAccount } = await import('../accounts/accounts.ts');
+      const { readHead } = await import('../audit/chain-store.ts');
+      const { beginAccountRemoval, requireUnheld } = await import('../compliance/account-removal.ts');
+      const { name } = await findAccount(tx, id);
+      await requireUnheld(tx, id);
+      const shown = { object: 'account_deletion', account_id: id, name, ...(await countMembers(tx, id)) };
+      if (confirm === undefined)
+        return { ...shown, deleted_at: null, to_delete: `account delete --id ${id} --confirm ${id}` };
+      const { deleted_at } = await beginAccountRemoval(tx, id);
+      const { head } = await readHead(tx, id);
+      return { ...shown, deleted_at, audit_head: head };
+    }),
+  },
   'key create': {
     help: 'Create an API key; its secret is printed this once',
     options: {

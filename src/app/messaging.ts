@@ -2,6 +2,7 @@ import { EVERYTHING } from '../access/rights.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
 import { Sealer } from '../audit/sealer.ts';
+import { removeAccounts } from '../compliance/account-removal.ts';
 import { afterDeleted } from '../compliance/conversation-removal.ts';
 import { Exporter } from '../compliance/exports/exporter.ts';
 import { COMPLIANCE_JOB_DUE } from '../compliance/jobs/job-store.ts';
@@ -139,9 +140,12 @@ export function openMessaging(
     rights.onChange((subject) => (subject === EVERYTHING ? rows.clear() : rows.forget(subject)));
   }
   const removals = new Loop({
-    intervalMs: PURGE_DELETED_EVERY_MS,
-    run: (signal) => purgeDeleted({ database, signingKey, log, restoreDays: config.restoreDays }, signal),
-    onError: (error) => log.warn({ err: error }, 'purging deleted conversations failed'),
+    intervalMs: REMOVE_EVERY_MS,
+    run: async (signal) => {
+      await purgeDeleted({ database, signingKey, log, restoreDays: config.restoreDays }, signal);
+      await removeAccounts({ database, store, log }, signal);
+    },
+    onError: (error) => log.warn({ err: error }, 'removing deleted conversations and accounts failed'),
   });
   disposer.add('removals', removals, (it) => it.close());
   const contentChanged = async (changed: ContentChanged) => {
@@ -173,4 +177,4 @@ export function openMessaging(
 }
 
 const RECOVER_EVERY_MS = 1_000;
-const PURGE_DELETED_EVERY_MS = 10 * 60 * 1_000;
+const REMOVE_EVERY_MS = 60 * 1_000;

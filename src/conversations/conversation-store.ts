@@ -204,6 +204,18 @@ export async function readExpiredConversations(db: Db, days: number, limit: numb
   return rows.map(({ id }) => id);
 }
 
+/** Returns conversations of an account, deleted ones included. */
+export async function readConversationIdsOf(db: Db, accountId: string, limit: number): Promise<string[]> {
+  const rows = await db.query(READ_IDS_OF_ACCOUNT, accountId, limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Returns conversations of an account that are under legal hold, deleted ones included. */
+export async function readHeldIdsOf(db: Db, accountId: string, limit: number): Promise<string[]> {
+  const rows = await db.query(READ_HELD_IDS_OF_ACCOUNT, accountId, limit);
+  return rows.map(({ id }) => id);
+}
+
 /** Locks a conversation that was deleted more than so many days ago. Returns undefined if it was not, or is held. */
 export async function lockExpired(
   tx: Tx,
@@ -420,6 +432,17 @@ function conversationList(options: Pick<KeysetOptions, 'name' | 'from' | 'where'
 const DELETED_SINCE = statement<[id: string, days: number]>({
   name: 'conversation-deleted-since',
   text: `SELECT FROM conversations WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2)`,
+});
+
+const READ_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>({
+  name: 'read-conversation-ids-of-account',
+  text: 'SELECT id FROM conversations WHERE account_id = $1 ORDER BY created_at, id LIMIT $2',
+});
+
+const READ_HELD_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>({
+  name: 'read-held-conversation-ids-of-account',
+  text: `
+    SELECT id FROM conversations WHERE account_id = $1 AND legal_hold = 'held' ORDER BY created_at, id LIMIT $2`,
 });
 
 const READ_EXPIRED = statement<[days: number, limit: number], { id: string }>({

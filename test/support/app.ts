@@ -37,6 +37,10 @@ export interface Refusal {
 /** The whole server in this process, with the demo account, on a free port and with its own database. */
 export interface TestApp {
   readonly baseUrl: string;
+  /** Of its Postgres, for commands of the operator. */
+  readonly databaseUrl: string;
+  /** Where its files are. */
+  readonly dataDir: string;
   readonly demo: DemoFile;
   readonly routes: readonly Route[];
   /** A pool of the test's own, to inspect what the API hides and to arrange what it cannot. */
@@ -71,6 +75,8 @@ export async function startTestApp(
 
   return {
     baseUrl: app.baseUrl,
+    databaseUrl: url,
+    dataDir,
     demo,
     routes: app.routes,
     database,

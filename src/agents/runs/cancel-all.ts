@@ -5,7 +5,7 @@ import type { Tx } from '../../db/handle.ts';
 import type { AgentRow } from '../../resources/agent.ts';
 import type { RunRow } from '../../resources/run.ts';
 import { endRun } from './end-run.ts';
-import { lockOpenRuns, lockOpenRunsById, updateRun } from './store.ts';
+import { lockOpenRuns, lockOpenRunsById, lockOpenRunsOfAccount, updateRun } from './store.ts';
 
 /** Cancels all open runs of an agent. Its definition is locked, so nothing starts meanwhile. */
 export async function cancelRuns(
@@ -14,6 +14,18 @@ export async function cancelRuns(
   { actor_id }: Pick<AgentRow, 'actor_id'>,
 ): Promise<void> {
   await cancelLocked(tx, actor.id, await lockOpenRuns(tx, actor_id));
+}
+
+/** Cancels all open runs of an account. Returns the ids of those that a node has yet to end. */
+export async function cancelAllOf(tx: Tx, accountId: string): Promise<readonly string[]> {
+  const running: string[] = [];
+  for (const [actorId, runs] of Map.groupBy(
+    await lockOpenRunsOfAccount(tx, accountId),
+    (run) => run.actor_id,
+  )) {
+    running.push(...(await cancelLocked(tx, actorId, runs)));
+  }
+  return running;
 }
 
 /** Cancels those of these runs that are open. `by`: actor id. Returns the ids of those that a node has yet to end. */

@@ -78,6 +78,14 @@ export function lockOpenRunsById(
     .execute();
 }
 
+/** Locks the runs of an account that have not ended, in the order of their ids. */
+export function lockOpenRunsOfAccount(
+  tx: Tx,
+  accountId: string,
+): Promise<Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>[]> {
+  return tx.query(LOCK_OPEN_OF_ACCOUNT, accountId);
+}
+
 /** Returns the runs of a conversation that have not ended. */
 export async function readOpenRunsOf(
   db: Db,
@@ -209,6 +217,16 @@ const RUNS = keysetList<
 });
 
 // The index of runs by their actor leads to the open ones, whatever the number of others.
+const LOCK_OPEN_OF_ACCOUNT = statement<[accountId: string], Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>>(
+  {
+    name: 'lock-open-runs-of-account',
+    text: `
+    SELECT r.id, r.actor_id, r.cancelled_by
+    FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
+    WHERE a.account_id = $1 AND a.type = 'agent' ORDER BY r.id FOR UPDATE OF r`,
+  },
+);
+
 const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>({
   name: 'read-open-runs-of-conversation',
   text: `
