@@ -158,7 +158,7 @@ export function createMetrics() {
 
     retentionOldest: new Gauge({
       name: 'parley_retention_oldest_past_policy_seconds',
-      help: 'By how much the oldest row that no hold keeps is older than its policy, by kind: messages, files, notifications, runs',
+      help: 'By how much the oldest row that no hold keeps is older than its policy, by kind: messages, files, notifications, runs, audit',
       labelNames: ['kind'],
       registers,
     }),
@@ -169,7 +169,7 @@ export function createMetrics() {
     }),
     retentionRemoved: new Counter({
       name: 'parley_retention_removed_total',
-      help: 'Rows that sweeps of this node have removed, by kind: messages, files, notifications, runs',
+      help: 'Rows that sweeps of this node have removed, by kind: messages, files, notifications, runs, audit',
       labelNames: ['kind'],
       registers,
     }),

@@ -168,7 +168,7 @@ export function openMessaging(
     handle(MESSAGE_DELETED, contentChanged),
   ];
   const retention = new RetentionSweep({
-    ...{ database, metrics, log },
+    ...{ database, signingKey, metrics, log },
     nodeId: engine.nodeId,
     everyMs: config.retentionSweepMs,
   });

@@ -135,17 +135,23 @@ export async function takeCheckpoint(
 }
 
 /**
- * Deletes the oldest `limit` links that were created before `before`, but for those of conversations under legal
+ * Deletes the oldest `limit` links that are more than `days` old, but for those of conversations under legal
  * hold, and returns them in the order of the chain. Their conversations are locked, so that a hold that is set at the same time either comes first or finds nothing.
  */
 export async function deleteLinks(
   tx: Tx,
   accountId: string,
-  before: string,
+  days: number,
   limit: number,
 ): Promise<AuditLink[]> {
-  const rows = await tx.query(DELETE_LINKS, accountId, before, limit);
+  const rows = await tx.query(DELETE_LINKS, accountId, days, limit);
   return rows.map(toLink).sort((a, b) => a.number - b.number);
+}
+
+/** Returns how old the oldest link is that is not of a conversation under legal hold, in seconds; null if there is none. */
+export async function readAuditAge(db: Querier, accountId: string): Promise<number | null> {
+  const [row] = await db.query(READ_AGE, accountId);
+  return row?.age ?? null;
 }
 
 /** Which events' details are erased; what is absent does not narrow. */
@@ -312,6 +318,15 @@ const TAKE_CHECKPOINT_AFTER = statement<
     RETURNING checkpoint`,
 });
 
+const READ_AGE = statement<[accountId: string], { age: number }>({
+  name: 'audit-read-age',
+  text: `
+    SELECT extract(epoch FROM clock_timestamp() - e.created_at)::float8 AS age FROM audit_events e
+    WHERE e.account_id = $1 AND e.number IS NOT NULL AND NOT EXISTS (
+      SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
+    ORDER BY e.created_at LIMIT 1`,
+});
+
 const READ_ERASABLE = statement<
   [
     accountId: string,
@@ -346,12 +361,12 @@ const ERASE = statement<[ids: readonly string[], erasures: readonly (string | nu
     FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`,
 });
 
-const DELETE_LINKS = statement<[accountId: string, before: string, limit: number], SealedRow>({
+const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>({
   name: 'audit-delete-links',
   text: `
     WITH candidates AS (
       SELECT e.id, e.conversation_id FROM audit_events e
-      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < $2::timestamptz
+      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < clock_timestamp() - $2::integer * interval '1 day'
         AND NOT EXISTS (
           SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
       ORDER BY e.created_at LIMIT $3

@@ -15,8 +15,8 @@ import type { Signed, SigningKey } from './signing-key.ts';
 
 export interface AuditPurge {
   readonly accountId: string;
-  /** Events that were created before this time, ISO 8601. */
-  readonly before: string;
+  /** Events that are older, by Postgres' clock. */
+  readonly days: number;
   /** Most events to delete in this transaction. */
   readonly limit: number;
 }
@@ -30,12 +30,12 @@ export interface AuditPurge {
 export async function purgeAudit(
   tx: Tx,
   signingKey: SigningKey,
-  { accountId, before, limit }: AuditPurge,
+  { accountId, days, limit }: AuditPurge,
 ): Promise<number> {
   const chain = await lockChain(tx, accountId, { wait: true });
   if (chain === undefined || chain.head === null) return 0;
   requireOwnHead(chain.head, accountId, signingKey.trusted);
-  const links = await deleteLinks(tx, accountId, before, limit);
+  const links = await deleteLinks(tx, accountId, days, limit);
   for (const run of runsOf(links)) {
     const first = run[0]!.number;
     const last = run.at(-1)!.number;

@@ -7,6 +7,9 @@ import {
 } from '../agents/runs/purge-store.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit } from '../audit/audit.ts';
+import { readAuditAge } from '../audit/chain-store.ts';
+import { purgeAudit } from '../audit/retention.ts';
+import type { SigningKey } from '../audit/signing-key.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
@@ -28,6 +31,8 @@ import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
 export interface SweepOptions {
   readonly database: Database;
+  /** Signs what takes the place of purged links of the audit. */
+  readonly signingKey: SigningKey;
   /** Names this node. */
   readonly nodeId: string;
   readonly metrics: Pick<Metrics, 'retentionOldest' | 'retentionSwept' | 'retentionRemoved'>;
@@ -102,12 +107,7 @@ export class RetentionSweep {
   async measure(): Promise<void> {
     const { database, metrics } = this.#options;
     const policies = await readPolicies(database);
-    const oldest: Record<Exclude<Retained, 'audit'>, number> = {
-      messages: 0,
-      files: 0,
-      notifications: 0,
-      runs: 0,
-    };
+    const oldest: Record<Retained, number> = { messages: 0, files: 0, notifications: 0, runs: 0, audit: 0 };
     let sweptAtMs = Date.now();
     for (const policy of policies) {
       const past = await readPast(database, policy);
@@ -118,14 +118,15 @@ export class RetentionSweep {
     metrics.retentionSwept.set(sweptAtMs / 1_000);
   }
 
-  async #record({ account_id: accountId }: PolicyRow, { purged, isWhole }: Round): Promise<void> {
+  async #record({ account_id: accountId }: PolicyRow, { purged, audited, isWhole }: Round): Promise<void> {
     const { database, metrics, log } = this.#options;
     const { messages, files, notifications, runs } = purged;
-    const counts = { messages, files, notifications, runs };
+    const counts = { messages, files, notifications, runs, audit: audited };
     log.info({ account_id: accountId, ...counts, whole: isWhole }, 'retention sweep of an account');
     for (const [kind, count] of Object.entries(counts)) metrics.retentionRemoved.inc({ kind }, count);
     if (isWhole) await noteSwept(database, accountId);
-    if (messages + files + notifications + runs === 0) return;
+    // The audit has a checkpoint in the place of its own links: an event of that would have to be purged in its turn.
+    if (isNothing(purged)) return;
     await database.transaction((tx) =>
       audit(tx, {
         accountId,
@@ -138,7 +139,7 @@ export class RetentionSweep {
   }
 }
 
-const KINDS = ['messages', 'files', 'notifications', 'runs'] as const;
+const KINDS = ['messages', 'files', 'notifications', 'runs', 'audit'] as const;
 
 /** One account. */
 class Round {
@@ -146,6 +147,8 @@ class Round {
   readonly #policy: PolicyRow;
   readonly #signal: AbortSignal;
   purged: Purged = NOTHING_PURGED;
+  /** Events of the audit that were purged. */
+  audited = 0;
   /** Nothing is left that is older than the policy, but for what is held or still under way. */
   isWhole = false;
 
@@ -180,7 +183,28 @@ class Round {
         return { ...NOTHING_PURGED, runs, files: keys.length };
       });
     }
-    this.isWhole = !this.#signal.aborted;
+    this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
+  }
+
+  /** Returns false if the audit cannot be purged, since it was tampered with: everything else goes on. */
+  async #sweepAudit(): Promise<boolean> {
+    const { account_id: accountId, audit_days: days } = this.#policy;
+    const { signingKey, log } = this.#options;
+    if (days === null) return true;
+    try {
+      for (let more = true; more && !this.#signal.aborted; ) {
+        const purged = await this.#transaction((tx) =>
+          purgeAudit(tx, signingKey, { accountId, days, limit: PURGE_BATCH }),
+        );
+        this.audited += purged;
+        more = purged === PURGE_BATCH;
+        if (more) await this.#breathe();
+      }
+      return true;
+    } catch (error) {
+      log.error({ err: error, account_id: accountId }, 'the audit of an account is not purged');
+      return false;
+    }
   }
 
   async *#pages(): AsyncIterable<readonly ConversationAges[]> {
@@ -262,8 +286,15 @@ async function readPast(
   database: Database,
   policy: PolicyRow,
 ): Promise<Record<(typeof KINDS)[number], number>> {
-  const { account_id: accountId, messages_days, files_days, notifications_days, runs_days } = policy;
-  const past = { messages: 0, files: 0, notifications: 0, runs: 0 };
+  const {
+    account_id: accountId,
+    messages_days,
+    files_days,
+    notifications_days,
+    runs_days,
+    audit_days,
+  } = policy;
+  const past = { messages: 0, files: 0, notifications: 0, runs: 0, audit: 0 };
   const note = (kind: keyof typeof past, age: number | null, days: number | null) => {
     if (age !== null && days !== null) past[kind] = Math.max(past[kind], age - days * SECONDS_A_DAY);
   };
@@ -287,6 +318,7 @@ async function readPast(
     note('runs', run_age, runs_days);
     note('files', file_age, files_days);
   }
+  if (audit_days !== null) note('audit', await readAuditAge(database, accountId), audit_days);
   return past;
 }
 

@@ -13,7 +13,6 @@ import { log, newSigningKey, openStand, TestChain } from './fixture.ts';
 import { TAMPERINGS } from './tampering.ts';
 
 const { url, database, signingKey } = await openStand(t);
-const FUTURE = '2100-01-01T00:00:00Z';
 
 t.test('rows are sealed behind their commits, in one chain an account', async (t) => {
   const chain = await newChain();
@@ -128,9 +127,9 @@ t.test('a signed checkpoint takes the place of what is purged', async (t) => {
   await chain.seal();
   const { head } = await chain.verify();
   await chain.act(1);
-  const purge = (limit: number, before = FUTURE) =>
-    database.transaction((tx) => purgeAudit(tx, signingKey, { accountId: chain.accountId, before, limit }));
-  t.equal(await purge(100, '2000-01-01T00:00:00Z'), 0);
+  const purge = (limit: number, days = 0) =>
+    database.transaction((tx) => purgeAudit(tx, signingKey, { accountId: chain.accountId, days, limit }));
+  t.equal(await purge(100, 1), 0);
   t.equal(await purge(2), 2);
   t.match(await chain.verify(), { links: 5, purged: 2 });
   t.equal(await purge(100), 4, 'neither what is held nor what is not sealed');
@@ -154,30 +153,25 @@ t.test('a purge does not cover up what was tampered with', async (t) => {
   const chain = await newChain();
   await chain.act(4);
   await chain.seal();
-  const purge = (before: string) =>
-    database.transaction((tx) =>
-      purgeAudit(tx, signingKey, { accountId: chain.accountId, before, limit: 9 }),
-    );
+  const purge = (days: number, limit = 9) =>
+    database.transaction((tx) => purgeAudit(tx, signingKey, { accountId: chain.accountId, days, limit }));
   await chain.tamper(
     `UPDATE audit_events SET created_at = created_at - interval '9 years' WHERE account_id = $1 AND number = 2`,
   );
-  const before = new Date(Date.now() - 86_400_000).toISOString();
-  await t.rejects(purge(before), { message: 'link 2 of the audit was changed: it is not purged' });
+  await t.rejects(purge(1), { message: 'link 2 of the audit was changed: it is not purged' });
   await chain.tamper(
     `UPDATE audit_events SET created_at = created_at + interval '9 years' WHERE account_id = $1 AND number = 2`,
   );
-  await database.transaction((tx) =>
-    purgeAudit(tx, signingKey, { accountId: chain.accountId, before: FUTURE, limit: 2 }),
-  );
+  t.equal(await purge(0, 2), 2);
   await chain.tamper(
     `UPDATE audit_checkpoints SET checkpoint = checkpoint || '{"signed_at":"2020-01-01T00:00:00Z"}' WHERE account_id = $1`,
   );
-  await t.rejects(purge(FUTURE), { message: /^a checkpoint of the audit is not one/ });
+  await t.rejects(purge(0), { message: /^a checkpoint of the audit is not one/ });
   t.match(await chain.lines(), { length: 5 }, 'nothing is gone');
 });
 
 t.test('a short run of the campaign of the audit', async (t) => {
-  const figures = await tampered(t, { seed: 3, tamperings: 3 * Object.keys(TAMPERINGS).length });
+  const figures = await tampered(t, { seed: 3, tamperings: 2 * Object.keys(TAMPERINGS).length });
   t.strictSame(figures.problems, []);
   t.equal(Object.keys(figures.found).length, Object.keys(TAMPERINGS).length);
 });
@@ -191,7 +185,7 @@ t.test('the sealer of a node', async (t) => {
   await stuck.tamper(
     `UPDATE audit_events SET created_at = created_at - interval '1 minute' WHERE account_id = $1`,
   );
-  await chain.act(1_100);
+  await database.transaction((tx) => Promise.all(Array.from({ length: 600 }, () => chain.actIn(tx))));
   const metrics = createMetrics();
   const lines: unknown[] = [];
   const listening = Object.assign(Object.create(log), {
@@ -201,7 +195,7 @@ t.test('the sealer of a node', async (t) => {
   const sealer = new Sealer({ database, signingKey, metrics, log: listening });
   t.teardown(() => sealer.close());
   sealer.wake();
-  await until(async () => (await chain.verify()).links === 1_100, { what: 'every row to be sealed' });
+  await until(async () => (await chain.verify()).links === 600, { what: 'every row to be sealed' });
   await until(() => lines.length >= 2, { what: 'the alarm' });
   const ofChain = lines.find((line) => JSON.stringify(line).includes(chain.accountId));
   t.match(ofChain, ['info', 'head of the audit', { audit_head: { object: 'audit_head', number: 500 } }]);
@@ -211,7 +205,7 @@ t.test('the sealer of a node', async (t) => {
   );
   const { values } = await metrics.auditUnsealedSeconds.get();
   t.ok(Number(values[0]?.value) >= 60, 'the oldest row that is not sealed is a minute old');
-  t.ok(Number((await metrics.auditSealed.get()).values[0]?.value) >= 1_100);
+  t.ok(Number((await metrics.auditSealed.get()).values[0]?.value) >= 600);
 });
 
 function newChain(): Promise<TestChain> {

@@ -51,8 +51,7 @@ export async function tampered(
   await chain.act(1, held);
   await chain.act(4, erased);
   await chain.seal();
-  const before = new Date(Date.now() + 1_000).toISOString();
-  await database.transaction((tx) => purgeAudit(tx, signingKey, { accountId, before, limit: 6 }));
+  await database.transaction((tx) => purgeAudit(tx, signingKey, { accountId, days: 0, limit: 6 }));
   await database.transaction((tx) => blankDetails(tx, signingKey, accountId, { conversationId: erased }));
   const oldHeads = [(await chain.verify()).head!];
   for (let i = 0; i < 4; i++) {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { purgeUploads } from '../../src/attachments/uploads.ts';
+import { SigningKey } from '../../src/audit/signing-key.ts';
 import { RetentionSweep } from '../../src/compliance/sweep.ts';
 import { statement } from '../../src/db/statement.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -14,7 +15,9 @@ import type { RetentionPolicy } from '../../src/protocol/resources/retention-pol
 import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
+import { TestChain } from '../audit/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { AUDIT_KEY } from '../support/node.ts';
 import { storedText } from '../support/stored-text.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -24,6 +27,7 @@ const QUOTA = 1_000_000;
 // A change of a policy wakes the server's sweep; only the sweeps of this test may come in between.
 const app = await startTestApp(t, {
   PARLEY_RETENTION_SWEEP_MS: '86400000',
+  PARLEY_AUDIT_KEY: AUDIT_KEY,
   PARLEY_STORED_BYTES_PER_ACCOUNT: String(QUOTA),
 });
 const { demo, database } = app;
@@ -36,8 +40,10 @@ const KEPT = {
   audit_days: null,
 };
 const metrics = createMetrics();
+const signingKey = await SigningKey.open({ key: AUDIT_KEY, oldKeys: [], dataDir: '' });
 const sweeps = ['one', 'two'].map((nodeId) => {
-  const sweep = new RetentionSweep({ database, nodeId, metrics, log, everyMs: 86_400_000, pauseMs: 0 });
+  const options = { database, signingKey, nodeId, metrics, log };
+  const sweep = new RetentionSweep({ ...options, everyMs: 86_400_000, pauseMs: 0 });
   t.teardown(() => sweep.close());
   return sweep;
 }) as [RetentionSweep, RetentionSweep];
@@ -237,6 +243,37 @@ t.test('notifications and runs have periods of their own', async (t) => {
   await ok('PUT', PATH, {});
 });
 
+t.test('the audit goes behind a checkpoint, and stays where it was tampered with', async (t) => {
+  const chain = new TestChain(database, signingKey, demo.account_id);
+  const old = async (count: number) => {
+    await database.transaction(async (tx) => {
+      for (let i = 0; i < count; i++) await chain.actIn(tx);
+      await tx.query(AGE_WRITTEN, demo.account_id, 12);
+    });
+    await until(async () => (await chain.unsealed()) === 0, { what: 'the server to seal them' });
+  };
+  await old(3);
+  const { links } = await chain.verify();
+  await database.query(AUDIT_POLICY, demo.account_id, 11);
+  await measure(t, { audit: 86_400 }, 'seen');
+  const swept = (await audited('retention.swept')).length;
+  await sweeps[0].sweep();
+  await measure(t, { audit: 0 }, 'gone');
+  t.match(await chain.verify(), { links: links - 3, purged: 3 });
+  t.equal((await audited('retention.swept')).length, swept, 'the checkpoint is the record of it');
+
+  await old(1);
+  await chain.tamper(
+    'UPDATE audit_checkpoints SET checkpoint = checkpoint || \'{"first": 2}\' WHERE account_id = $1',
+  );
+  await chain.tamper(
+    "UPDATE audit_events SET details = details, action = action || '_' WHERE account_id = $1 AND created_at < now() - interval '11 days'",
+  );
+  await sweeps[0].sweep();
+  await measure(t, { audit: 86_400 }, 'it is not purged, and that is seen');
+  await ok('PUT', PATH, {});
+});
+
 t.test('holds that come and go during sweeps: nothing held is gone', async (t) => {
   const ids = await Promise.all(Array.from({ length: 12 }, () => conversation()));
   for (const id of ids) {
@@ -377,6 +414,17 @@ async function measure(t: Tap, expected: Readonly<Record<string, number>>, what:
 type Tap = Pick<typeof t, 'ok'>;
 
 // Without a wake-up of the server's own sweep.
+const AUDIT_POLICY = statement<[accountId: string, days: number]>({
+  name: 'test-audit-policy',
+  text: 'UPDATE retention_policies SET audit_days = $2, swept_at = NULL WHERE account_id = $1',
+});
+
+const AGE_WRITTEN = statement<[accountId: string, days: number]>({
+  name: 'age-written-audit',
+  text: `UPDATE audit_events SET created_at = created_at - $2::integer * interval '1 day'
+    WHERE account_id = $1 AND xmin = pg_current_xact_id()::xid`,
+});
+
 const POLICY = statement<
   [
     accountId: string,
