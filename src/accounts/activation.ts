@@ -26,12 +26,18 @@ export async function changeActivation(
   if (user.deactivated !== isActive) return user;
   if (!isActive) {
     if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot deactivate yourself.');
-    if (role?.type === 'admin') await requireAnotherAdmin(tx, accountId, id);
+    if (role?.type === 'admin') await requireAnotherAdmin(tx, accountId, id, 'deactivated');
   }
   return setActive(tx, id, isActive);
 }
 
-async function requireAnotherAdmin(tx: Tx, accountId: string, id: string): Promise<void> {
+/** The account keeps an active admin besides this one. Throws ApiError `resource_conflict`. */
+export async function requireAnotherAdmin(
+  tx: Tx,
+  accountId: string,
+  id: string,
+  what: 'deactivated' | 'erased',
+): Promise<void> {
   const another = await tx.kysely
     .selectFrom('users')
     .innerJoin('actors', 'actors.id', 'users.id')
@@ -43,5 +49,5 @@ async function requireAnotherAdmin(tx: Tx, accountId: string, id: string): Promi
     .where('roles.type', '=', 'admin')
     .executeTakeFirst();
   if (another !== undefined) return;
-  throw new ApiError('resource_conflict', 'The last active admin of the account cannot be deactivated.');
+  throw new ApiError('resource_conflict', `The last active admin of the account cannot be ${what}.`);
 }

@@ -64,9 +64,12 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
 /**
  * Deactivates or activates a user of any account. A deactivated user can no longer act: credentials and sockets end with the
  * commit. What the user wrote stays, and so do memberships and refresh tokens, for when the user is activated again. Throws
- * `resource_not_found` (param id).
+ * `resource_not_found` (param id), and `resource_conflict` for the activation of a user that was erased.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
+  if (isActive && (await isErased(tx, id))) {
+    throw new ApiError('resource_conflict', 'This user was erased for good. Create a new one instead.');
+  }
   await tx.kysely
     .updateTable('actors')
     .set({
@@ -79,6 +82,16 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   const row = await findAnyUser(tx, id);
   await enqueueRightsChanged(tx, [id]);
   return row;
+}
+
+async function isErased(tx: Tx, id: string): Promise<boolean> {
+  const erased = await tx.kysely
+    .selectFrom('actors')
+    .select('id')
+    .where('id', '=', id)
+    .where('erased_at', 'is not', null)
+    .executeTakeFirst();
+  return erased !== undefined;
 }
 
 /** The users of an account, newest first; searched by name and e-mail address. */

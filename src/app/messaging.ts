@@ -4,8 +4,9 @@ import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
 import { Sealer } from '../audit/sealer.ts';
 import { removeAccounts } from '../compliance/account-removal.ts';
 import { afterDeleted } from '../compliance/conversation-removal.ts';
+import { Eraser } from '../compliance/eraser.ts';
 import { Exporter } from '../compliance/exports/exporter.ts';
-import { COMPLIANCE_JOB_DUE } from '../compliance/jobs/job-store.ts';
+import { COMPLIANCE_JOB_DUE, endExportsOf } from '../compliance/jobs/job-store.ts';
 import { JobRunner } from '../compliance/jobs/runner.ts';
 import { purgeDeleted } from '../compliance/purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
@@ -116,7 +117,11 @@ export function openMessaging(
   const compliance = new JobRunner({
     database,
     log,
-    work: { conversation_export: exporter.run, user_export: exporter.run },
+    work: {
+      conversation_export: exporter.run,
+      user_export: exporter.run,
+      user_erasure: new Eraser({ database, signingKey }).run,
+    },
   });
   const jobs = new JobWorker({
     database,
@@ -165,7 +170,10 @@ export function openMessaging(
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, engine, ended)),
     handle(MESSAGE_EDITED, contentChanged),
-    handle(MESSAGE_DELETED, contentChanged),
+    handle(MESSAGE_DELETED, async (deleted) => {
+      await contentChanged(deleted);
+      await database.transaction((tx) => endExportsOf(tx, [deleted.conversation_id]));
+    }),
   ];
   const retention = new RetentionSweep({
     ...{ database, signingKey, metrics, log },

@@ -7,6 +7,7 @@ import { toolRoutes } from '../agents/tools/routes.ts';
 import { occurrenceRoutes } from '../agents/triggers/routes.ts';
 import { attachmentRoutes } from '../attachments/routes.ts';
 import { auditRoutes } from '../audit/routes.ts';
+import { erasureRoutes } from '../compliance/erasure-routes.ts';
 import { exportRoutes } from '../compliance/exports/export-routes.ts';
 import { policyRoutes } from '../compliance/policy-routes.ts';
 import { removalRoutes } from '../compliance/removal-routes.ts';
@@ -46,6 +47,7 @@ export function apiRoutes(
     }),
     ...attachmentRoutes(store),
     ...exportRoutes({ database, files: store }),
+    ...erasureRoutes({ database }),
     ...notificationRoutes(database, encoded.notifications),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import { statement } from '../db/statement.ts';
 import { newId } from '../protocol/ids.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.ts';
@@ -62,6 +63,21 @@ export function readAccountAudit(
   return OF_ACCOUNT.readPage(db, [accountId, ...filters], page);
 }
 
+/** Yields the ids of the account's events whose details contain one of the texts. */
+export async function* eventsNaming(
+  db: Db,
+  accountId: string,
+  texts: readonly string[],
+): AsyncIterable<string[]> {
+  for (let after: readonly [string, string] = ['epoch', '']; ; ) {
+    const [page] = await db.query(READ_NAMING, accountId, ...after, texts, NAMING_PAGE);
+    const { found, last } = page!;
+    if (found !== null) yield found;
+    if (last === null) return;
+    after = [last.created_at, last.id];
+  }
+}
+
 export function presentAuditEvent(row: AuditRow): AuditEvent {
   const { id, conversation_id, action, actor, details, created_at } = row;
   return {
@@ -111,4 +127,24 @@ const OF_ACCOUNT = keysetList<
   name: 'read-account-audit',
   where: `e.account_id = $1 AND ($2::text IS NULL OR e.conversation_id = $2)
       AND ($3::text[] IS NULL OR e.actor_id = ANY($3)) AND ($4::text IS NULL OR e.action = $4)`,
+});
+
+const NAMING_PAGE = 5_000;
+
+const READ_NAMING = statement<
+  [accountId: string, createdAt: string, id: string, texts: readonly string[], limit: number],
+  { found: string[] | null; last: { readonly created_at: string; readonly id: string } | null }
+>({
+  name: 'read-audit-naming',
+  text: `
+    WITH page AS MATERIALIZED (
+      SELECT e.id, e.created_at, e.details FROM audit_events e
+      WHERE e.account_id = $1 AND (e.created_at, e.id) > ($2::timestamptz, $3)
+      ORDER BY e.created_at, e.id LIMIT $5
+    )
+    SELECT
+      (SELECT array_agg(id::text) FROM page WHERE EXISTS (
+        SELECT FROM unnest($4::text[]) AS text WHERE position(text IN page.details::text) > 0)) AS found,
+      (SELECT json_build_object('created_at', created_at, 'id', id) FROM page
+        ORDER BY created_at DESC, id DESC LIMIT 1) AS last`,
 });

@@ -28,6 +28,7 @@ import { lockWaiting } from '../messages/store.ts';
 import { withdrawAbout } from '../notifications/store.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { endExportsOf } from './jobs/job-store.ts';
 
 /**
  * Delete Conversation (docs/contract.md#deleting-a-conversation): a tombstone stays, which only `restoreConversation` and
@@ -49,6 +50,7 @@ export async function deleteConversation(tx: Tx, principal: Principal, id: strin
     await moveWorkflow(tx, conversation, 'drafts_decided', by);
   }
   await writeDeleted(tx, id, by);
+  await endExportsOf(tx, [id]);
   await enqueueMembership(tx, 'conversation.removed', id);
   const { account_id } = conversation;
   await enqueue(tx, CONVERSATION_DELETED, { conversation_id: id, account_id, by });

@@ -12,6 +12,7 @@ import {
   readOutsideIds,
 } from '../messages/purge-store.ts';
 import { deleteNotificationsAbout, deleteNotificationsOf } from '../notifications/store.ts';
+import { endExportsOf } from './jobs/job-store.ts';
 
 /** How many rows and files a purge has removed. */
 export interface Purged {
@@ -97,6 +98,7 @@ async function purgePartsOf(
   const keys = [...(await deletePartsOf(tx, ids)), ...(await clearRunsOf(tx, conversationId, ids))];
   await withdrawUploads(tx, keys);
   await forgetAnswers(tx, ids);
+  await endExportsOf(tx, [conversationId]);
   const notifications = await deleteNotificationsOf(tx, conversationId, messages);
   return { messages: messages.length, files: keys.length, notifications, runs: 0 };
 }

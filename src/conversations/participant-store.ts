@@ -188,6 +188,38 @@ export interface MembershipOf
   readonly updated_at: string;
 }
 
+/**
+ * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that show its actor.
+ * Returns the participant's id; undefined if it never was one.
+ */
+export async function muteErased(
+  tx: Tx,
+  conversationId: string,
+  actorId: string,
+): Promise<string | undefined> {
+  const row = await tx.kysely
+    .updateTable('participants')
+    .set({ notifications: 'muted', ...touched() })
+    .where('conversation_id', '=', conversationId)
+    .where('actor_id', '=', actorId)
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** Returns the conversations under legal hold of which the actor is or was a participant. */
+export async function readHeldConversationsOf(db: Db, actorId: string): Promise<string[]> {
+  const rows = await db.query(READ_HELD_OF, actorId);
+  return rows.map(({ id }) => id);
+}
+
+const READ_HELD_OF = statement<[actorId: string], { id: string }>({
+  name: 'read-held-conversations-of-actor',
+  text: `
+    SELECT c.id FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = $1 AND c.legal_hold = 'held' ORDER BY c.id`,
+});
+
 const MEMBERSHIPS_AT_ONCE = 500;
 
 const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>({

@@ -11,6 +11,7 @@ import type { HttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import type { Timeline } from '../messages/timeline.ts';
 import type { Metrics } from '../metrics.ts';
+import { ID_PREFIXES } from '../protocol/ids.ts';
 import type { SocketLimits } from '../protocol/socket/socket-limits.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import type { Cursors } from './catch-up/cursors.ts';
@@ -93,7 +94,14 @@ export class Gateway {
       resume,
       heartbeatCursors,
     });
-    this.#unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
+    const unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
+    const stopListening = rights.onChange((subject) => {
+      if (subject.startsWith(ACTOR)) streams.forgetFrames();
+    });
+    this.#unregister = () => {
+      unregister();
+      stopListening();
+    };
     this.streams = streams;
     this.broadcast = fanout.broadcast;
     this.#heartbeats = heartbeats;
@@ -130,3 +138,6 @@ export class Gateway {
     ]);
   }
 }
+
+/** What ids of actors begin with. */
+const ACTOR = `${ID_PREFIXES.actor}_`;

@@ -45,7 +45,11 @@ export async function openDraft(
  * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if it is not an open draft, or
  * is still being written.
  */
-export async function rejectDraft(tx: Tx, { actor }: Principal, draft: MessageRow): Promise<MessageRow> {
+export async function rejectDraft(
+  tx: Tx,
+  { actor }: { readonly actor: Pick<Principal['actor'], 'id'> },
+  draft: MessageRow,
+): Promise<MessageRow> {
   await lockConversation(tx, draft.conversation_id);
   const current = await lockMessage(tx, draft);
   requireFinished(current);

@@ -1,7 +1,8 @@
 /** Reads of all messages of a conversation, or of an author, in pages: for exports and erasures. */
 
-import type { Db } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { setTouched } from '../db/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 import type { RevisionRow } from '../resources/message-revision.ts';
 
@@ -69,6 +70,25 @@ export async function* conversationsOfAuthor(
     );
     if (found.length > 0) yield found;
   }
+}
+
+/** A range of a timeline in whose system messages a name is replaced. */
+export interface ReplacedName {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly upTo: number;
+  /** A regular expression of Postgres. */
+  readonly name: string;
+  readonly replacement: string;
+}
+
+/** Replaces a name in the system messages of a range. Returns the ids of those that changed. */
+export async function replaceNameInSystemEvents(
+  tx: Tx,
+  { conversationId, after, upTo, name, replacement }: ReplacedName,
+): Promise<string[]> {
+  const rows = await tx.query(REPLACE_NAME, conversationId, after, upTo, name, replacement);
+  return rows.map(({ id }) => id);
 }
 
 /** Returns the revisions of messages by message, oldest first. */
@@ -164,6 +184,18 @@ const READ_NAMELESS = statement<AuthoredPage, MessageRow>({
   text: `
     SELECT ${messageColumns('m')} FROM (SELECT $1::text) AS c(id) JOIN messages m ON ${NAMELESS}
     WHERE m.id > $3 ORDER BY m.id LIMIT $4`,
+});
+
+const REPLACE_NAME = statement<
+  [conversationId: string, after: number, upTo: number, name: string, replacement: string],
+  { id: string }
+>({
+  name: 'replace-name-in-system-events',
+  text: `
+    UPDATE messages SET body = regexp_replace(body, $4, $5, 'g'), ${setTouched()}
+    WHERE conversation_id = $1 AND sequence IS NOT NULL AND sequence > $2 AND sequence <= $3
+      AND kind = 'system_event' AND body ~ $4
+    RETURNING id`,
 });
 
 const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>({

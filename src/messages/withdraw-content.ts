@@ -4,6 +4,7 @@ import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import type { MessageRow } from '../resources/message.ts';
+import { outsideUpdateOf } from './events.ts';
 import { MESSAGE_DELETED } from './outbox-topics.ts';
 import { removeRevisions } from './revision-store.ts';
 import { deleteAttachments, updateMessage } from './store.ts';
@@ -34,6 +35,18 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
   await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
   await enqueue(tx, MESSAGE_DELETED, { message_id: id, conversation_id });
   return tombstone;
+}
+
+/**
+ * Removes the content of a locked message outside the timeline that has ended. The caller has checked that the
+ * conversation is not under legal hold.
+ */
+export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
+  await withdrawUploads(tx, await deleteAttachments(tx, row));
+  await removeRevisions(tx, row.id);
+  await updateMessage(tx, row, { ...NO_CONTENT, deleted_at: sql<string>`statement_timestamp()` });
+  const { id, conversation_id: stream } = row;
+  await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
 }
 
 const NO_CONTENT = {

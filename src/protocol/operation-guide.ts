@@ -102,6 +102,10 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Starts the export of what is known of a person, which may be a customer, and returns at once: profile, memberships, messages that it wrote with revisions and files, drafts, notifications, the runs that it started, and the audit of what it did. Another actor than a person answers `resource_not_found`.',
   get_export:
     'Returns an export. When it is `complete`, `url` is an address that works for 10 to 15 minutes; ask again for another one. The file is removed after seven days, and the export is `expired` then.',
+  erase_user:
+    'Erases a person, user or customer. With the answer its name becomes "Deleted user", its addresses are gone, its credentials and its exports end; a job then erases the rest: its feed, previews of what it wrote, its name in texts of the service, the texts of its runs, and with `remove` its messages, which become tombstones. Of conversations under legal hold nothing is erased: `held_conversations` names them, and the same request again erases them after the release. Callers cannot erase themselves, and the last active admin cannot be erased: `resource_conflict`.',
+  get_erasure:
+    'Returns the erasure of a person: how far the job is, and the conversations of which nothing was erased because they are held.',
   get_artifact:
     'Returns a file that an agent made in a run, with a time-limited address to download it from, to callers that may read the run.',
   get_account:

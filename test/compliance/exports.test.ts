@@ -209,6 +209,31 @@ t.test('the export of a node that was killed starts over, and has one result', a
   t.equal(lines(files, 'messages.jsonl').length, 1);
 });
 
+t.test('an export ends with what it contains, and that of a held conversation stays', async (t) => {
+  const { id } = await cases.open();
+  const sent = await cases.sent(id, { body: 'to be deleted' });
+  const ofConversation = await exported(app, `/v1/messaging/conversations/${id}/exports`);
+  const ofMember = await exported(app, `/v1/users/${vera.id}/exports`);
+  const ofAuthor = await exported(app, `/v1/users/${grace.id}/exports`);
+  await app.call('DELETE', `/v1/messaging/messages/${sent.id}`, { token: grace.access_token });
+  const statusOf = async ({ id }: Export) => (await ask<Export>(app, 'GET', `/v1/exports/${id}`)).body.status;
+  for (const gone of [ofConversation, ofAuthor]) {
+    await until(async () => (await statusOf(gone)) === 'expired', { what: 'the end of the export' });
+    t.equal((await fetch(gone.url!)).status, 410);
+  }
+  t.equal(await statusOf(ofMember), 'complete', 'vera took no part in it');
+  await app.call('DELETE', `/v1/messaging/conversations/${id}`, {
+    ...asAda,
+    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+  });
+  const path = `/v1/messaging/conversations/${id}/exports`;
+  t.equal(refusalOf(await ask<Refusal>(app, 'POST', path)), '410 resource_gone id');
+  await ask(app, 'POST', `/v1/messaging/conversations/${id}/actions/set-legal-hold`, {
+    body: { legal_hold: 'held' },
+  });
+  t.equal((await exported(app, path)).status, 'complete', 'what is held can be exported');
+});
+
 t.test('a job that fails again and again ends as failed, without a file', async (t) => {
   const exportId = newId('export');
   await database.kysely
@@ -308,6 +333,12 @@ t.test('an archive is written with little in memory, at the pace of its reader',
   t.match(await added, { path: 'large', bytes: 64 * piece.length });
   t.ok(consumed > 64 * piece.length);
   t.ok(most <= 8 * piece.length, `${most} bytes were read ahead`);
+
+  const unread = new ArchiveWriter();
+  unread.abort(new Error('nothing reads it yet'));
+  await t.rejects(async () => {
+    for await (const _ of unread.bytes);
+  });
 
   const broken = new ArchiveWriter();
   async function* failing() {

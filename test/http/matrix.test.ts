@@ -31,6 +31,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   artifacts: 'artifact',
   users: 'actor',
   exports: 'export',
+  erasures: 'erasure',
 };
 
 interface Reference {
@@ -378,17 +379,19 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
         .executeTakeFirst(),
     { what: 'a notification' },
   );
-  const exported = newId('export');
+  const [exported, erased] = [newId('export'), newId('erasure')];
+  const job = { account_id: accountId, subject_id: zoe.id, requested_by: zoe.id, status: 'failed' } as const;
   await database.kysely
     .insertInto('compliance_jobs')
-    .values({
-      ...{ id: exported, account_id: accountId, kind: 'user_export', subject_id: zoe.id },
-      ...{ requested_by: zoe.id, status: 'expired' },
-    })
+    .values([
+      { ...job, id: exported, kind: 'user_export' },
+      { ...job, id: erased, kind: 'user_erasure', options: '{"messages":"keep","held_conversations":[]}' },
+    ])
     .execute();
   return {
     actor: zoe.id,
     export: exported,
+    erasure: erased,
     role,
     conversation: conversation.id,
     message: message.id,

@@ -1,7 +1,8 @@
 /** Reads of the runs that a person started, in pages. */
 
-import type { Db } from '../../db/handle.ts';
+import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
+import { setTouched } from '../../db/touched.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../resources/run.ts';
 
 /** A file that an agent made in a run. */
@@ -41,6 +42,35 @@ export async function* readArtifactsOf(db: Db, actorId: string): AsyncIterable<A
   }
 }
 
+/** A run that may contain what is known of a person. */
+export interface RunOfErased {
+  readonly id: string;
+  /** The person started it: nothing of its texts stays. */
+  readonly whole: boolean;
+}
+
+/**
+ * Yields the ended runs that the actor started, that belong to a conversation of which it is or was a participant, or
+ * whose calls name it, but for those of conversations under legal hold.
+ */
+export async function* readRunsAbout(
+  db: Db,
+  accountId: string,
+  actorId: string,
+): AsyncIterable<RunOfErased[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_ABOUT, accountId, actorId, after, PAGE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/** Clears the inputs of runs but for those of chats, which are ids. */
+export async function clearInputs(tx: Tx, runIds: readonly string[]): Promise<void> {
+  if (runIds.length > 0) await tx.query(CLEAR_INPUTS, runIds);
+}
+
 const PAGE = 200;
 
 type RunOfPerson = ShownRun & { readonly agent_id: string; readonly conversation_id: string | null };
@@ -50,6 +80,29 @@ const READ_RUNS = statement<[actorId: string, after: string, limit: number], Run
   text: `
     SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')}, r.agent_id, r.conversation_id FROM agent_runs r
     WHERE r.triggered_by = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`,
+});
+
+const READ_ABOUT = statement<[accountId: string, actorId: string, after: string, limit: number], RunOfErased>(
+  {
+    name: 'read-runs-about-person',
+    text: `
+    SELECT r.id, r.triggered_by IS NOT DISTINCT FROM $2 AS whole
+    FROM actors o JOIN agent_runs r ON r.actor_id = o.id LEFT JOIN conversations c ON c.id = r.conversation_id
+    WHERE o.account_id = $1 AND o.type = 'agent' AND r.id > $3 AND r.completed_at IS NOT NULL
+      AND c.legal_hold IS DISTINCT FROM 'held'
+      AND (r.triggered_by = $2
+        OR EXISTS (SELECT FROM participants p WHERE p.conversation_id = r.conversation_id AND p.actor_id = $2)
+        OR EXISTS (SELECT FROM agent_run_actions a
+          WHERE a.run_id = r.id AND position($2 IN concat_ws(' ', a.arguments, a.result::text)) > 0))
+    ORDER BY r.id LIMIT $4`,
+  },
+);
+
+const CLEAR_INPUTS = statement<[runIds: readonly string[]]>({
+  name: 'clear-inputs-of-runs',
+  text: `
+    UPDATE agent_runs SET input = NULL, ${setTouched()}
+    WHERE id = ANY($1) AND trigger_type <> 'chat' AND input IS NOT NULL`,
 });
 
 const READ_ARTIFACTS = statement<[actorId: string, after: string, limit: number], ArtifactOfPerson>({

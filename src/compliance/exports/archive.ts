@@ -21,7 +21,9 @@ export class ArchiveWriter {
 
   constructor() {
     this.#zip.on('error', (error: Error) => this.abort(error));
-    // Whoever adds a file gets the failure.
+    // It may fail before its reader has begun.
+    this.#zip.outputStream.on('error', () => undefined);
+    // The caller of `add` gets the failure.
     this.#failure.promise.catch(() => undefined);
   }
 
@@ -48,8 +50,9 @@ export class ArchiveWriter {
     this.#source = stream;
     const ended = new Promise<void>((resolve, reject) => {
       stream.once('end', resolve);
-      stream.once('error', reject);
+      stream.on('error', reject);
     });
+    ended.catch(() => undefined);
     this.#zip.addReadStreamLazy(path, { compress, mtime: EPOCH, forceDosTimestamp: true }, (take) =>
       take(null, stream),
     );

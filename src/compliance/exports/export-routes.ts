@@ -1,6 +1,7 @@
 import type { Principal } from '../../access/principal.ts';
+import { findPerson } from '../../accounts/persons.ts';
 import { audit } from '../../audit/audit.ts';
-import { conversationNotFound } from '../../conversations/access.ts';
+import { conversationGone, conversationNotFound } from '../../conversations/access.ts';
 import { findConversation } from '../../conversations/conversation-store.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
@@ -11,11 +12,10 @@ import { Export } from '../../protocol/resources/export.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import {
   type ComplianceJobRow,
-  countOpenJobs,
+  countOpenExports,
   findComplianceJob,
   insertComplianceJob,
 } from '../jobs/job-store.ts';
-import { findPerson } from '../person-store.ts';
 import { conversationOf } from './exporter.ts';
 import { EXPORT_TYPE, exportName } from './manifest.ts';
 
@@ -43,6 +43,8 @@ export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] 
       async change(tx, { principal, params }) {
         const conversation = await findConversation(tx, principal.accountId, params.id!);
         if (conversation === undefined) throw conversationNotFound();
+        // What is held can be exported, also while it waits to be restored.
+        if (conversation.deleted_at !== null && conversation.legal_hold !== 'held') throw conversationGone();
         return present(await request(tx, principal, 'conversation_export', conversation.id), null);
       },
     }),
@@ -80,8 +82,8 @@ export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] 
   ];
 }
 
-/** Jobs of an account that have not ended, at most. */
-const OPEN_JOBS = 10;
+/** Exports of an account that have not ended, at most. */
+const OPEN_EXPORTS = 10;
 
 async function request(
   tx: Tx,
@@ -89,10 +91,10 @@ async function request(
   kind: 'conversation_export' | 'user_export',
   subjectId: string,
 ): Promise<ComplianceJobRow> {
-  const used = await countOpenJobs(tx, accountId);
-  if (used >= OPEN_JOBS) {
+  const used = await countOpenExports(tx, accountId);
+  if (used >= OPEN_EXPORTS) {
     throw new ApiError('limit_exceeded', 'The account has as many unfinished exports as it may have.', {
-      quota: { limit: OPEN_JOBS, used, reset_at: null },
+      quota: { limit: OPEN_EXPORTS, used, reset_at: null },
     });
   }
   const id = newId('export');

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { findPerson } from '../../accounts/persons.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { addRemoval, insertOwnFile } from '../../attachments/uploads.ts';
 import { audit } from '../../audit/audit.ts';
@@ -12,7 +13,6 @@ import { newId } from '../../protocol/ids.ts';
 import { EXPORT_DAYS } from '../../protocol/resources/export.ts';
 import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
 import type { JobContext, JobWork } from '../jobs/runner.ts';
-import { findPerson } from '../person-store.ts';
 import { ArchiveWriter } from './archive.ts';
 import { Contents } from './contents.ts';
 import { addConversation } from './conversation-contents.ts';

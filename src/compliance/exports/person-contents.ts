@@ -1,10 +1,10 @@
+import type { Person } from '../../accounts/persons.ts';
 import { readArtifactsOf, readRunsStartedBy } from '../../agents/runs/person-store.ts';
 import { presentAuditEvent, readAccountAudit } from '../../audit/audit.ts';
 import { readMembershipsOf } from '../../conversations/participant-store.ts';
 import type { Db } from '../../db/handle.ts';
 import { allMessagesOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
 import { readWholeFeed } from '../../notifications/feed-store.ts';
-import type { Person } from '../person-store.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 

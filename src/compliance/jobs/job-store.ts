@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { addRemoval } from '../../attachments/uploads.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { addJob, hasLiveJob } from '../../db/queue.ts';
 import type { Schema } from '../../db/schema.ts';
@@ -59,8 +60,8 @@ export function findComplianceJob(
     .executeTakeFirst();
 }
 
-/** Returns how many jobs of the account have not ended. */
-export async function countOpenJobs(tx: Tx, accountId: string): Promise<number> {
+/** Returns how many exports of the account have not ended. */
+export async function countOpenExports(tx: Tx, accountId: string): Promise<number> {
   const [row] = await tx.query(COUNT_OPEN, accountId);
   return row!.open;
 }
@@ -140,6 +141,29 @@ export async function requeueLost(
 }
 
 /**
+ * Ends the exports of these conversations, of persons that take or took part in them, and of these persons, because
+ * something in them goes: links to their files end with the commit. An export that is under way starts over, so that it
+ * reads what is left.
+ */
+export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promise<void> {
+  const ended = await tx.query(END_EXPORTS, subjectIds);
+  if (ended.length === 0) return;
+  await addRemoval(tx);
+  for (const { id, status } of ended) if (status === 'queued') await addDue(tx, id);
+}
+
+/** Returns the names that earlier erasures of the person left in conversations under legal hold. */
+export async function namesOfEarlierErasures(db: Db, subjectId: string): Promise<string[]> {
+  const rows = await db.query(READ_NAMES, subjectId);
+  return rows.flatMap(({ names }) => names);
+}
+
+/** Forgets these names: nothing contains them any more. */
+export async function forgetNames(tx: Tx, subjectId: string): Promise<void> {
+  await tx.query(FORGET_NAMES, subjectId);
+}
+
+/**
  * Lets exports expire whose time has come, so that the next round of file removal removes their files, and removes jobs
  * that ended long ago.
  */
@@ -161,8 +185,10 @@ const KEPT_DAYS = 90;
 const OPEN = `status IN ('queued', 'running')`;
 
 const COUNT_OPEN = statement<[accountId: string], { open: number }>({
-  name: 'count-open-compliance-jobs',
-  text: `SELECT count(*) AS open FROM compliance_jobs WHERE account_id = $1 AND ${OPEN}`,
+  name: 'count-open-exports',
+  text: `
+    SELECT count(*) AS open FROM compliance_jobs
+    WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`,
 });
 
 const TAKE = statement<[id: string], ComplianceJobRow>({
@@ -211,6 +237,32 @@ const LOCK_LOST = statement<[], { id: string }>({
     ORDER BY c.created_at LIMIT 100 FOR UPDATE OF c SKIP LOCKED`,
 });
 
+const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string; status: string }>({
+  name: 'end-exports',
+  text: `
+    UPDATE compliance_jobs SET
+      status = CASE WHEN status = 'complete' THEN 'expired' ELSE 'queued' END,
+      fence = fence + 1, lease_until = NULL, updated_at = clock_timestamp(),
+      s3_key = CASE WHEN status = 'complete' THEN NULL ELSE s3_key END
+    WHERE subject_id IN (
+        SELECT unnest($1::text[]) UNION SELECT actor_id FROM participants WHERE conversation_id = ANY($1)
+      )
+      AND kind IN ('conversation_export', 'user_export') AND status IN ('queued', 'running', 'complete')
+    RETURNING id, status`,
+});
+
+const READ_NAMES = statement<[subjectId: string], { names: string[] }>({
+  name: 'read-names-of-erasures',
+  text: `
+    SELECT options -> 'names' AS names FROM compliance_jobs
+    WHERE subject_id = $1 AND kind = 'user_erasure' AND options ? 'names'`,
+});
+
+const FORGET_NAMES = statement<[subjectId: string]>({
+  name: 'forget-names-of-erasures',
+  text: `UPDATE compliance_jobs SET options = options - 'names' WHERE subject_id = $1 AND kind = 'user_erasure'`,
+});
+
 const EXPIRE = statement({
   name: 'expire-exports',
   text: `
@@ -222,5 +274,6 @@ const REMOVE_OLD = statement({
   name: 'remove-old-compliance-jobs',
   text: `
     DELETE FROM compliance_jobs
-    WHERE completed_at < clock_timestamp() - interval '${KEPT_DAYS} days' AND s3_key IS NULL`,
+    WHERE completed_at < clock_timestamp() - interval '${KEPT_DAYS} days' AND s3_key IS NULL
+      AND NOT options ? 'names'`,
 });

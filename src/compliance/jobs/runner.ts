@@ -25,7 +25,7 @@ export type JobWork = (job: ComplianceJobRow, context: JobContext) => Promise<vo
 
 export interface JobRunnerOptions {
   readonly database: Database;
-  readonly work: Readonly<Partial<Record<ComplianceJobRow['kind'], JobWork>>>;
+  readonly work: Readonly<Record<ComplianceJobRow['kind'], JobWork>>;
   readonly log: Logger;
 }
 
@@ -91,10 +91,7 @@ export class JobRunner {
       );
     }, RENEW_EVERY_MS);
     try {
-      const begin = work[job.kind];
-      // A job of a later version, which another node may know.
-      if (begin === undefined) throw new Error(`there is no work for ${job.kind}`);
-      await begin(job, {
+      await work[job.kind](job, {
         signal,
         progress: (nowDone, nowTotal) => {
           [done, total] = [nowDone, nowTotal];

@@ -38,6 +38,8 @@ export class RangeCache {
     sizeCalculation: ({ frames }) => frames.reduce((sum, frame) => sum + bytesOf(frame), 1),
   });
 
+  #erasures = 0;
+
   constructor(options: { readonly database: Database; readonly files: Downloads }) {
     this.#options = options;
   }
@@ -55,6 +57,12 @@ export class RangeCache {
     this.#recent.delete(stream);
   }
 
+  /** Forgets everything that was read, also by what reads now. */
+  eraseAll(): void {
+    this.#erasures += 1;
+    this.#recent.clear();
+  }
+
   async #readAll(asks: readonly DeliveredRange[]): Promise<(readonly CreatedFrame[])[]> {
     // By id: a stream that was closed and opened again reads the same rows.
     const frames = new Map(asks.map(({ stream }): [string, CreatedFrame[]] => [stream.id, []]));
@@ -62,6 +70,7 @@ export class RangeCache {
     const ranges = merged(asks);
     // Taken before the read, which may not include later changes.
     const changes = ranges.map(({ stream }) => stream.changes);
+    const erasures = this.#erasures;
     for (const some of inQueries(ranges)) {
       for (const message of await this.#readRanges(some)) {
         const id = message.row.conversation_id;
@@ -71,7 +80,7 @@ export class RangeCache {
     for (const [index, range] of ranges.entries()) {
       const { stream, after, upTo } = range;
       // What has changed meanwhile is of no use to the next reader, and may contain what was erased.
-      if (stream.changes !== changes[index]) continue;
+      if (stream.changes !== changes[index] || this.#erasures !== erasures) continue;
       const read = { after, upTo, changes: stream.changes, frames: within(frames.get(stream.id)!, range) };
       this.#recent.set(stream, read);
     }

@@ -44,6 +44,11 @@ export class Journal {
     if (last >= 0) this.#forget(last + 1);
   }
 
+  /** Forgets all frames: they may show what an actor is not called any more. */
+  eraseAll(): void {
+    this.#forget(this.#frames.length);
+  }
+
   #forget(count: number): void {
     const forgotten = this.#frames.splice(0, count);
     const change = forgotten.findLastIndex(({ kind }) => kind !== 'created');

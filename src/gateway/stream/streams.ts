@@ -74,6 +74,12 @@ export class Streams {
     return (await Promise.all(opening)).filter((stream) => stream !== undefined);
   }
 
+  /** Forgets the frames that are kept for readers that catch up, because an actor that they show has changed. */
+  forgetFrames(): void {
+    this.#ranges.eraseAll();
+    for (const { stream } of this.#conversations.values()) stream?.journal.eraseAll();
+  }
+
   /** The head that an audience saw last, and when; undefined where no socket here reads the conversation. */
   moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);

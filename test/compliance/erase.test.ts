@@ -1,0 +1,302 @@
+/** The erasure of a person over HTTP, and that nothing of it is left (docs/contract.md#erasing-a-person). */
+
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { createCustomer } from '../../src/accounts/actors.ts';
+import { createUser } from '../../src/accounts/users.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Erasure } from '../../src/protocol/resources/erasure.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { Participant } from '../../src/protocol/resources/participant.ts';
+import type { User } from '../../src/protocol/resources/user.ts';
+import { Client } from '../gateway/fixture.ts';
+import { Cases } from '../messages/cases.ts';
+import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { storedText } from '../support/stored-text.ts';
+import { until } from '../support/until.ts';
+import { ask, exported } from './export-fixture.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace } = demo.users;
+const cases = new Cases(app);
+const asAda = { token: ada.access_token };
+let persons = 0;
+
+t.test('keep: what the person wrote stays, and its name and addresses are nowhere', async (t) => {
+  const { person, token, name, email, text, id } = await member();
+  const message = await cases.sent(id, { body: text }, { token });
+  // An answer that shows the person is stored for a day.
+  const sender = await cases.send(
+    id,
+    { body: 'with my name' },
+    { token, query: 'include[]=sender', headers: { 'Idempotency-Key': randomUUID() } },
+  );
+  t.match(sender.text, name);
+  await app.call('PATCH', `/v1/messaging/conversations/${id}`, { ...asAda, body: { assignee_id: person } });
+  await until(async () => (await titles(grace.access_token)).some((title) => title.startsWith(name)), {
+    what: 'a notification with the name',
+  });
+  await until(async () => (await bodies(id)).some((body) => body?.includes(name)), {
+    what: 'a system message',
+  });
+  const headers = {
+    ...{ Authorization: `Bearer ${grace.access_token}`, 'Service-Account': demo.account_id },
+    'Service-Version': demo.service_version,
+  };
+  const reader = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => reader.close());
+  await reader.frame('ready');
+  reader.send({ type: 'subscribe', id: 's', conversation_id: id });
+  await reader.frame('caught_up');
+  const shown = await exported(app, `/v1/users/${person}/exports`);
+
+  const erased = await erase(person, 'keep');
+  t.strictSame(erased, {
+    ...{ id: erased.id, object: 'erasure', user_id: person, messages: 'keep', status: 'queued' },
+    ...{ progress: { done: 0, total: 0 }, held_conversations: [], error: null },
+    ...{ requested_by: erased.requested_by, created_at: erased.created_at, completed_at: null },
+  });
+  t.match(
+    await app.call('GET', '/v1/account', { token }),
+    { status: 401 },
+    'credentials end with the answer',
+  );
+  t.equal((await fetch(shown.url!)).status, 410, 'and so do exports');
+  const { status, progress } = await completed(erased.id);
+  t.equal(status, 'complete');
+  t.equal(progress.done, progress.total);
+
+  for (const gone of [name, email]) t.strictSame(await storedText(database, gone), [], gone);
+  t.strictSame(await storedText(database, text), ['public.messages.body'], 'the message alone has its text');
+  const page = await app.call<List<ChatMessage>>(
+    'GET',
+    `/v1/messaging/conversations/${id}/messages?include[]=sender`,
+    asAda,
+  );
+  const kept = page.body.data.find((row) => row.id === message.id);
+  t.match(kept, { body: text, sender: { id: person, name: 'Deleted user', handle: null, avatar_url: null } });
+  t.notMatch(page.text, name);
+  t.ok((await bodies(id)).some((body) => body?.endsWith('assigned the conversation to Deleted user.')));
+  t.ok((await titles(grace.access_token)).some((title) => title === 'Deleted user in Pier'));
+  const { body: members } = await ask<List<Participant>>(
+    app,
+    'GET',
+    `/v1/messaging/conversations/${id}/participants`,
+  );
+  t.match(
+    members.data.find(({ actor }) => actor?.id === person),
+    { membership: 'active', notifications: 'muted', actor: { name: 'Deleted user' } },
+    'the membership stays',
+  );
+  const users = await app.call<List<User>>('GET', `/v1/users?q=${person}`);
+  t.match(
+    users.body.data.find(({ id }) => id === person),
+    { name: 'Deleted user', email: `${person}@deleted.invalid`, status: 'deactivated' },
+  );
+  const event = await reader.frame(({ event }) => event === 'participant.updated');
+  t.match(event.data, { actor: { id: person, name: 'Deleted user' } }, 'open screens receive the new name');
+  const again = await app.call('POST', `/v1/users/${person}/actions/activate`, {
+    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+  });
+  t.equal(refusalOf(again), '409 resource_conflict null', 'it is for good');
+  const audited = await ask<List<{ action: string; details: object }>>(
+    app,
+    'GET',
+    '/v1/account/audit?action=user.erased&limit=1',
+  );
+  t.match(audited.body.data[0]?.details, { user_id: person, erasure_id: erased.id, messages: 'keep' });
+});
+
+t.test('remove: messages become tombstones, and what waits ends', async (t) => {
+  const { person, token, text, id } = await member('customer');
+  const sent = await cases.sent(id, { body: text }, { token });
+  const draft = await cases.draft(id, { body: `${text} drafted` }, { token });
+  const scheduled = await cases.sent(
+    id,
+    { body: `${text} later`, scheduled_at: new Date(Date.now() + 86_400_000).toISOString() },
+    { token },
+  );
+  const others = await cases.sent(id, { body: 'of another author' }, asAda);
+  await until(async () => (await storedText(database, text)).includes('public.notifications.body'), {
+    what: 'a preview',
+  });
+  await completed((await erase(person, 'remove')).id);
+  t.strictSame(await storedText(database, text), []);
+  t.match(await row(sent.id), { status: 'sent', sequence: sent.sequence, body: null, deleted_at: String });
+  t.match(await row(draft.id), { status: 'rejected', body: null });
+  t.match(await row(scheduled.id), { status: 'canceled', body: null });
+  t.match(await row(others.id), { body: 'of another author', deleted_at: null });
+});
+
+t.test('what is held stays and is named, until the erasure is repeated', async (t) => {
+  const { person, token, name, text, id } = await member();
+  const sent = await cases.sent(id, { body: text }, { token });
+  await app.call('PATCH', `/v1/messaging/conversations/${id}`, { ...asAda, body: { assignee_id: person } });
+  await until(async () => (await bodies(id)).some((body) => body?.includes(name)), {
+    what: 'a system message',
+  });
+  await cases.set(id, { legal_hold: 'held' });
+  const erased = await erase(person, 'remove');
+  t.strictSame(erased.held_conversations, [id], 'the answer names it');
+  t.strictSame((await completed(erased.id)).held_conversations, [id]);
+  t.match(await row(sent.id), { body: text, deleted_at: null });
+  t.ok(
+    (await bodies(id)).some((body) => body?.includes(name)),
+    'as it was',
+  );
+  t.notOk((await storedText(database, name)).includes('public.actors.name'));
+
+  await cases.set(id, { legal_hold: 'released' });
+  const repeated = await erase(person, 'remove');
+  t.strictSame((await completed(repeated.id)).held_conversations, []);
+  t.strictSame(await storedText(database, text), []);
+  t.strictSame(await storedText(database, name), [], 'nothing remembers the name');
+});
+
+t.test('a customer', async (t) => {
+  const name = 'Cora Quill';
+  const email = `${randomUUID()}@example.net`;
+  const { id: customer } = await createCustomer(database, { accountId: demo.account_id, name, email });
+  const id = await cases.conversation('customer', { type: 'customer', actorId: customer });
+  const token = await app.tokenOf(customer);
+  const question = await cases.sent(id, { body: 'Where?' }, { token });
+  await completed((await erase(customer, 'keep')).id);
+  t.equal((await cases.send(id, {}, { token })).status, 401);
+  for (const gone of [name, email]) t.strictSame(await storedText(database, gone), [], gone);
+  t.match(await row(question.id), { body: 'Where?', author_id: customer });
+});
+
+t.test('refusals', async (t) => {
+  const { person } = await member();
+  const path = `/v1/users/${person}/actions/erase`;
+  const refused = async (body: object | undefined, options = {}, at = path) =>
+    refusalOf(await ask<Refusal>(app, 'POST', at, { body, ...options }));
+  const keep = { messages: 'keep' };
+  t.equal(await refused({}), '400 missing_field messages');
+  t.equal(await refused({ messages: 'all' }), '422 validation_failed messages');
+  t.equal(await refused({ ...keep, name: true }), '422 validation_failed name');
+  t.equal(
+    await refused(keep, { token: grace.access_token }),
+    '403 insufficient_permissions null',
+    'a member',
+  );
+  t.equal(
+    await refused(keep, asAda, `/v1/users/${ada.id}/actions/erase`),
+    '409 resource_conflict null',
+    'oneself',
+  );
+  const agent = `/v1/users/${demo.agent.actor_id}/actions/erase`;
+  t.equal(await refused(keep, {}, agent), '404 resource_not_found id', 'an agent is no person');
+  const admins = await database.kysely
+    .selectFrom('actors')
+    .innerJoin('roles', 'roles.id', 'actors.role_id')
+    .select('actors.id')
+    .where('actors.account_id', '=', demo.account_id)
+    .where('actors.type', '=', 'user')
+    .where('roles.type', '=', 'admin')
+    .execute();
+  t.strictSame(admins, [{ id: ada.id }], 'ada is the only admin');
+  t.equal(
+    await refused(keep, {}, `/v1/users/${ada.id}/actions/erase`),
+    '409 resource_conflict null',
+    'the last admin',
+  );
+  t.equal((await row2(ada.id)).name, 'Ada Lovelace');
+
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const [one, again] = [
+    await ask<Erasure>(app, 'POST', path, { body: keep, headers }),
+    await ask<Erasure>(app, 'POST', path, { body: keep, headers }),
+  ];
+  t.equal(one.status, 201);
+  t.equal(again.text, one.text);
+  t.equal(again.headers.get('idempotent-replayed'), 'true');
+  await completed(one.body.id);
+  const read = `/v1/erasures/${one.body.id}`;
+  t.equal(
+    refusalOf(await ask<Refusal>(app, 'GET', `/v1/erasures/${newId('erasure')}`)),
+    '404 resource_not_found id',
+  );
+  t.equal(
+    refusalOf(await ask<Refusal>(app, 'GET', `/v1/exports/${one.body.id}`)),
+    '404 resource_not_found id',
+  );
+  t.equal(
+    refusalOf(await ask<Refusal>(app, 'GET', read, { token: grace.access_token })),
+    '403 insufficient_permissions null',
+  );
+});
+
+/** A new user in a new conversation of ada's and grace's, with a name and a text that occur nowhere else. */
+async function member(audience: 'internal' | 'customer' = 'internal') {
+  persons += 1;
+  const name = `Zenobia Quux${persons}`;
+  const email = `zenobia.${randomUUID()}@example.com`;
+  const { role_id } = await row2(grace.id);
+  const { user } = await database.transaction((tx) =>
+    createUser(tx, { accountId: demo.account_id, name, email, roleId: role_id! }),
+  );
+  const { conversation } = await database.transaction((tx) =>
+    createConversation(tx, {
+      ...{ accountId: demo.account_id, type: 'group', title: 'Pier', audience },
+      participants: [
+        { type: 'user', actorId: ada.id, role: 'owner' },
+        { type: 'user', actorId: grace.id },
+        { type: 'user', actorId: user.id },
+      ],
+    }),
+  );
+  const token = await app.tokenOf(user.id);
+  return { person: user.id, token, name, email, text: `a text of ${randomUUID()}`, id: conversation.id };
+}
+
+async function erase(id: string, messages: 'keep' | 'remove'): Promise<Erasure> {
+  const { status, body, text } = await ask<Erasure>(app, 'POST', `/v1/users/${id}/actions/erase`, {
+    body: { messages },
+  });
+  if (status !== 201) throw new Error(text);
+  return body;
+}
+
+function completed(id: string): Promise<Erasure> {
+  return until(
+    async () => {
+      const { body } = await ask<Erasure>(app, 'GET', `/v1/erasures/${id}`);
+      return body.status === 'complete' || body.status === 'failed' ? body : undefined;
+    },
+    { what: `the end of ${id}` },
+  );
+}
+
+async function titles(token: string): Promise<string[]> {
+  const { body } = await app.call<List<Notification>>('GET', '/v1/messaging/notifications?limit=100', {
+    token,
+  });
+  return body.data.map(({ title }) => title);
+}
+
+async function bodies(conversationId: string): Promise<(string | null)[]> {
+  const rows = await database.kysely
+    .selectFrom('messages')
+    .select('body')
+    .where('conversation_id', '=', conversationId)
+    .execute();
+  return rows.map(({ body }) => body);
+}
+
+function row(messageId: string) {
+  return database.kysely
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', '=', messageId)
+    .executeTakeFirstOrThrow();
+}
+
+function row2(actorId: string) {
+  return database.kysely.selectFrom('actors').selectAll().where('id', '=', actorId).executeTakeFirstOrThrow();
+}
