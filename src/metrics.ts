@@ -144,6 +144,11 @@ export function createMetrics() {
       help: 'Age of the oldest of them',
       registers,
     }),
+    outboxDead: new Gauge({
+      name: 'parley_outbox_dead',
+      help: 'Committed events whose effects failed for a week and are not tried any more',
+      registers,
+    }),
 
     auditSealed: new Counter({
       name: 'parley_audit_sealed_total',

@@ -1,5 +1,6 @@
 import { Idempotency } from '../access/idempotency.ts';
 import { purgeRefreshTokens } from '../accounts/token-pairs.ts';
+import { removeOldOccurrences } from '../agents/triggers/occurrence-store.ts';
 import { fileRoutes } from '../attachments/file-routes.ts';
 import { isDeleted, purgeUploads } from '../attachments/uploads.ts';
 import { tidyJobs } from '../compliance/jobs/job-store.ts';
@@ -45,6 +46,7 @@ export async function openServing(
       await idempotency.purge();
       await purgeRefreshTokens(database);
       await tidyJobs(database);
+      await removeOldOccurrences(database);
       await purgeUploads(database, store);
     },
     onError: (error) => log.warn({ err: error }, 'purging expired data failed'),

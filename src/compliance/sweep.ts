@@ -89,16 +89,18 @@ export class RetentionSweep {
 
   /** Sweeps every account that has a policy. Returns at once where another node is at it. */
   async sweep(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    const { database, nodeId } = this.#options;
+    const { database, nodeId, log } = this.#options;
     if ((await database.query(CLAIM, nodeId)).length === 0) return;
     for (const policy of await readPolicies(database)) {
       if (signal.aborted) return;
       const round = new Round(this.#options, policy, signal);
       try {
         await round.run();
-      } finally {
-        await this.#record(policy, round);
+      } catch (error) {
+        // The other accounts go on.
+        log.error({ err: error, account_id: policy.account_id }, 'retention sweep of an account failed');
       }
+      await this.#record(policy, round);
     }
     if (!signal.aborted) await database.query(RELEASE, nodeId);
   }

@@ -36,6 +36,7 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   messages_due: { on: "messages (conversation_id, scheduled_at) WHERE status = 'scheduled'" },
   // What a purge removes with the messages of a conversation.
   agent_runs_of_conversation: { on: 'agent_runs (conversation_id, id) WHERE conversation_id IS NOT NULL' },
+  agent_occurrences_age: { on: 'agent_occurrences (due_at)' },
   artifacts_of_account: { on: 'artifacts (account_id, created_at)' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };

@@ -59,6 +59,24 @@ export async function giveBack(db: Querier, rows: readonly OutboxRow[]): Promise
   await db.query(GIVE_BACK, ids, attempts);
 }
 
+/** Days for which a row that fails each time is tried, and for which it is kept in all. */
+export const TRIED_DAYS = 7;
+export const KEPT_DAYS = 30;
+
+/** A row that is not tried any more. */
+export type DeadRow = Pick<OutboxRow, 'id' | 'topic' | 'attempts'>;
+
+/**
+ * Gives up rows that have failed for TRIED_DAYS (they stay, due at `infinity`, for an operator to look at), and deletes
+ * those that are older than KEPT_DAYS. Returns the rows that it gave up, and how many are left of all.
+ */
+export async function buryDead(db: Querier): Promise<{ given: DeadRow[]; left: number }> {
+  await db.query(REMOVE_DEAD);
+  const given = await db.query(GIVE_UP, AWAITED_ATTEMPTS);
+  const [dead] = await db.query(COUNT_DEAD);
+  return { given, left: dead!.count };
+}
+
 /**
  * Deletes rows whose events were published and whose effects are committed. For Database.relaxed: a row that reappears
  * after a crash is handled again.
@@ -120,7 +138,28 @@ const REMOVE = statement<[ids: readonly number[]]>({
   text: 'DELETE FROM outbox WHERE id = ANY($1::bigint[])',
 });
 
-// Earlier versions parked rows at `infinity` for a mailer that does not exist: those are neither taken nor counted.
+// A row that has failed often enough for cursors not to wait for it.
+const GIVE_UP = statement<[attempts: number], DeadRow>({
+  name: 'outbox-give-up',
+  text: `
+    UPDATE outbox SET due_at = 'infinity'
+    WHERE due_at < 'infinity' AND attempts >= $1 AND created_at < clock_timestamp() - interval '${TRIED_DAYS} days'
+    RETURNING id, topic, attempts`,
+});
+
+const REMOVE_DEAD = statement({
+  name: 'outbox-remove-dead',
+  text: `
+    DELETE FROM outbox
+    WHERE due_at = 'infinity' AND created_at < clock_timestamp() - interval '${KEPT_DAYS} days'`,
+});
+
+const COUNT_DEAD = statement<[], { count: number }>({
+  name: 'outbox-count-dead',
+  text: `SELECT count(*) AS count FROM outbox WHERE due_at = 'infinity'`,
+});
+
+// Rows at `infinity` are dead: those are neither taken nor counted.
 const MEASURE = statement<
   [],
   { pending: number; lag: number | null; has_overdue: boolean | null; has_unsealed: boolean }

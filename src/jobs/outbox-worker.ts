@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { DoneRows } from '../db/done-rows.ts';
-import { measureOutbox, takeOverdue } from '../db/outbox.ts';
+import { buryDead, measureOutbox, takeOverdue } from '../db/outbox.ts';
 import type { OutboxRow } from '../db/outbox-row.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -23,6 +23,9 @@ export interface OutboxWorkerOptions {
 const SWEEP_EVERY_MS = 500;
 const MAX_ROWS = 100;
 
+/** Milliseconds between two looks for rows that fail for ever. */
+const BURY_EVERY_MS = 10 * 60 * 1_000;
+
 /**
  * After this many attempts the failure of a row is logged as an error that needs attention. The row is still retried.
  */
@@ -38,6 +41,7 @@ export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
   #handlers: ReadonlyMap<string, TopicHandler['run']> = new Map();
   #loop: Loop | undefined;
+  #burials: Loop | undefined;
   readonly #underWay = new Set<Promise<void>>();
   /** Leases of the rows that failed in a sweep of this node. */
   readonly #held = new HeldLeases();
@@ -64,6 +68,11 @@ export class OutboxWorker {
       onError: (error) => log.warn({ err: error }, 'outbox sweep failed'),
     });
     this.#loop = loop;
+    this.#burials = new Loop({
+      intervalMs: BURY_EVERY_MS,
+      run: () => this.bury(),
+      onError: (error) => log.warn({ err: error }, 'looking for dead outbox rows failed'),
+    });
     this.#stopListening = engine.onMissed(({ reason }) => {
       if (reason !== 'link') return;
       this.#hasLinkReturned = true;
@@ -73,8 +82,18 @@ export class OutboxWorker {
 
   async close(): Promise<void> {
     this.#stopListening?.();
-    await this.#loop?.close();
+    await Promise.all([this.#loop?.close(), this.#burials?.close()]);
     await Promise.all(this.#underWay);
+  }
+
+  /** Gives up rows that have failed for a week. */
+  async bury(): Promise<void> {
+    const { database, metrics, log } = this.#options;
+    const { given, left } = await buryDead(database);
+    metrics.outboxDead.set(left);
+    for (const { id, topic, attempts } of given) {
+      log.error({ outbox_id: id, topic, attempts }, 'outbox row is not tried any more');
+    }
   }
 
   /** Every handler has begun before this returns, so the transaction's caller can rely on its synchronous part. */

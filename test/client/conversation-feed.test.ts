@@ -168,6 +168,16 @@ t.test('a message that pieces of it have come ahead of', async (t) => {
   }
 });
 
+t.test('what was purged is said once, and changes of it are ignored', async (t) => {
+  const { feed, log } = open(4);
+  const purged = (through_sequence: number) =>
+    event('messages.purged', { conversation_id: 'cnv_1', through_sequence }, through_sequence);
+  feed.receive(frameOf('u6@9'));
+  for (const through of [3, 3, 2, 6]) feed.receive(purged(through));
+  feed.receive(frameOf('c6@1'));
+  t.strictSame(log, ['purged 3', 'purged 6', 'm6@1', 'through 6'], 'the held change is dropped');
+});
+
 function open(position: number | undefined) {
   const log: string[] = [];
   const reloaded: string[] = [];
@@ -181,6 +191,7 @@ function open(position: number | undefined) {
       onStreaming: ({ body }) => log.push(`writing ${body}`),
       onStreamEnd: ({ matched }) => log.push(`written ${matched}`),
       onEvent: ({ event }) => log.push(event),
+      onPurged: (through) => log.push(`purged ${through}`),
       onComplete: (through) => log.push(`through ${through}`),
     },
     { reload: (messageId) => reloaded.push(messageId) },

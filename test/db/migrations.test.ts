@@ -38,6 +38,8 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0012_storage_settings.ts': 'f39b90eb145a13f5',
   '0013_moment_of_message.ts': '7b215f3f89dd8967',
   '0014_retention.ts': '310ce29a401f076f',
+  '0015_removal.ts': 'e247fcdb8b0da244',
+  '0016_compliance_jobs.ts': 'fcb7a088bfc2d9b7',
   '0017_audit_chain.ts': 'e0419a27b67e1747',
 };
 

@@ -4,7 +4,8 @@ import { setTouched } from '../../db/touched.ts';
 
 /**
  * Clears what the ended runs that began with one of these messages, or wrote one, quote of the conversation: their input
- * and output, the texts and calls of their steps, their files. The runs themselves stay. Returns the keys of the files.
+ * and output, the texts and calls of their steps, their files; and of its other ended runs the calls that name one of the
+ * messages, as calls that read messages do. The runs themselves stay. Returns the keys of the files.
  */
 export async function clearRunsOf(
   tx: Tx,
@@ -12,6 +13,7 @@ export async function clearRunsOf(
   messageIds: readonly string[],
 ): Promise<string[]> {
   if (messageIds.length === 0) return [];
+  await tx.query(CLEAR_NAMING, conversationId, messageIds);
   const runs = await tx.query(CLEAR_RUNS, conversationId, messageIds);
   if (runs.length === 0) return [];
   const ids = runs.map(({ id }) => id);
@@ -86,6 +88,17 @@ const CLEAR_RUNS = statement<[conversationId: string, messageIds: readonly strin
     WHERE conversation_id = $1 AND completed_at IS NOT NULL
       AND (trigger_message_id = ANY($2) OR reply_message_id = ANY($2))
     RETURNING id`,
+});
+
+const CLEAR_NAMING = statement<[conversationId: string, messageIds: readonly string[]]>({
+  name: 'clear-actions-naming-messages',
+  text: `
+    UPDATE agent_run_actions a SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL
+    FROM agent_runs r
+    WHERE r.conversation_id = $1 AND r.completed_at IS NOT NULL AND a.run_id = r.id AND EXISTS (
+      SELECT FROM regexp_matches(concat_ws(' ', a.arguments, a.result::text), '\\mmsg_\\w+', 'g') AS named(id)
+      WHERE named.id[1] = ANY($2)
+    )`,
 });
 
 const CLEAR_STEPS = statement<[runIds: readonly string[]]>({

@@ -1,7 +1,8 @@
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db, Tx } from '../../db/handle.ts';
 import { type KeysetPage, keysetList } from '../../db/keyset.ts';
 import type { Schema } from '../../db/schema.ts';
+import { statement } from '../../db/statement.ts';
 
 /** Days for which the outcome of an occurrence can be read. */
 const KEPT_DAYS = 90;
@@ -21,13 +22,9 @@ export function readOccurrences(
   return OCCURRENCES.readPage(db, [agentId, outcome], page);
 }
 
-/** Removes the occurrences of an agent that have been kept long enough. */
-export async function removeOldOccurrences(tx: Tx, agentId: string): Promise<void> {
-  await tx.kysely
-    .deleteFrom('agent_occurrences')
-    .where('agent_id', '=', agentId)
-    .where('due_at', '<', sql<string>`now() - ${sql.lit(`${KEPT_DAYS} days`)}::interval`)
-    .execute();
+/** Removes occurrences that have been kept long enough. */
+export async function removeOldOccurrences(db: Db): Promise<void> {
+  await db.query(REMOVE_OLD);
 }
 
 /** Inserts occurrences; those that are stored already stay as they are. */
@@ -45,4 +42,9 @@ const OCCURRENCES = keysetList<[agentId: string, outcome: string | null], Occurr
   from: 'agent_occurrences',
   where: 'agent_id = $1 AND ($2::text IS NULL OR outcome = $2)',
   key: [['due_at', 'timestamptz']],
+});
+
+const REMOVE_OLD = statement({
+  name: 'remove-old-occurrences',
+  text: `DELETE FROM agent_occurrences WHERE due_at < clock_timestamp() - interval '${KEPT_DAYS} days'`,
 });

@@ -6,7 +6,7 @@ import type { SkipReason } from '../../protocol/resources/agent-occurrence.ts';
 import { startRun } from '../runs/start.ts';
 import { hasOpenRun } from '../runs/store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
-import { insertOccurrences, type NewOccurrence, removeOldOccurrences } from './occurrence-store.ts';
+import { insertOccurrences, type NewOccurrence } from './occurrence-store.ts';
 import { type DueAgent, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -66,7 +66,6 @@ async function take(tx: Tx, agent: DueAgent): Promise<void> {
   const { newest, others, next } = await dueBy(schedule, { since, now, most: MAX_MISSED });
   const missed = others.map((due) => skipped(agent, due, 'missed'));
   const taken = await run(tx, agent, newest, now);
-  await removeOldOccurrences(tx, agent.id);
   await insertOccurrences(tx, [...missed, taken]);
   await updateNextDue(tx, agent.id, next?.toISOString() ?? null);
 }
