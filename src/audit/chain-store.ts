@@ -366,7 +366,7 @@ const DELETE_LINKS = statement<[accountId: string, days: number, limit: number],
   text: `
     WITH candidates AS (
       SELECT e.id, e.conversation_id FROM audit_events e
-      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < clock_timestamp() - $2::integer * interval '1 day'
+      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
         AND NOT EXISTS (
           SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
       ORDER BY e.created_at LIMIT $3

@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { audit } from '../../src/audit/audit.ts';
+import { readPendingChains } from '../../src/audit/chain-store.ts';
 import { blankDetails, purgeAudit } from '../../src/audit/retention.ts';
 import { Sealer, sealRows } from '../../src/audit/sealer.ts';
 import { openDatabase } from '../../src/db/database.ts';
@@ -45,6 +46,26 @@ t.test('rows are sealed behind their commits, in one chain an account', async (t
     .transaction((tx) => audit(tx, event(chain, 'rolled back')).then(() => Promise.reject()))
     .catch(() => 0);
   t.equal(await chain.seal(), 0);
+});
+
+t.test('rows from before the chain come first, and are not late', async (t) => {
+  const chain = await newChain();
+  await chain.act(2);
+  await chain.tamper(
+    `UPDATE audit_events SET position = NULL, created_at = created_at - interval '1 year' * (details->>'n')::integer
+     WHERE account_id = $1`,
+  );
+  const pending = async () => {
+    const chains = await readPendingChains(database, '', 1_000);
+    return chains.find(({ account_id }) => account_id === chain.accountId)?.seconds;
+  };
+  t.equal(await pending(), null);
+  await chain.act(1);
+  await chain.seal();
+  const numbers = (await chain.lines()).slice(1, -1).map((line) => JSON.parse(line).details.n);
+  t.strictSame(numbers, [1, 0, 2], 'the oldest first');
+  await chain.act(1);
+  t.type(await pending(), 'number');
 });
 
 t.test('two nodes that seal at once neither fork the chain nor wait for each other', async (t) => {
