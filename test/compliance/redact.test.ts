@@ -141,6 +141,22 @@ t.test('what agents repeat of it is blanked, and their open runs in the conversa
   const harmless = await quotes(conversation, { output: '{"text": "Good morning."}' });
   const apart = await quotes(elsewhere, { output: '{"text": "Good evening."}' });
   const open = await runs.insert(agentId, { conversation_id: conversation, status: 'awaiting_approval' });
+  const [spoken] = await runs.waiting(agentId, [{}], { conversation_id: conversation });
+  await database.kysely
+    .updateTable('agent_run_steps')
+    .set({ text: 'About a big fish.' })
+    .where('run_id', '=', spoken)
+    .execute();
+  const shownFile = await artifact(started, 'shown.md');
+  const hiddenFile = await artifact(started, 'hidden.md');
+  const reply = await cases.sent(conversation, { body: 'See the file.' });
+  await database.kysely
+    .insertInto('attachments')
+    .values({
+      ...{ id: newId('attachment'), conversation_id: conversation, message_id: reply.id, position: 0 },
+      ...{ kind: 'file', s3_key: shownFile, filename: 'shown.md' },
+    })
+    .execute();
   const draft = await cases.open().then(({ id }) => cases.draft(id, { body: 'the code is marlin' }));
 
   message(await redact(sent.id), 200);
@@ -157,7 +173,28 @@ t.test('what agents repeat of it is blanked, and their open runs in the conversa
   await until(async () => (await runs.get(open, '', { token: ada.access_token })).status === 'cancelled', {
     what: 'the open run to be cancelled',
   });
+  await until(async () => (await storedText(database, 'About a big fish.')).length === 0, {
+    what: 'the texts of the run that was open to be gone',
+  });
+  const files = await database.kysely.selectFrom('artifacts').select('s3_key').execute();
+  t.ok(
+    files.some(({ s3_key }) => s3_key === shownFile),
+    'a file that a message shows stays',
+  );
+  t.notOk(files.some(({ s3_key }) => s3_key === hiddenFile));
   t.equal((await cases.read(before.id)).body, 'harmless');
+});
+
+t.test('a role may be given the permission', async (t) => {
+  const role = {
+    name: randomUUID(),
+    permissions: ['messaging:read', 'messaging:update', 'messaging:redact'],
+  };
+  const { body } = await app.call<{ id: string }>('POST', '/v1/roles', { body: role });
+  const key = { name: 'Redactor', role_id: body.id };
+  const { body: made } = await app.call<{ key: string }>('POST', '/v1/api-keys', { body: key });
+  const sent = await cases.sent(await cases.conversation('internal'));
+  t.equal((await redact(sent.id, { token: made.key })).status, 200);
 });
 
 t.test('refusals', async (t) => {
@@ -266,6 +303,19 @@ function redact(id: string, options: CallOptions = {}, query = '') {
     ...{ token: ada.access_token, body: { reason: REASON }, headers: NEWEST },
     ...options,
   });
+}
+
+/** Returns the key of a file of the run. */
+async function artifact(runId: string, filename: string): Promise<string> {
+  const s3_key = newId('upload');
+  await database.kysely
+    .insertInto('artifacts')
+    .values({
+      ...{ id: newId('artifact'), account_id: demo.account_id, run_id: runId, s3_key, filename },
+      ...{ content_type: 'text/markdown', size_bytes: 2 },
+    })
+    .execute();
+  return s3_key;
 }
 
 async function read(id: string, query = ''): Promise<ChatMessage> {

@@ -1,6 +1,7 @@
 /** What one node redacts or deletes is gone on the other: over REST, on open sockets and on those that come back. */
 
 import t from 'tap';
+import { connect, type Message } from '../../src/client/index.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import { Listener, type TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';
@@ -8,8 +9,20 @@ import { until } from '../support/until.ts';
 const cluster = await startCluster(t);
 const [one, other] = cluster.nodes;
 
+const client = connect({
+  ...{ url: other.baseUrl, account: other.demo.account_id, version: '1.2.harbor-preview.1' },
+  token: other.demo.users.ada.access_token,
+});
+t.teardown(() => client.close());
+
 t.test('a redaction', async (t) => {
   const id = await createGroup(one, 'Redacted');
+  const updates: Message[] = [];
+  client.subscribe(id, {
+    afterSequence: 0,
+    onMessage: () => {},
+    onUpdate: (message) => updates.push(message),
+  });
   const listening = await other.listen(id);
   const { body: sent } = await one.send(id, { body: 'mackerel 1' });
   await until(() => listening.created().length === 1, { what: 'the message' });
@@ -24,6 +37,8 @@ t.test('a redaction', async (t) => {
     what: 'its tombstone',
   });
   t.equal((await other.page(id))[0]?.body, null);
+  await until(() => updates.length > 0, { what: 'the tombstone in the SDK' });
+  t.match(updates[0], { id: sent.id, body: null, redaction: { reason: 'It names a patient.' } });
   const late = await other.listen(id, { afterSequence: 0 });
   const back = await other.listen(id, { cursor, afterSequence: 0 });
   for (const listener of [late, back]) {
@@ -35,6 +50,10 @@ t.test('a redaction', async (t) => {
 t.test('a deletion and a restore', async (t) => {
   const id = await createGroup(one, 'Deleted');
   const listening = await other.listen(id);
+  const ends: unknown[] = [];
+  const removals: unknown[] = [];
+  client.on('conversation.removed', (lost) => void removals.push(lost));
+  client.subscribe(id, { afterSequence: 0, onMessage: () => {}, onEnd: (why) => ends.push(why) });
   await one.send(id, { body: 'mackerel 2' });
   await until(() => listening.created().length === 1, { what: 'the message' });
   const { cursor } = listening;
@@ -47,6 +66,8 @@ t.test('a deletion and a restore', async (t) => {
   await until(() => listening.frames.some(({ reason }) => reason === 'revoked'), {
     what: 'the end of the stream',
   });
+  await until(() => ends.length > 0 && removals.length > 0, { what: 'the end in the SDK' });
+  t.strictSame([ends[0], removals[0]], ['revoked', { id, object: 'conversation', reason: 'deleted' }]);
   t.equal((await other.send(id)).status, 410);
   t.equal((await other.call('GET', path)).status, 410);
   const back = await Listener.open(other, id, { cursor, afterSequence: 1 });

@@ -98,9 +98,15 @@ export class Pane {
       onPurged: (through) => opened.timeline.drop(through),
       onStreaming: (writing) => opened.timeline.write(writing),
       onEvent: (event) => this.follow(opened, event),
-      onEnd: (why) => this.report(why === 'revoked' ? new Error('No longer readable.') : why),
+      onEnd: (why) => this.end(opened, why),
     });
     return opened;
+  }
+
+  /** What was readable is shown no longer. */
+  end(opened, why) {
+    opened.timeline.drop(Number.POSITIVE_INFINITY);
+    this.report(why === 'revoked' ? new Error('No longer readable.') : why);
   }
 
   receive(opened, message) {
