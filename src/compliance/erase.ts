@@ -59,5 +59,9 @@ export async function eraseUser(
   return insertComplianceJob(tx, {
     ...{ id: jobId, accountId, kind: 'user_erasure', subjectId: id, requestedBy: actor.id },
     options: { ...options },
+    afterMs: SETTLE_MS,
   });
 }
+
+/** Within this time every node has received that the person has changed, and has ended what the person was sending. */
+const SETTLE_MS = 1_000;

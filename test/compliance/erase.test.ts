@@ -1,6 +1,7 @@
 /** The erasure of a person over HTTP, and that nothing of it is left (docs/contract.md#erasing-a-person). */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { createCustomer } from '../../src/accounts/actors.ts';
@@ -54,6 +55,11 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   reader.send({ type: 'subscribe', id: 's', conversation_id: id });
   await reader.frame('caught_up');
   const shown = await exported(app, `/v1/users/${person}/exports`);
+  const run = await startedRun(person, name);
+  for (const title of [`About ${name}`, 'Pier']) {
+    await app.call('PATCH', `/v1/messaging/conversations/${id}`, { ...asAda, body: { title } });
+  }
+  const spoken = 'public.messages.body';
 
   const erased = await erase(person, 'keep');
   t.strictSame(erased, {
@@ -71,8 +77,12 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   t.equal(status, 'complete');
   t.equal(progress.done, progress.total);
 
-  for (const gone of [name, email]) t.strictSame(await storedText(database, gone), [], gone);
-  t.strictSame(await storedText(database, text), ['public.messages.body'], 'the message alone has its text');
+  t.strictSame(await storedText(database, email), []);
+  // The title that ada gave is her text; the audit of it is not.
+  t.strictSame(await storedText(database, name), [spoken], 'nowhere but in a system message about a title');
+  t.ok((await bodies(id)).every((body) => !body?.includes(name) || body.includes(`“About ${name}”`)));
+  t.match(await runRow(run), { input: null, output: null, status: 'completed' });
+  t.strictSame(await storedText(database, text), [spoken], 'the message alone has its text');
   const page = await app.call<List<ChatMessage>>(
     'GET',
     `/v1/messaging/conversations/${id}/messages?include[]=sender`,
@@ -80,7 +90,7 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   );
   const kept = page.body.data.find((row) => row.id === message.id);
   t.match(kept, { body: text, sender: { id: person, name: 'Deleted user', handle: null, avatar_url: null } });
-  t.notMatch(page.text, name);
+  t.notMatch(page.text.replaceAll(`About ${name}`, ''), name);
   t.ok((await bodies(id)).some((body) => body?.endsWith('assigned the conversation to Deleted user.')));
   t.ok((await titles(grace.access_token)).some((title) => title === 'Deleted user in Pier'));
   const { body: members } = await ask<List<Participant>>(
@@ -171,6 +181,30 @@ t.test('a customer', async (t) => {
   t.match(await row(question.id), { body: 'Where?', author_id: customer });
 });
 
+t.test(
+  'a hold that is set at the same moment: what it holds is whole and named, all else is gone',
+  async (t) => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => member()));
+    const raced = await Promise.all(
+      all.map(async ({ person, token, text, id }, index) => {
+        const sent = await cases.sent(id, { body: text }, { token });
+        const { id: erasure } = await erase(person, 'remove');
+        // Around the moment at which the job begins.
+        await delay(900 + 40 * index);
+        await cases.set(id, { legal_hold: 'held' });
+        return { id, sent: sent.id, text, erasure };
+      }),
+    );
+    for (const { id, sent, text, erasure } of raced) {
+      const { held_conversations } = await completed(erasure);
+      const { body, deleted_at } = await row(sent);
+      if (body === text) t.strictSame(held_conversations, [id], 'held, and named');
+      else
+        t.ok(body === null && deleted_at !== null && (await storedText(database, text)).length === 0, 'gone');
+    }
+  },
+);
+
 t.test('refusals', async (t) => {
   const { person } = await member();
   const path = `/v1/users/${person}/actions/erase`;
@@ -253,6 +287,44 @@ async function member(audience: 'internal' | 'customer' = 'internal') {
   );
   const token = await app.tokenOf(user.id);
   return { person: user.id, token, name, email, text: `a text of ${randomUUID()}`, id: conversation.id };
+}
+
+/** A run that the person started, with its name in every text. */
+async function startedRun(person: string, name: string): Promise<string> {
+  const { id: agent_id, actor_id } = demo.agent;
+  const [id, step] = [newId('agentRun'), newId('agentStep')];
+  const text = `Write to ${name}`;
+  await database.kysely
+    .insertInto('agent_runs')
+    .values({
+      ...{ id, account_id: demo.account_id, agent_id, actor_id, trigger_type: 'manual', trigger_key: id },
+      ...{ status: 'completed', triggered_by: person, completed_at: new Date().toISOString() },
+      ...{ input: JSON.stringify(text), output: JSON.stringify({ text }) },
+    })
+    .execute();
+  await database.kysely
+    .insertInto('agent_run_steps')
+    .values({ id: step, run_id: id, position: 1, status: 'completed', text })
+    .execute();
+  await database.kysely
+    .insertInto('agent_run_actions')
+    .values({
+      ...{
+        id: newId('agentAction'),
+        run_id: id,
+        step_id: step,
+        position: 1,
+        call_id: 'c',
+        tool: 'fetch_url',
+      },
+      ...{ category: 'built_in', status: 'completed', arguments: JSON.stringify({ text }) },
+    })
+    .execute();
+  return id;
+}
+
+function runRow(id: string) {
+  return database.kysely.selectFrom('agent_runs').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 async function erase(id: string, messages: 'keep' | 'remove'): Promise<Erasure> {

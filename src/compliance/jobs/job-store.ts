@@ -23,6 +23,8 @@ export interface NewComplianceJob {
   readonly subjectId: string;
   readonly requestedBy: string;
   readonly options?: Readonly<Record<string, unknown>>;
+  /** Milliseconds from the commit until it begins; none by default. */
+  readonly afterMs?: number;
 }
 
 /** A job as the node that took it knows it. */
@@ -42,7 +44,7 @@ export async function insertComplianceJob(tx: Tx, job: NewComplianceJob): Promis
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await addDue(tx, row.id);
+  await addDue(tx, row.id, job.afterMs);
   return row;
 }
 
@@ -172,8 +174,8 @@ export async function tidyJobs(db: Db): Promise<void> {
   await db.query(REMOVE_OLD);
 }
 
-function addDue(tx: Tx, id: string): Promise<void> {
-  return addJob(tx, COMPLIANCE_JOB_DUE, { job_id: id }, { key: id });
+function addDue(tx: Tx, id: string, afterMs = 0): Promise<void> {
+  return addJob(tx, COMPLIANCE_JOB_DUE, { job_id: id }, { key: id, ...(afterMs > 0 && { afterMs }) });
 }
 
 /** A node that has not renewed its lease for so long is taken to be gone. */
