@@ -1,0 +1,131 @@
+/** Exports and erasures over two nodes: one is killed in the middle, and what one erases is gone on the other. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { runAdmin } from '../../src/admin/run.ts';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { createLog } from '../../src/log.ts';
+import type { Export } from '../../src/protocol/resources/export.ts';
+import { createGroup, startCluster } from '../support/cluster.ts';
+import { AUDIT_KEY, Listener, type TestNode } from '../support/node.ts';
+import { until } from '../support/until.ts';
+
+const log = createLog('silent');
+const cluster = await startCluster(t);
+const [one, other] = cluster.nodes;
+const database = await openDatabase({ url: cluster.databaseUrl, log });
+t.teardown(() => database.close());
+
+t.test('an erased person has no name on any node, in pages, live and after a resume', async (t) => {
+  const { vera } = one.demo.users;
+  const id = await createGroup(one, 'Erased');
+  const listening = await other.listen(id);
+  const grace = one.demo.users.grace.access_token;
+  await one.send(id, { body: 'before' }, grace);
+  await until(() => listening.created().length === 1, { what: 'the message' });
+  t.match(JSON.stringify(listening.frames), 'Grace Hopper', 'its sender is shown');
+  const { cursor } = listening;
+  const path = `/v1/messaging/conversations/${id}/messages?include[]=sender&include[]=author`;
+  for (let page = 0; page < 3; page++) {
+    t.match((await get(other, path)).sender, { name: 'Grace Hopper' });
+  }
+  const erased = await call(one, 'POST', `/v1/users/${one.demo.users.grace.id}/actions/erase`, {
+    messages: 'keep',
+  });
+  t.equal(erased.status, 201);
+  await until(async () => (await other.send(id, {}, grace)).status === 401, { what: 'the end on the other' });
+  await until(async () => (await get(other, path)).sender?.name === 'Deleted user', { what: 'the page' });
+  await until(() => listening.frames.some(({ event }) => event === 'participant.updated'), {
+    what: 'the event',
+  });
+  for (const options of [{ afterSequence: 0 }, { cursor, afterSequence: 0 }]) {
+    const back = await Listener.open(other, id, { ...options, token: vera.access_token });
+    t.equal(back.created().length, 1);
+    t.notMatch(JSON.stringify(back.frames), 'Hopper');
+  }
+});
+
+t.test('an export whose node is killed is completed by the other, once', async (t) => {
+  const id = await createGroup(one, 'Exported', ['ada', 'vera']);
+  const messages = 20_000;
+  await database.query({
+    name: 'test-many-messages',
+    text: `
+      INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, body)
+      SELECT 'msg_' || lpad(n::text, 24, '0'), '${one.demo.account_id}', '${id}', n, 'chat', 'sent', 'internal',
+        repeat('ahoy ', 100)
+      FROM generate_series(1, ${messages}) n`,
+  });
+  const asked = await call(one, 'POST', `/v1/messaging/conversations/${id}/exports`);
+  const exportId = (asked.body as Export).id;
+  const rowOf = () =>
+    database.kysely
+      .selectFrom('compliance_jobs')
+      .selectAll()
+      .where('id', '=', exportId)
+      .executeTakeFirstOrThrow();
+  await until(async () => (await rowOf()).s3_key !== null, { what: 'its beginning' });
+  const { fence, status } = await rowOf();
+  t.equal(status, 'running', 'it has more to do than fits into this moment');
+  // Which node runs it is not known: both are killed, and both come back.
+  await Promise.all([one.kill('SIGKILL'), other.kill('SIGKILL')]);
+  await Promise.all([cluster.restart(0), cluster.restart(1)]);
+  // Its lease need not be waited for.
+  await database.kysely
+    .updateTable('compliance_jobs')
+    .set({ lease_until: null })
+    .where('id', '=', exportId)
+    .execute();
+  const [back] = cluster.nodes;
+  const shown = await until(
+    async () => {
+      const { body } = await call(back, 'GET', `/v1/exports/${exportId}`);
+      return (body as Export).status === 'complete' ? (body as Export) : undefined;
+    },
+    { what: 'the export' },
+  );
+  t.ok((await rowOf()).fence > fence, 'another attempt');
+  const urls = cluster.nodes.map(
+    ({ baseUrl }) => `${baseUrl}${new URL(shown.url!).pathname}${new URL(shown.url!).search}`,
+  );
+  // Each node has a directory of its own here: the file is on the node that made it.
+  const files = (await Promise.all(urls.map((url) => fetch(url)))).filter(({ ok }) => ok);
+  t.equal(files.length, 1, 'one result');
+  const file = join(back.dataDir, 'export.zip');
+  writeFileSync(file, Buffer.from(await files[0]!.arrayBuffer()));
+  const config = readConfig({ PARLEY_AUDIT_KEY: AUDIT_KEY });
+  t.match(await runAdmin(['export', 'verify', '--file', file], config, log), {
+    valid: true,
+    counts: { messages },
+    snapshot: { through_sequence: messages },
+  });
+  const audited = await database.kysely
+    .selectFrom('audit_events')
+    .select('id')
+    .where('conversation_id', '=', id)
+    .where('action', '=', 'export.completed')
+    .execute();
+  t.equal(audited.length, 1);
+});
+
+interface Shown {
+  readonly sender: { readonly name: string } | null;
+}
+
+/** The only message of a page. */
+async function get(node: TestNode, path: string): Promise<Shown> {
+  const { body } = await node.call('GET', path);
+  return (body.data as Shown[])[0]!;
+}
+
+/** In the version that has these endpoints; the sockets speak the version before. */
+async function call(node: TestNode, method: string, path: string, body?: object) {
+  const headers = { ...node.headers(), 'Service-Version': '1.2.harbor-preview.1' };
+  const response = await fetch(`${node.baseUrl}${path}`, {
+    ...{ method, headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as unknown };
+}
