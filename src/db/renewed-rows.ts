@@ -36,11 +36,10 @@ export async function renewRows(db: Kysely<Schema>): Promise<{ table: string; ro
       .executeTakeFirstOrThrow();
     if (value === id) return [];
     const renewed: { table: string; rows: number }[] = [];
-    for (const table of await streamedTables(tx)) {
+    for (const { table, column } of await streamedColumns(tx)) {
       const { numAffectedRows = 0n } = await sql`
-        UPDATE ${sql.table(table)} SET changed_in = pg_current_xact_id() WHERE changed_in > pg_current_xact_id()`.execute(
-        tx,
-      );
+        UPDATE ${sql.table(table)} SET ${sql.ref(column)} = pg_current_xact_id()
+        WHERE ${sql.ref(column)} > pg_current_xact_id()`.execute(tx);
       if (numAffectedRows > 0n) renewed.push({ table, rows: Number(numAffectedRows) });
     }
     await tx.updateTable('settings').set({ value: id }).where('name', '=', SETTING).execute();
@@ -53,11 +52,12 @@ async function databaseId(db: Kysely<Schema>): Promise<string> {
   return rows[0]!.id;
 }
 
-async function streamedTables(db: Kysely<Schema>): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
-    SELECT c.relname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE a.attname = 'changed_in' AND NOT a.attisdropped AND c.relkind = 'r'
+/** The columns that a resume compares with its cursor. */
+async function streamedColumns(db: Kysely<Schema>): Promise<{ table: string; column: string }[]> {
+  const { rows } = await sql<{ table: string; column: string }>`
+    SELECT c.relname AS table, a.attname AS column FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE a.attname IN ('changed_in', 'purged_in') AND NOT a.attisdropped AND c.relkind = 'r'
       AND c.relnamespace = current_schema()::regnamespace
-    ORDER BY c.relname`.execute(db);
-  return rows.map(({ name }) => name);
+    ORDER BY c.relname, a.attname`.execute(db);
+  return rows;
 }

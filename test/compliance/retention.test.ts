@@ -213,6 +213,21 @@ t.test('files go before their messages', async (t) => {
   };
   await purgeUploads(database, store as unknown as Parameters<typeof purgeUploads>[1]);
   t.strictSame(removed, [file], 'the bytes go');
+  await age(id, 20);
+  await database.query(POLICY, demo.account_id, 9, null, null, null);
+  await sweeps[0].sweep();
+  const kept = await database.kysely
+    .selectFrom('attachments')
+    .select('id')
+    .where('conversation_id', '=', id)
+    .execute();
+  t.strictSame(kept, []);
+  const withdrawn = await database.kysely
+    .selectFrom('uploads')
+    .select(['filename', 'withdrawn_at'])
+    .where('size_bytes', '=', 5)
+    .execute();
+  t.match(withdrawn, [{ filename: '', withdrawn_at: TIME }], 'those of purged messages too');
   await ok('PUT', PATH, {});
 });
 
