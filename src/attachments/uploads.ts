@@ -76,7 +76,8 @@ export async function addRemoval(tx: Tx): Promise<void> {
 }
 
 /**
- * Returns whether nothing refers to the file, and nothing can refer to it again: its links answer 410 from then on.
+ * Returns whether links to the file answer 410: nothing refers to it and nothing can refer to it again, or everything that
+ * does was deleted with its conversation or its account.
  */
 export async function isDeleted(db: Db, key: string): Promise<boolean> {
   return (await db.query(READ_DELETED, key)).length > 0;
@@ -147,8 +148,15 @@ const READ_DELETED = statement<[key: string]>({
   name: 'read-deleted-upload',
   text: `
     SELECT FROM (SELECT $1::text AS s3_key) u
-    WHERE NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
-      AND NOT ${IS_ATTACHED}`,
+    WHERE (NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
+        AND NOT ${IS_ATTACHED})
+      OR EXISTS (SELECT FROM uploads n JOIN accounts o ON o.id = n.account_id
+        WHERE n.s3_key = u.s3_key AND o.deleted_at IS NOT NULL)
+      OR (SELECT bool_and(c.deleted_at IS NOT NULL) FROM (
+          SELECT a.conversation_id FROM attachments a WHERE a.s3_key = u.s3_key
+          UNION ALL
+          SELECT r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id WHERE f.s3_key = u.s3_key
+        ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`,
 });
 
 /** Marked so that each round looks only at files that no earlier round has found attached. */

@@ -47,6 +47,9 @@ t.test('after a deletion everything about it is gone; a restore brings it back',
   await until(async () => (await previews(vera.access_token)).includes('halibut'), {
     what: 'a notification',
   });
+  const { attachments } = await cases.read(sent.id, 'include[]=attachments');
+  const link = async () => (await fetch(attachments![0]!.url!)).status;
+  t.equal(await link(), 200);
   const before = await conversation(id);
 
   const member = await socket(t, grace.access_token, NEWEST);
@@ -121,12 +124,14 @@ t.test('after a deletion everything about it is gone; a restore brings it back',
   t.equal(status, 'cancelled');
   await until(async () => !(await previews(vera.access_token)).includes('halibut'), { what: 'no preview' });
 
+  t.equal(await link(), 410, 'signed links too');
   t.strictSame((await remove(id)).body, deleted.body, 'once more changes nothing');
   const restored = await restore(id);
   t.strictSame([restored.status, (restored.body as unknown as Conversation).deleted_at], [200, null]);
   const { data } = await member.frame(({ event }) => event === 'conversation.added');
   t.match(data, { id, deleted_at: null });
   t.equal((await cases.read(sent.id)).body, 'halibut');
+  t.equal(await link(), 200);
   const next = await cases.sent(id);
   t.equal(next.sequence, reply.sequence! + 1);
   t.equal((await app.call('GET', `${PATH}/${id}`, { token: await app.tokenOf(customerId) })).status, 200);
