@@ -1,6 +1,14 @@
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 
+/** Narrows the search for stored answers. */
+export interface AnswerSearch {
+  /** Ids of resources that no answer about another resource shows: found by an index. */
+  readonly about?: readonly string[];
+  /** ISO 8601: answers of requests that had ended by then do not contain them. */
+  readonly since?: string;
+}
+
 /**
  * Rewrites the answers that are stored for Idempotency-Keys of the account and contain one of these ids: what is removed
  * from a resource must not be in a repeated answer either. Encrypted answers show a secret and no content.
@@ -10,25 +18,41 @@ export async function rewriteStoredAnswers(
   accountId: string,
   ids: readonly string[],
   rewrite: (answer: unknown) => unknown,
+  { about = [], since = '-infinity' }: AnswerSearch = {},
 ): Promise<void> {
-  for (const { hash, response } of await tx.query(LOCK_CONTAINING, accountId, ids)) {
+  const found = [
+    ...(await tx.query(LOCK_CONTAINING, accountId, ids, since)),
+    ...(about.length === 0 ? [] : await tx.query(LOCK_ABOUT, about)),
+  ];
+  for (const { hash, response } of found) {
     const rewritten = Buffer.from(JSON.stringify(rewrite(JSON.parse(response.toString()))));
     if (!rewritten.equals(response)) await tx.query(REPLACE, hash, rewritten);
   }
 }
 
+interface StoredAnswer {
+  readonly hash: Buffer;
+  readonly response: Buffer;
+}
+
 // Answers are kept for a day, and are read in full by this: a redaction is rare, and an index would cost each request.
-// Rows of nodes of an earlier version have no account.
-const LOCK_CONTAINING = statement<
-  [accountId: string, ids: readonly string[]],
-  { hash: Buffer; response: Buffer }
->({
+// Rows of nodes of an earlier version have no account. A row is older than its answer by what the request took, which is
+// less than the 30 seconds of its claim.
+const LOCK_CONTAINING = statement<[accountId: string, ids: readonly string[], since: string], StoredAnswer>({
   name: 'lock-stored-answers-containing',
   text: `
     SELECT hash, response FROM idempotency_keys k
     WHERE (account_id = $1 OR account_id IS NULL) AND status IS NOT NULL AND NOT encrypted
+      AND created_at >= $3::timestamptz - interval '1 minute'
       AND EXISTS (SELECT FROM unnest($2::text[]) AS id WHERE position(convert_to(id, 'UTF8') IN k.response) > 0)
     ORDER BY hash FOR UPDATE`,
+});
+
+const LOCK_ABOUT = statement<[about: readonly string[]], StoredAnswer>({
+  name: 'lock-stored-answers-about',
+  text: `
+    SELECT hash, response FROM idempotency_keys
+    WHERE about = ANY($1) AND response IS NOT NULL AND NOT encrypted ORDER BY hash FOR UPDATE`,
 });
 
 const REPLACE = statement<[hash: Buffer, response: Buffer]>({

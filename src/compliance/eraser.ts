@@ -208,7 +208,7 @@ export class Eraser {
           tx,
           runs.flatMap(({ id, whole }) => (whole ? id : [])),
         );
-        const notificationIds = await withdrawRunTexts(tx, runs, texts);
+        const { notificationIds } = await withdrawRunTexts(tx, runs, texts);
         if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
       });
     }

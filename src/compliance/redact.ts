@@ -43,21 +43,23 @@ export async function redactMessage(
   const by = principal.actor.id;
   const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
   const tombstone = await withdrawContent(tx, current, { by, reason });
-  const notificationIds = await withdrawPreviews(tx, current);
+  const previewIds = await withdrawPreviews(tx, current);
 
   const ids = [id, ...attachmentIds];
   const texts = storedFormsOf([current.body, current.subject]);
   const runs = await readReadingRuns(tx, { accountId, conversationId, ids, since: current.created_at });
-  notificationIds.push(...(await withdrawRunTexts(tx, runs, texts)));
+  const { runIds, notificationIds } = await withdrawRunTexts(tx, runs, texts);
 
   const removed: RemovedContent = {
     account_id: accountId,
-    ids: [id, ...notificationIds, ...runs.map((run) => run.id)],
+    ids: [id, ...runIds],
+    notification_ids: [...previewIds, ...notificationIds],
+    since: current.created_at,
     open_runs: runs.flatMap((run) => (run.is_open ? run.id : [])),
     by,
   };
   await removeFromAnswers(tx, removed);
-  await enqueueRightsChanged(tx, notificationIds);
+  if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
   if (removed.open_runs.length > 0) await addJob(tx, FINISH_REDACTION, removed);
   await addJob(tx, FINISH_REDACTION, removed, { runAt: later(REQUESTS_END_MS) });
   await audit(tx, {
@@ -72,8 +74,11 @@ export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
 
 export interface RemovedContent {
   readonly account_id: string;
-  /** The message, and the notifications and runs that contained its text. */
+  /** The message, and the runs that contained its text. */
   readonly ids: readonly string[];
+  readonly notification_ids: readonly string[];
+  /** ISO 8601: when the message was written. */
+  readonly since: string;
   /** Runs that may have read the message and had not ended: they are cancelled. */
   readonly open_runs: readonly string[];
   /** Actor id. */
@@ -89,7 +94,7 @@ export async function finishRedaction(database: Database, removed: RemovedConten
   });
   await database.transaction(async (tx) => {
     const runs = removed.open_runs.map((id) => ({ id, whole: true }));
-    const notificationIds = await withdrawRunTexts(tx, runs, []);
+    const { notificationIds } = await withdrawRunTexts(tx, runs, []);
     if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
   });
 }
@@ -107,9 +112,15 @@ async function withdrawPreviews(tx: Tx, { id, conversation_id }: MessageRow): Pr
   return withdrawn.map(({ id }) => id);
 }
 
-function removeFromAnswers(tx: Tx, { account_id, ids }: RemovedContent): Promise<void> {
-  const removed = new Set(ids);
-  return rewriteStoredAnswers(tx, account_id, ids, (answer) => withoutContent(answer, removed));
+function removeFromAnswers(
+  tx: Tx,
+  { account_id, ids, notification_ids: about, since }: RemovedContent,
+): Promise<void> {
+  const removed = new Set([...ids, ...about]);
+  return rewriteStoredAnswers(tx, account_id, ids, (answer) => withoutContent(answer, removed), {
+    about,
+    since,
+  });
 }
 
 /** A text as it is, within JSON, and within the JSON text of a call's arguments. */

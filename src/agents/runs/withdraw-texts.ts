@@ -8,22 +8,17 @@ import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-st
 
 /**
  * Removes from these runs what repeats one of the texts, and everything from the runs that are `whole`: steps, calls, inputs,
- * outputs, the previews in the notifications of their ends, and files that no message shows. Returns the ids of the
- * notifications.
+ * outputs, the previews in the notifications of their ends, and files that no message shows. Returns the ids of the runs and
+ * notifications that it changed.
  */
 export async function withdrawRunTexts(
   tx: Tx,
   runs: readonly Pick<ReadingRun, 'id' | 'whole'>[],
   texts: readonly string[],
-): Promise<string[]> {
+): Promise<{ readonly runIds: string[]; readonly notificationIds: string[] }> {
   const blanked = await blankRuns(tx, runs, texts);
-  await withdrawUploads(
-    tx,
-    await deleteHiddenArtifacts(
-      tx,
-      blanked.map(({ id }) => id),
-    ),
-  );
+  const runIds = blanked.map(({ id }) => id);
+  await withdrawUploads(tx, await deleteHiddenArtifacts(tx, runIds));
   const cleared = await clearBodies(
     tx,
     blanked.flatMap(({ id, triggered_by, completed_at }) =>
@@ -37,5 +32,5 @@ export async function withdrawRunTexts(
     tx,
     cleared.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
   );
-  return cleared.map(({ id }) => id);
+  return { runIds, notificationIds: cleared.map(({ id }) => id) };
 }
