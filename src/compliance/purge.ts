@@ -1,5 +1,7 @@
 import { forgetAnswers } from '../access/idempotency.ts';
-import { clearRunsOf, deleteRunsOf } from '../agents/runs/purge-store.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { clearRunsOf, deleteRunsOf, type RunEnding } from '../agents/runs/purge-store.ts';
+import { clearEndings } from '../agents/runs/withdraw-texts.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { enqueuePurged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
@@ -95,10 +97,17 @@ async function purgePartsOf(
 ): Promise<Purged> {
   if (messages.length === 0) return NOTHING_PURGED;
   const ids = messages.map(({ id }) => id);
-  const keys = [...(await deletePartsOf(tx, ids)), ...(await clearRunsOf(tx, conversationId, ids))];
+  const cleared = await clearRunsOf(tx, conversationId, ids);
+  const keys = [...(await deletePartsOf(tx, ids)), ...cleared.keys];
   await withdrawUploads(tx, keys);
+  await withdrawEndings(tx, cleared.runs);
   await forgetAnswers(tx, ids);
   await endExportsOf(tx, [conversationId]);
   const notifications = await deleteNotificationsOf(tx, conversationId, messages);
   return { messages: messages.length, files: keys.length, notifications, runs: 0 };
+}
+
+/** Removes what the notifications of the ends of these runs quote of them, also from the memory of every node. */
+export async function withdrawEndings(tx: Tx, runs: readonly RunEnding[]): Promise<void> {
+  await enqueueRightsChanged(tx, await clearEndings(tx, runs));
 }

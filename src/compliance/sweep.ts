@@ -26,7 +26,15 @@ import {
 import type { Metrics } from '../metrics.ts';
 import { deleteOldNotifications, readNotificationAge } from '../notifications/store.ts';
 import type { Retained } from '../protocol/resources/retention-policy.ts';
-import { addPurged, NOTHING_PURGED, PURGE_BATCH, type Purged, purgeOutside, purgePrefix } from './purge.ts';
+import {
+  addPurged,
+  NOTHING_PURGED,
+  PURGE_BATCH,
+  type Purged,
+  purgeOutside,
+  purgePrefix,
+  withdrawEndings,
+} from './purge.ts';
 import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
 export interface SweepOptions {
@@ -180,9 +188,10 @@ class Round {
     }
     if (runs_days !== null) {
       await this.#repeat(async (tx) => {
-        const { deleted: runs, keys } = await deleteEndedRuns(tx, accountId, runs_days, PURGE_BATCH);
+        const { deleted, keys } = await deleteEndedRuns(tx, accountId, runs_days, PURGE_BATCH);
         await withdrawUploads(tx, keys);
-        return { ...NOTHING_PURGED, runs, files: keys.length };
+        await withdrawEndings(tx, deleted);
+        return { ...NOTHING_PURGED, runs: deleted.length, files: keys.length };
       });
     }
     this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;

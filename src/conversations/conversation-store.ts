@@ -124,11 +124,6 @@ export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** Locks the conversation against `lockConversation` and changes until the transaction ends, as other such calls may. */
-export async function shareConversation(tx: Tx, id: string): Promise<void> {
-  await tx.kysely.selectFrom('conversations').select('id').where('id', '=', id).forShare().execute();
-}
-
 /** Locks and returns the conversations of which the actor is a member. */
 export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<ConversationRow[]> {
   const memberships = tx.kysely
@@ -153,6 +148,17 @@ export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<Conv
  * if the conversation was deleted, and throws if there is no such conversation.
  */
 export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {
+  return (await shareConversation(tx, conversationId)) === 'held';
+}
+
+/**
+ * Locks the conversation against `lockConversation` and changes until the transaction ends, as other such calls may at the
+ * same time, and returns its legal hold. Throws ApiError `resource_gone` if it was deleted.
+ */
+export async function shareConversation(
+  tx: Tx,
+  conversationId: string,
+): Promise<ConversationRow['legal_hold']> {
   const { legal_hold, deleted_at } = await tx.kysely
     .selectFrom('conversations')
     .select(['legal_hold', 'deleted_at'])
@@ -160,7 +166,7 @@ export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<b
     .forShare()
     .executeTakeFirstOrThrow();
   if (deleted_at !== null) throw conversationGone();
-  return legal_hold === 'held';
+  return legal_hold;
 }
 
 /** Makes a locked conversation a tombstone, which is in no list and has no direct key any more. */

@@ -6,7 +6,9 @@ import { agentKills } from './agent-kills.ts';
 import { auditCampaign } from './audit.ts';
 import { anyFaults, delivery } from './delivery.ts';
 import { feeds } from './feeds.ts';
+import { forgotten } from './forgotten.ts';
 import { gracefulRestart } from './graceful-restart.ts';
+import { holds } from './holds.ts';
 import { hostileFrames } from './hostile-frames.ts';
 import { idempotency } from './idempotency.ts';
 import { scheduleStorm } from './schedule-storm.ts';
@@ -25,6 +27,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
     auditCampaign(t, { seed, tamperings: 1_000, callers: 8, changesPerCaller: 400, kills: 12 }),
   delivery: (t, seed) => delivery(t, { seed, faults: anyFaults(seed, 40) }),
   feeds: (t, seed) => feeds(t, { seed, histories: 1_000 }),
+  forgotten: (t, seed) => forgotten(t, { seed, rounds: 20 }),
   'graceful-restart': (t, seed) =>
     gracefulRestart(t, {
       seed,
@@ -34,6 +37,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
       drainMs: 10_000,
       evenly: true,
     }),
+  holds: (t, seed) => holds(t, { seed, interleavings: 1_000 }),
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
   'schedule-storm': (t, seed) =>

@@ -16,6 +16,7 @@ import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { TestChain } from '../audit/fixture.ts';
+import { ageMessages } from '../support/aged-messages.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { AUDIT_KEY } from '../support/node.ts';
 import { storedText } from '../support/stored-text.ts';
@@ -393,7 +394,7 @@ async function upload(size: number): Promise<string> {
 
 /** Makes the messages of a conversation so many days old, up to a number, with their notifications. */
 async function age(conversationId: string, days: number, through = 1_000): Promise<void> {
-  await database.query(AGE, conversationId, days, through);
+  await ageMessages(database, conversationId, days, through);
 }
 
 async function insertRun(conversationId: string | null, days: number): Promise<string> {
@@ -455,21 +456,6 @@ const POLICY = statement<
     VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (account_id) DO UPDATE SET messages_days = excluded.messages_days, files_days = excluded.files_days,
       notifications_days = excluded.notifications_days, runs_days = excluded.runs_days`,
-});
-
-// The ids of notifications are made of the moment of their message.
-const AGE = statement<[conversationId: string, days: number, through: number]>({
-  name: 'test-age',
-  text: `
-    WITH aged AS (
-      SELECT m.id, moment_of(m) AS before, moment_of(m) - make_interval(days => $2::int) AS after FROM messages m
-      WHERE m.conversation_id = $1 AND coalesce(m.sequence, 0) <= $3 AND m.status <> 'scheduled'
-    ), moved AS (
-      UPDATE notifications n SET id = notification_id(a.after, a.id, n.recipient_id), created_at = a.after
-      FROM aged a WHERE n.id = notification_id(a.before, a.id, n.recipient_id)
-    )
-    UPDATE messages m SET created_at = m.created_at - make_interval(days => $2::int), notified_at = a.after
-    FROM aged a WHERE m.id = a.id`,
 });
 
 const AGE_NOTIFICATIONS = statement<[days: number]>({

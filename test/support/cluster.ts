@@ -21,8 +21,17 @@ export interface Cluster {
   restart(index: 0 | 1): Promise<void>;
 }
 
-export async function startCluster(t: Teardown, env: NodeJS.ProcessEnv = {}): Promise<Cluster> {
-  return startOver(t, await startRedis(t), [], env);
+export interface ClusterOptions {
+  /** The nodes have one data directory, and so the files of both. */
+  readonly sharesFiles?: boolean;
+}
+
+export async function startCluster(
+  t: Teardown,
+  env: NodeJS.ProcessEnv = {},
+  options: ClusterOptions = {},
+): Promise<Cluster> {
+  return startOver(t, await startRedis(t), [], env, options);
 }
 
 /** Starts the cluster with a separate link to Redis for each node. */
@@ -36,6 +45,7 @@ async function startOver(
   redis: TestRedis,
   links: readonly FaultProxy[],
   env: NodeJS.ProcessEnv = {},
+  { sharesFiles = false }: ClusterOptions = {},
 ): Promise<Cluster> {
   const { url: databaseUrl } = await createTestDatabase(t);
   const start = (index: 0 | 1, dataDir?: string) => {
@@ -43,7 +53,12 @@ async function startOver(
     const redisUrl = link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`;
     return startNode(t, { databaseUrl, redisUrl, env, ...(dataDir !== undefined && { dataDir }) });
   };
-  const nodes = await Promise.all([start(0), start(1)]);
+  const startBoth = async (): Promise<[TestNode, TestNode]> => {
+    // One after the other: each writes its demo.json there.
+    const first = await start(0);
+    return [first, await start(1, first.dataDir)];
+  };
+  const nodes = await (sharesFiles ? startBoth() : Promise.all([start(0), start(1)]));
   return {
     nodes,
     redis,

@@ -36,6 +36,16 @@ export class TestNode {
     this.baseUrl = demo.base_url;
   }
 
+  /** Returns the same node for requests of another Service-Version. */
+  at(version: string): TestNode {
+    return new TestNode(
+      this.running,
+      this.dataDir,
+      { ...this.demo, service_version: version },
+      this.#contract,
+    );
+  }
+
   /** Resolves when the process has ended. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     this.running.child.kill(signal);
@@ -109,6 +119,11 @@ export class TestNode {
     return Listener.open(this, conversationId, options);
   }
 
+  /** Like `listen`, but tries once: the listener is closed if it was refused. */
+  tryListen(conversationId: string, options: ListenOptions = {}): Promise<Listener> {
+    return Listener.try(this, conversationId, options);
+  }
+
   /** Returns the value on the line of /metrics that begins with `name`, labels included; 0 if there is none. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.baseUrl}/metrics`)).text();
@@ -179,14 +194,14 @@ export class Listener {
   static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
     return until(
       async () => {
-        const listener = await Listener.#try(node, conversationId, options);
+        const listener = await Listener.try(node, conversationId, options);
         return listener.closeCode === undefined ? listener : undefined;
       },
       { what: 'a subscription' },
     );
   }
 
-  static async #try(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
+  static async try(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
     const { 'Content-Type': _, ...headers } = node.headers(options.token ?? node.demo.users.ada.access_token);
     const socket = new WebSocket(`${node.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });
     const listener = new Listener(socket);

@@ -2,24 +2,32 @@ import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { setTouched } from '../../db/touched.ts';
 
+/** A run, and what the id of the notification of its end is made of. */
+export interface RunEnding {
+  readonly id: string;
+  /** Actor id; null: there is no notification. */
+  readonly triggered_by: string | null;
+  readonly completed_at: string | null;
+}
+
 /**
  * Clears what the ended runs that began with one of these messages, or wrote one, quote of the conversation: their input
  * and output, the texts and calls of their steps, their files; and of its other ended runs the calls that name one of the
- * messages, as calls that read messages do. The runs themselves stay. Returns the keys of the files.
+ * messages, as calls that read messages do. The runs themselves stay. Returns the runs, and the keys of the files.
  */
 export async function clearRunsOf(
   tx: Tx,
   conversationId: string,
   messageIds: readonly string[],
-): Promise<string[]> {
-  if (messageIds.length === 0) return [];
+): Promise<{ runs: RunEnding[]; keys: string[] }> {
+  if (messageIds.length === 0) return { runs: [], keys: [] };
   await tx.query(CLEAR_NAMING, conversationId, messageIds);
   const runs = await tx.query(CLEAR_RUNS, conversationId, messageIds);
-  if (runs.length === 0) return [];
+  if (runs.length === 0) return { runs, keys: [] };
   const ids = runs.map(({ id }) => id);
   await tx.query(CLEAR_STEPS, ids);
   await tx.query(CLEAR_ACTIONS, ids);
-  return keysOf(await tx.query(DELETE_ARTIFACTS, ids));
+  return { runs, keys: keysOf(await tx.query(DELETE_ARTIFACTS, ids)) };
 }
 
 /**
@@ -41,16 +49,16 @@ export async function deleteRunsOf(
 
 /**
  * Deletes runs of an account that ended that long ago with everything of them, `limit` at most, but not those in held
- * conversations. No hold of theirs is set until the transaction ends.
+ * conversations. No hold of theirs is set until the transaction ends. Returns them, and the keys of their files.
  */
 export async function deleteEndedRuns(
   tx: Tx,
   accountId: string,
   days: number,
   limit: number,
-): Promise<{ deleted: number; keys: string[] }> {
+): Promise<{ deleted: RunEnding[]; keys: string[] }> {
   const [gone] = await tx.query(DELETE_ENDED_RUNS, accountId, days, limit);
-  return { deleted: gone!.deleted, keys: gone!.keys ?? [] };
+  return { deleted: gone!.deleted ?? [], keys: gone!.keys ?? [] };
 }
 
 /** Deletes files of runs that are that old, `limit` at most, but not of runs in held conversations. Returns their keys. */
@@ -81,13 +89,13 @@ function keysOf(rows: readonly { readonly s3_key: string }[]): string[] {
   return rows.map(({ s3_key }) => s3_key);
 }
 
-const CLEAR_RUNS = statement<[conversationId: string, messageIds: readonly string[]], { id: string }>({
+const CLEAR_RUNS = statement<[conversationId: string, messageIds: readonly string[]], RunEnding>({
   name: 'clear-runs-of-messages',
   text: `
     UPDATE agent_runs SET input = NULL, output = NULL, error_message = NULL, ${setTouched()}
     WHERE conversation_id = $1 AND completed_at IS NOT NULL
       AND (trigger_message_id = ANY($2) OR reply_message_id = ANY($2))
-    RETURNING id`,
+    RETURNING id, triggered_by, completed_at`,
 });
 
 const CLEAR_NAMING = statement<[conversationId: string, messageIds: readonly string[]]>({
@@ -140,7 +148,7 @@ const MAY_GO = '(d.conversation_id IS NULL OR d.conversation_id IN (SELECT id FR
 
 const DELETE_ENDED_RUNS = statement<
   [accountId: string, days: number, limit: number],
-  { deleted: number; keys: string[] | null }
+  { deleted: RunEnding[] | null; keys: string[] | null }
 >({
   name: 'delete-ended-runs',
   text: `
@@ -154,9 +162,10 @@ const DELETE_ENDED_RUNS = statement<
     ), ${RELEASED}, files AS (
       DELETE FROM artifacts f USING due d WHERE f.run_id = d.id AND ${MAY_GO} RETURNING f.s3_key
     ), gone AS (
-      DELETE FROM agent_runs r USING due d WHERE r.id = d.id AND ${MAY_GO} RETURNING 1
+      DELETE FROM agent_runs r USING due d WHERE r.id = d.id AND ${MAY_GO}
+      RETURNING r.id, r.triggered_by, r.completed_at
     )
-    SELECT (SELECT count(*) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`,
+    SELECT (SELECT json_agg(gone) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`,
 });
 
 const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>({

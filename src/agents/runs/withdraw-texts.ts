@@ -3,6 +3,7 @@ import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { Tx } from '../../db/handle.ts';
 import { clearBodies } from '../../notifications/store.ts';
 import { endedKey } from './on-run-ended.ts';
+import type { RunEnding } from './purge-store.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-store.ts';
 
@@ -19,18 +20,26 @@ export async function withdrawRunTexts(
   const blanked = await blankRuns(tx, runs, texts);
   const runIds = blanked.map(({ id }) => id);
   await withdrawUploads(tx, await deleteHiddenArtifacts(tx, runIds));
+  for (const run of blanked) await enqueueRunUpdated(tx, run);
+  return { runIds, notificationIds: await clearEndings(tx, blanked) };
+}
+
+/**
+ * Removes the previews of their outputs from the notifications of the ends of these runs. Returns the ids of the
+ * notifications.
+ */
+export async function clearEndings(tx: Tx, runs: readonly RunEnding[]): Promise<string[]> {
   const cleared = await clearBodies(
     tx,
-    blanked.flatMap(({ id, triggered_by, completed_at }) =>
+    runs.flatMap(({ id, triggered_by, completed_at }) =>
       triggered_by === null || completed_at === null
         ? []
         : { key: endedKey(id), at: completed_at, recipient_id: triggered_by },
     ),
   );
-  for (const run of blanked) await enqueueRunUpdated(tx, run);
   await enqueueChanged(
     tx,
     cleared.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
   );
-  return { runIds, notificationIds: cleared.map(({ id }) => id) };
+  return cleared.map(({ id }) => id);
 }

@@ -1,0 +1,18 @@
+import t from 'tap';
+import { forgotten } from '../campaigns/forgotten.ts';
+import { HOLDS_ENV, holds } from '../campaigns/holds.ts';
+import { startCluster } from '../support/cluster.ts';
+
+const cluster = await startCluster(t, HOLDS_ENV, { sharesFiles: true });
+
+t.test('a short run of the campaign of legal holds', async (t) => {
+  const figures = await holds(t, { seed: 5, interleavings: 12, cluster });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.heldFirst > 0 && figures.heldFirst + figures.heldLater === 12, JSON.stringify(figures));
+});
+
+t.test('a short run of the campaign of texts that are to be forgotten', async (t) => {
+  const figures = await forgotten(t, { seed: 5, rounds: 1, ways: ['redact', 'sweep'], cluster });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.places.length > 6, 'it was everywhere before');
+});
