@@ -45,7 +45,7 @@ import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
 import { EncodedRows } from '../resources/encoded-rows.ts';
-import { MESSAGES } from '../resources/message.ts';
+import { MESSAGES, readMessage } from '../resources/message.ts';
 import { NOTIFICATIONS } from '../resources/notification.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
@@ -172,7 +172,9 @@ export function openMessaging(
     handle(MESSAGE_EDITED, contentChanged),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);
-      await database.transaction((tx) => endExportsOf(tx, [deleted.conversation_id]));
+      const message = await readMessage(database, deleted.message_id);
+      const subjects = [deleted.conversation_id, message?.author_id ?? []].flat();
+      await database.transaction((tx) => endExportsOf(tx, subjects));
     }),
   ];
   const retention = new RetentionSweep({

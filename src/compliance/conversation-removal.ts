@@ -16,7 +16,7 @@ import {
   type ConversationDeleted,
   enqueueChanged,
 } from '../conversations/outbox-topics.ts';
-import { touchMembers } from '../conversations/participant-store.ts';
+import { readAllParticipants, touchMembers } from '../conversations/participant-store.ts';
 import { moveWorkflow } from '../conversations/workflow.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
@@ -50,7 +50,8 @@ export async function deleteConversation(tx: Tx, principal: Principal, id: strin
     await moveWorkflow(tx, conversation, 'drafts_decided', by);
   }
   await writeDeleted(tx, id, by);
-  await endExportsOf(tx, [id]);
+  const members = await readAllParticipants(tx, id);
+  await endExportsOf(tx, [id, ...members.flatMap(({ actor_id }) => actor_id ?? [])]);
   await enqueueMembership(tx, 'conversation.removed', id);
   const { account_id } = conversation;
   await enqueue(tx, CONVERSATION_DELETED, { conversation_id: id, account_id, by });

@@ -14,7 +14,6 @@ import {
   readOutsideIds,
 } from '../messages/purge-store.ts';
 import { deleteNotificationsAbout, deleteNotificationsOf } from '../notifications/store.ts';
-import { endExportsOf } from './jobs/job-store.ts';
 
 /** How many rows and files a purge has removed. */
 export interface Purged {
@@ -102,7 +101,6 @@ async function purgePartsOf(
   await withdrawUploads(tx, keys);
   await withdrawEndings(tx, cleared.runs);
   await forgetAnswers(tx, ids);
-  await endExportsOf(tx, [conversationId]);
   const notifications = await deleteNotificationsOf(tx, conversationId, messages);
   return { messages: messages.length, files: keys.length, notifications, runs: 0 };
 }

@@ -39,11 +39,14 @@ export async function readFeedRowsById(
   return (await database.reader.query(READ_ROWS, recipientId, ids)).map(unpack);
 }
 
-/** Yields all notifications of a recipient, dismissed ones too, oldest first. */
+/**
+ * Yields all notifications of a recipient, dismissed ones too, oldest first, without their previews: those are texts of
+ * others.
+ */
 export async function* readWholeFeed(db: Db, recipientId: string): AsyncIterable<object[]> {
   for (let after = ''; ; ) {
     const rows = await db.query(READ_WHOLE, recipientId, after, WHOLE_PAGE);
-    if (rows.length > 0) yield rows;
+    if (rows.length > 0) yield rows.map(({ body: _, ...row }) => row);
     if (rows.length < WHOLE_PAGE) return;
     after = rows.at(-1)!.id;
   }

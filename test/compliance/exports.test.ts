@@ -221,7 +221,7 @@ t.test('an export ends with what it contains, and that of a held conversation st
     await until(async () => (await statusOf(gone)) === 'expired', { what: 'the end of the export' });
     t.equal((await fetch(gone.url!)).status, 410);
   }
-  t.equal(await statusOf(ofMember), 'complete', 'vera took no part in it');
+  t.equal(await statusOf(ofMember), 'complete', 'of another person');
   await app.call('DELETE', `/v1/messaging/conversations/${id}`, {
     ...asAda,
     headers: { 'Service-Version': '1.2.harbor-preview.1' },

@@ -143,9 +143,8 @@ export async function requeueLost(
 }
 
 /**
- * Ends the exports of these conversations, of persons that take or took part in them, and of these persons, because
- * something in them goes: links to their files end with the commit. An export that is under way starts over, so that it
- * reads what is left.
+ * Ends the exports of these conversations and persons, because something in them goes: links to their files end with the
+ * commit. An export that is under way starts over, so that it reads what is left.
  */
 export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promise<void> {
   const ended = await tx.query(END_EXPORTS, subjectIds);
@@ -246,10 +245,8 @@ const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string; sta
       status = CASE WHEN status = 'complete' THEN 'expired' ELSE 'queued' END,
       fence = fence + 1, lease_until = NULL, updated_at = clock_timestamp(),
       s3_key = CASE WHEN status = 'complete' THEN NULL ELSE s3_key END
-    WHERE subject_id IN (
-        SELECT unnest($1::text[]) UNION SELECT actor_id FROM participants WHERE conversation_id = ANY($1)
-      )
-      AND kind IN ('conversation_export', 'user_export') AND status IN ('queued', 'running', 'complete')
+    WHERE subject_id = ANY($1) AND kind IN ('conversation_export', 'user_export')
+      AND status IN ('queued', 'running', 'complete')
     RETURNING id, status`,
 });
 

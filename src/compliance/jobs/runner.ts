@@ -75,9 +75,9 @@ export class JobRunner {
   async #run(job: ComplianceJobRow): Promise<void> {
     const { database, work, log } = this.#options;
     if (job.attempts > MAX_ATTEMPTS) {
-      await database.transaction((tx) =>
-        endJob(tx, job, { status: 'failed', error: 'internal_error', s3_key: null }),
-      );
+      // Nodes died, or what it reads was removed again and again.
+      const failed = { status: 'failed', error: 'resource_conflict', s3_key: null } as const;
+      await database.transaction((tx) => endJob(tx, job, failed));
       return;
     }
     const lost = new AbortController();
