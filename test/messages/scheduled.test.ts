@@ -322,13 +322,14 @@ t.test('over a day late: canceled', async (t) => {
 t.test('in the order of their times, then of their creation, together', async (t) => {
   const ground = await newGround();
   const { delivery, committed } = openNode(ground);
-  const late: Record<string, string> = { third: '2 s', first: '4 s', second: '3 s', fourth: '2 s' };
+  const due: Record<string, number> = { third: -2_000, first: -4_000, second: -3_000, fourth: -2_000 };
+  const now = Date.parse(await timeIn(ground, 0));
   const ids = new Map<string, string>();
-  for (const [body, by] of Object.entries(late)) {
+  for (const [body, inMs] of Object.entries(due)) {
     const { id } = await schedule(ground, await timeIn(ground, 60_000), { body });
     ids.set(body, id);
-    const at = "date_trunc('second', now()) - $2::interval";
-    await run(ground, `UPDATE messages SET scheduled_at = ${at} WHERE id = $1`, [id, by]);
+    const at = new Date(now + inMs).toISOString();
+    await run(ground, 'UPDATE messages SET scheduled_at = $2 WHERE id = $1', [id, at]);
   }
   const last = await schedule(ground, await timeIn(ground, 60_000), { body: 'not due' });
   await delivery.deliver({ message_id: ids.get('third')!, conversation_id: ground.conversationId });
