@@ -24,7 +24,24 @@ export async function rewriteStoredAnswers(
     ...(await tx.query(LOCK_CONTAINING, accountId, ids, since)),
     ...(about.length === 0 ? [] : await tx.query(LOCK_ABOUT, about)),
   ];
-  for (const { hash, response } of found) {
+  await rewriteAll(tx, found, rewrite);
+}
+
+/** Rewrites the answers that are stored for Idempotency-Keys and show one of these resources itself: found by an index. */
+export async function rewriteAnswersAbout(
+  tx: Tx,
+  ids: readonly string[],
+  rewrite: (answer: unknown) => unknown,
+): Promise<void> {
+  await rewriteAll(tx, await tx.query(LOCK_ABOUT, ids), rewrite);
+}
+
+async function rewriteAll(
+  tx: Tx,
+  answers: readonly StoredAnswer[],
+  rewrite: (answer: unknown) => unknown,
+): Promise<void> {
+  for (const { hash, response } of answers) {
     const rewritten = Buffer.from(JSON.stringify(rewrite(JSON.parse(response.toString()))));
     if (!rewritten.equals(response)) await tx.query(REPLACE, hash, rewritten);
   }

@@ -18,7 +18,7 @@ import { withdrawContent } from '../messages/withdraw-content.ts';
 import { withdrawNotifications } from '../notifications/store.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { withoutContent } from './without-content.ts';
+import { withoutContent } from '../resources/without-content.ts';
 
 /**
  * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from everything that contains it,

@@ -388,6 +388,23 @@ t.test('a keyed PATCH or DELETE that comes again answers as it did, and does not
   const removed = await remove(sent.id, keyed('delete'));
   const removedAgain = await remove(sent.id, keyed('delete'));
   t.strictSame([removedAgain.status, removedAgain.text], [200, removed.text]);
+  const editedAgain = await edit(sent.id, { body: 'first' }, keyed('edit'));
+  t.strictSame([editedAgain.status, editedAgain.headers.get('idempotent-replayed')], [200, 'true']);
+  t.strictSame(editedAgain.text, first.text.replace('"body":"first"', '"body":null'), 'without the text');
+});
+
+t.test('the keyed send of a deleted message comes again without its text', async (t) => {
+  const path = `/v1/messaging/conversations/${await cases.conversation('internal')}/messages`;
+  const asked = {
+    body: { body: 'to be deleted', client_message_id: 'keyed' },
+    headers: { 'Idempotency-Key': 'keyed send' },
+    token: grace.access_token,
+  };
+  const first = await app.call<ChatMessage>('POST', path, asked);
+  t.equal((await remove(first.body.id)).status, 200);
+  const again = await app.call<ChatMessage>('POST', path, asked);
+  t.strictSame([again.status, again.headers.get('idempotent-replayed')], [201, 'true']);
+  t.strictSame(again.text, first.text.replace('"body":"to be deleted"', '"body":null'));
 });
 
 t.test('an agent changes messages to customers only if its role allows it', async (t) => {
