@@ -110,7 +110,8 @@ function parseOptions<Context>(
     Object.keys(options).map((option) => [option, { type: 'string' as const }]),
   );
   try {
-    return parseArgs({ args: [...args], options: config, strict: true }).values as Options;
+    return parseArgs({ args: withDashedValues(args, config), options: config, strict: true })
+      .values as Options;
   } catch (error) {
     const known = Object.keys(options).map((option) => `--${option}`);
     const { message, code } = error as NodeJS.ErrnoException;
@@ -125,6 +126,21 @@ function parseOptions<Context>(
       `${name} has no ${unknown}; ${nearest === undefined ? `it ${has}` : `did you mean ${nearest}?`}`,
     );
   }
+}
+
+/**
+ * Joins an option and a value that begins with one dash, as one in 64 public keys does: parseArgs would take the value for
+ * an option and call it ambiguous.
+ */
+function withDashedValues(args: readonly string[], options: Readonly<Record<string, unknown>>): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const option = joined.at(-1);
+    const isValue = /^-[^-]/.test(arg) && option?.startsWith('--') && option.slice(2) in options;
+    if (isValue) joined[joined.length - 1] = `${option}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
 }
 
 /** A value without the name of its option: it was probably meant for the first one that is required and was not given. */
