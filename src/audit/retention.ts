@@ -90,7 +90,7 @@ export async function blankDetails(
 
 const ERASE_BATCH = 1_000;
 
-/** Throws if the checkpoint is not one that this deployment has signed: it must not be signed anew. */
+/** Throws if the checkpoint is not one that this deployment has signed: it must not be signed again. */
 async function takeOwnCheckpoint(
   tx: Tx,
   { trusted }: SigningKey,

@@ -103,7 +103,7 @@ export class Sealer {
     this.#options.log.error({ account_id, seconds, reason }, 'rows of the audit are not sealed');
   }
 
-  /** Logs are often kept apart from the database: a head in them shows later that history was not written anew. */
+  /** Logs are often kept apart from the database: a head in them shows later that history was not rewritten. */
   #logHead(head: Signed<AuditHead>): void {
     if (this.#logged.has(head.account_id)) return;
     this.#logged.set(head.account_id, true);
@@ -129,7 +129,7 @@ export interface Sealed {
 /**
  * Seals up to `limit` rows of an account, in the order in which they were inserted. All of them are committed; those
  * that a transaction has yet to commit follow later. Returns undefined if another node is at it. Rejects if the head is
- * not one that this deployment has signed: what was tampered with must not be signed anew.
+ * not one that this deployment has signed: what was tampered with must not be signed again.
  */
 export async function sealRows(
   tx: Tx,

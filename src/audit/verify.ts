@@ -215,7 +215,7 @@ class ChainReader {
       if (number !== this.#number) continue;
       if (hash !== this.#hash) {
         throw new TamperedError(
-          `Link ${number} is not the one of the kept head: the chain up to it was written anew.`,
+          `Link ${number} is not the one of the kept head: the chain up to it was rewritten.`,
         );
       }
       this.#counts.heads_contained++;

@@ -1,6 +1,6 @@
 /**
  * SQL: text that is another one after a dump was restored, wherever to. It identifies the cluster, the database in it and
- * the tables, which a restore creates anew. After a recovery to an earlier moment it is the same: the timeline
+ * the tables, which a restore creates again. After a recovery to an earlier moment it is the same: the timeline
  * differs then.
  */
 export const DATABASE_ID = `(

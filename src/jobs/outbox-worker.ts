@@ -23,7 +23,7 @@ export interface OutboxWorkerOptions {
 const SWEEP_EVERY_MS = 500;
 const MAX_ROWS = 100;
 
-/** Milliseconds between two looks for rows that fail for ever. */
+/** Milliseconds between two looks for rows that keep failing. */
 const BURY_EVERY_MS = 10 * 60 * 1_000;
 
 /**
