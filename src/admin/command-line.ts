@@ -129,15 +129,16 @@ function parseOptions<Context>(
 }
 
 /**
- * Joins an option and a value that begins with one dash, as one in 64 public keys does: parseArgs would take the value for
- * an option and call it ambiguous.
+ * Joins an option and a value that begins with a dash, as one in 64 public keys does: parseArgs would take the value for an
+ * option and call it ambiguous. What looks like an option stays one, so that a misspelt name is still found.
  */
 function withDashedValues(args: readonly string[], options: Readonly<Record<string, unknown>>): string[] {
   const joined: string[] = [];
   for (const arg of args) {
     const option = joined.at(-1);
-    const isValue = /^-[^-]/.test(arg) && option?.startsWith('--') && option.slice(2) in options;
-    if (isValue) joined[joined.length - 1] = `${option}=${arg}`;
+    const isValue = arg.startsWith('-') && !/^--?[a-z-]+(=|$)/.test(arg);
+    const isAwaited = option?.startsWith('--') && option.slice(2) in options;
+    if (isValue && isAwaited) joined[joined.length - 1] = `${option}=${arg}`;
     else joined.push(arg);
   }
   return joined;

@@ -53,12 +53,9 @@ t.test('kept heads and keys', async (t) => {
   writeFileSync(kept, 'nothing');
   await t.rejects(verify('--head', kept), { message: /is not a head/ });
   await t.rejects(verify('--key', 'short'), { message: /short is not a public ed25519 key/ });
-  const dashed = `-${signingKey.publicKey.slice(1)}`;
-  await t.rejects(
-    verify('--key', dashed),
-    { message: /^The head is signed by|is not a public ed25519 key/ },
-    'a key may begin with a dash',
-  );
+  for (const dashed of [`-${'A'.repeat(42)}`, `--${'A'.repeat(41)}`]) {
+    await t.rejects(verify('--key', dashed), { message: /^The head is signed by the key \w+, which is not/ });
+  }
 
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   writeFileSync(kept, JSON.stringify(head));
