@@ -128,8 +128,8 @@ export class Eraser {
     signal: AbortSignal,
   ): Promise<boolean> {
     const database = this.#database;
-    const { head, floor } = await readHead(database, conversationId);
-    for (let after = floor; after < head; after += NUMBERS_AT_ONCE) {
+    const { head } = await readHead(database, conversationId);
+    for (let after = 0; after < head; after += NUMBERS_AT_ONCE) {
       signal.throwIfAborted();
       const isHeld = await database.transaction(async (tx) => {
         if (await lockHold(tx, job, conversationId)) return true;

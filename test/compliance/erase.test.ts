@@ -122,6 +122,23 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   t.match(audited.body.data[0]?.details, { user_id: person, erasure_id: erased.id, messages: 'keep' });
 });
 
+t.test('a name goes from system messages below the newest thousand too', async (t) => {
+  const { person, name, id } = await member();
+  await app.call('PATCH', `/v1/messaging/conversations/${id}`, { ...asAda, body: { assignee_id: person } });
+  await until(async () => (await bodies(id)).some((body) => body?.includes(name)), {
+    what: 'a system message',
+  });
+  await database.kysely
+    .insertInto('messages')
+    .values({
+      ...{ id: newId('message'), account_id: demo.account_id, conversation_id: id, sequence: 5_000 },
+      ...{ kind: 'void', status: 'void', visibility: 'internal' },
+    })
+    .execute();
+  await completed((await erase(person, 'keep')).id);
+  t.strictSame(await storedText(database, name), []);
+});
+
 t.test('remove: messages become tombstones, and what waits ends', async (t) => {
   const { person, token, text, id } = await member('customer');
   const sent = await cases.sent(id, { body: text }, { token });

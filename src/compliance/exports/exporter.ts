@@ -8,7 +8,7 @@ import { findConversation } from '../../conversations/conversation-store.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import type { Timeline } from '../../messages/timeline.ts';
-import { readHead, SETTLE_WINDOW } from '../../messages/timeline-store.ts';
+import { readHead } from '../../messages/timeline-store.ts';
 import { newId } from '../../protocol/ids.ts';
 import { EXPORT_DAYS } from '../../protocol/resources/export.ts';
 import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
@@ -132,7 +132,7 @@ export class Exporter {
     if (kind !== 'conversation_export') return null;
     const { database, timeline } = this.#options;
     const { head: upTo, floor } = await readHead(database, conversationId);
-    await timeline.settle({ conversationId, after: Math.max(floor, upTo - SETTLE_WINDOW), upTo });
+    await timeline.settle({ conversationId, after: floor, upTo });
     return upTo;
   }
 }
