@@ -1,4 +1,3 @@
-import { forgetAnswers } from '../access/idempotency.ts';
 import { rewriteStoredAnswers } from '../access/stored-answers.ts';
 import { userIds } from '../accounts/persons.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
@@ -242,7 +241,6 @@ async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId
 async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Promise<void> {
   let current = await lockMessage(tx, row);
   if (current.deleted_at !== null) return;
-  await forgetAnswers(tx, [row.id]);
   if (current.status === 'sent') {
     await withdrawContent(tx, current);
     await audit(tx, {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Principal } from '../access/principal.ts';
-import { rewriteAnswersAbout } from '../access/stored-answers.ts';
 import { audit } from '../audit/audit.ts';
 import { lockAgainstHold, lockConversation } from '../conversations/conversation-store.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
@@ -10,7 +9,6 @@ import { enqueue } from '../db/outbox.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { withoutContent } from '../resources/without-content.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { outsideUpdateOf } from './events.ts';
 import { allMentions } from './mentions.ts';
@@ -83,8 +81,6 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
       'Messages cannot be deleted while their conversation is under legal hold.',
     );
   const tombstone = await withdrawContent(tx, current);
-  const ids = new Set([current.id]);
-  await rewriteAnswersAbout(tx, [current.id], (answer) => withoutContent(answer, ids));
   await auditOf(tx, principal, current, 'message.deleted', {});
   return tombstone;
 }

@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
+import { rewriteAnswersAbout } from '../access/stored-answers.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import type { MessageRow } from '../resources/message.ts';
+import { withoutContent } from '../resources/without-content.ts';
 import { outsideUpdateOf } from './events.ts';
 import { MESSAGE_DELETED } from './outbox-topics.ts';
 import { removeRevisions } from './revision-store.ts';
@@ -16,13 +18,12 @@ export interface RedactedBy {
 }
 
 /**
- * Replaces a locked message that was sent by a tombstone: its content, revisions and attachments are removed, its place in
- * the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
+ * Replaces a locked message that was sent by a tombstone: its content, revisions and attachments are removed, also from the
+ * answers stored for its own requests; its place in the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
  * why. The caller has checked that the conversation is not under legal hold.
  */
 export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
-  await withdrawUploads(tx, await deleteAttachments(tx, row));
-  await removeRevisions(tx, row.id);
+  await removeParts(tx, row);
   const tombstone = await updateMessage(tx, row, {
     ...NO_CONTENT,
     // The time of the statement, so that both columns have the same.
@@ -42,11 +43,18 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
  * conversation is not under legal hold.
  */
 export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
-  await withdrawUploads(tx, await deleteAttachments(tx, row));
-  await removeRevisions(tx, row.id);
+  await removeParts(tx, row);
   await updateMessage(tx, row, { ...NO_CONTENT, deleted_at: sql<string>`statement_timestamp()` });
   const { id, conversation_id: stream } = row;
   await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
+}
+
+/** Removes what belongs to a message and stands in other tables. */
+async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
+  await withdrawUploads(tx, await deleteAttachments(tx, row));
+  await removeRevisions(tx, row.id);
+  const ids = new Set([row.id]);
+  await rewriteAnswersAbout(tx, [row.id], (answer) => withoutContent(answer, ids));
 }
 
 const NO_CONTENT = {
