@@ -75,7 +75,14 @@ t.test(
     await sql.connect();
     t.teardown(() => sql.end());
     const listener = await reader.listen(reader.demo.conversations.group);
-    const { body } = await writer.send(reader.demo.conversations.group);
+    // The link of the writer may still be on its way back from the test before.
+    const { body } = await until(
+      async () => {
+        const sent = await writer.send(reader.demo.conversations.group);
+        return sent.status === 201 ? sent : undefined;
+      },
+      { what: 'a send' },
+    );
     const isOutboxEmpty = async () => (await sql.query('SELECT FROM outbox')).rowCount === 0;
     await until(isOutboxEmpty, { what: 'the effects of the message' });
     await sql.query(`
