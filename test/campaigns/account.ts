@@ -1,12 +1,48 @@
 /** What several campaigns do to the demo account, as its admin or operator. */
 
+import pg from 'pg';
 import { SigningKey } from '../../src/audit/signing-key.ts';
 import { purgeDeleted } from '../../src/compliance/purge-deleted.ts';
-import type { Database } from '../../src/db/database.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
 import { statement } from '../../src/db/statement.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
+import { Random } from '../support/random.ts';
+import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
+
+/** What the campaigns of removals work with. */
+export interface Stage {
+  readonly cluster: Cluster;
+  readonly nodes: readonly [TestNode, TestNode];
+  readonly postgres: pg.Pool;
+  /** As of a third node. */
+  readonly database: Database;
+  readonly random: Random;
+}
+
+export interface StageOptions {
+  readonly seed: number;
+  /** Default: one of its own. Its nodes share their files and sweep often (`SWEEPING_ENV`). */
+  readonly cluster?: Cluster;
+}
+
+/** A sweep that is always under way. */
+export const SWEEPING_ENV = { PARLEY_RETENTION_SWEEP_MS: '100' };
+
+/** Messages are kept for a day. */
+export async function openStage(t: Teardown, { seed, cluster: given }: StageOptions): Promise<Stage> {
+  const cluster = given ?? (await startCluster(t, SWEEPING_ENV, { sharesFiles: true }));
+  const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 8 });
+  t.teardown(() => postgres.end());
+  const database = await openDatabase({ url: cluster.databaseUrl, log });
+  t.teardown(() => database.close());
+  const nodes = [cluster.nodes[0].at(NEWEST_VERSION), cluster.nodes[1].at(NEWEST_VERSION)] as const;
+  await setMessagesDays(nodes[0], 1);
+  return { cluster, nodes, postgres, database, random: new Random(seed) };
+}
 
 export type Answer = Awaited<ReturnType<TestNode['call']>>;
 

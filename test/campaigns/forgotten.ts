@@ -1,37 +1,31 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { Tokens } from '../../src/access/tokens.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { ageMessages } from '../support/aged-messages.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import type { Cluster } from '../support/cluster.ts';
 import type { Listener, TestNode } from '../support/node.ts';
-import { Random } from '../support/random.ts';
 import { removeWithdrawnFiles } from '../support/removed-files.ts';
 import { storedText } from '../support/stored-text.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import {
   createPerson,
   erasePerson,
   expect,
+  openStage,
   purgeSoon,
+  type Stage,
+  type StageOptions,
   setHold,
   setMessagesDays,
   uploadText,
 } from './account.ts';
-import { HOLDS_ENV } from './holds.ts';
 
-export interface ForgottenOptions {
-  readonly seed: number;
+export interface ForgottenOptions extends StageOptions {
   /** Each with every way to remove a text, or with these. */
   readonly rounds: number;
   readonly ways?: readonly Way[];
-  /** Default: one of its own. Its nodes share their files and sweep often (`HOLDS_ENV`). */
-  readonly cluster?: Cluster;
 }
 
 export interface ForgottenFigures {
@@ -54,14 +48,8 @@ export interface ForgottenFigures {
 export async function forgotten(t: Teardown, options: ForgottenOptions): Promise<ForgottenFigures> {
   const { seed, rounds, ways = Object.keys(WAYS) as Way[] } = options;
   const startedAt = performance.now();
-  const cluster = options.cluster ?? (await startCluster(t, HOLDS_ENV, { sharesFiles: true }));
-  const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 4 });
-  t.teardown(() => postgres.end());
-  const database = await openDatabase({ url: cluster.databaseUrl, log });
-  t.teardown(() => database.close());
-  const nodes = [cluster.nodes[0].at(NEWEST_VERSION), cluster.nodes[1].at(NEWEST_VERSION)] as const;
-  const ground: Ground = { nodes, postgres, database, random: new Random(seed) };
-  await setMessagesDays(nodes[0], 1);
+  const ground = await openStage(t, options);
+  const { cluster, nodes, postgres, database } = ground;
   const texts: Text[] = [];
   const places = new Set<string>();
   const problems: string[] = [];
@@ -94,14 +82,6 @@ export async function forgotten(t: Teardown, options: ForgottenOptions): Promise
   };
 }
 
-interface Ground {
-  readonly nodes: readonly [TestNode, TestNode];
-  readonly postgres: pg.Pool;
-  /** As of a third node. */
-  readonly database: Database;
-  readonly random: Random;
-}
-
 /** Each resolves when the text is to be gone. */
 const WAYS = {
   async redact(text) {
@@ -132,7 +112,7 @@ const WAYS = {
 type Way = keyof typeof WAYS;
 
 interface Written {
-  readonly ground: Ground;
+  readonly ground: Stage;
   readonly conversationId: string;
   /** Of the person that has written it. */
   readonly authorId: string;
@@ -143,7 +123,7 @@ interface Written {
 
 /** A text in a conversation of its own, and what reads it. */
 class Text implements Written {
-  readonly ground: Ground;
+  readonly ground: Stage;
   readonly way: Way;
   readonly secret: string;
   conversationId = '';
@@ -159,14 +139,14 @@ class Text implements Written {
   #seen: readonly number[] = [];
   #cursors: readonly string[] = [];
 
-  static async write(ground: Ground, way: Way, secret: string): Promise<Text> {
+  static async write(ground: Stage, way: Way, secret: string): Promise<Text> {
     const text = new Text(ground, way, secret);
     await text.#write();
     await text.#read();
     return text;
   }
 
-  private constructor(ground: Ground, way: Way, secret: string) {
+  private constructor(ground: Stage, way: Way, secret: string) {
     this.ground = ground;
     this.way = way;
     this.secret = secret;

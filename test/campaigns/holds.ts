@@ -1,33 +1,28 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import type pg from 'pg';
 import { ageMessages } from '../support/aged-messages.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
-import { Random } from '../support/random.ts';
 import { removeWithdrawnFiles } from '../support/removed-files.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import {
   type Answer,
   createPerson,
   erasePerson,
   expect,
+  openStage,
   purgeSoon,
+  type Stage,
+  type StageOptions,
   setHold,
   setMessagesDays,
   uploadText,
 } from './account.ts';
 
-export interface HoldsOptions {
-  readonly seed: number;
+export interface HoldsOptions extends StageOptions {
   readonly interleavings: number;
-  /** Default: one of its own. Its nodes share their files and sweep often (`HOLDS_ENV`). */
-  readonly cluster?: Cluster;
 }
 
 export interface HoldsFigures {
@@ -44,9 +39,6 @@ export interface HoldsFigures {
   readonly problems: readonly string[];
 }
 
-/** A sweep that is always under way. */
-export const HOLDS_ENV = { PARLEY_RETENTION_SWEEP_MS: '100' };
-
 /** Interleavings that run at once. */
 const WIDTH = 8;
 
@@ -61,22 +53,10 @@ const JITTER_MS = 30;
 export async function holds(t: Teardown, options: HoldsOptions): Promise<HoldsFigures> {
   const { seed, interleavings } = options;
   const startedAt = performance.now();
-  const cluster = options.cluster ?? (await startCluster(t, HOLDS_ENV, { sharesFiles: true }));
-  const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 8 });
-  t.teardown(() => postgres.end());
-  const database = await openDatabase({ url: cluster.databaseUrl, log });
-  t.teardown(() => database.close());
-  const nodes = [cluster.nodes[0].at(NEWEST_VERSION), cluster.nodes[1].at(NEWEST_VERSION)] as const;
-  const ground: Ground = {
-    nodes,
-    persons: await createPersons(nodes[0], Math.ceil(interleavings / 25)),
-    postgres,
-    database,
-    random: new Random(seed),
-    done: {},
-    refused: {},
-  };
-  await setMessagesDays(nodes[0], 1);
+  const stage = await openStage(t, options);
+  const { cluster, nodes, postgres, database } = stage;
+  const persons = await createPersons(nodes[0], Math.ceil(interleavings / 25));
+  const ground: Ground = { ...stage, persons, done: {}, refused: {} };
 
   const races: Race[] = [];
   const next = Array.from({ length: interleavings }, (_, n) => n);
@@ -111,12 +91,7 @@ export async function holds(t: Teardown, options: HoldsOptions): Promise<HoldsFi
   };
 }
 
-interface Ground {
-  readonly nodes: readonly [TestNode, TestNode];
-  readonly postgres: pg.Pool;
-  /** As of a third node. */
-  readonly database: Database;
-  readonly random: Random;
+interface Ground extends Stage {
   /** Actor ids. */
   readonly persons: readonly string[];
   readonly done: Record<string, number>;

@@ -1,9 +1,10 @@
 import t from 'tap';
+import { SWEEPING_ENV } from '../campaigns/account.ts';
 import { forgotten } from '../campaigns/forgotten.ts';
-import { HOLDS_ENV, holds } from '../campaigns/holds.ts';
+import { holds } from '../campaigns/holds.ts';
 import { startCluster } from '../support/cluster.ts';
 
-const cluster = await startCluster(t, HOLDS_ENV, { sharesFiles: true });
+const cluster = await startCluster(t, SWEEPING_ENV, { sharesFiles: true });
 
 t.test('a short run of the campaign of legal holds', async (t) => {
   const figures = await holds(t, { seed: 5, interleavings: 12, cluster });
