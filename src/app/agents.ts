@@ -35,7 +35,7 @@ export function openAgents(
   const handlers = [
     handle(RUN_DUE, (due) => runner.due(due)),
     handle(RUN_ENDED, async (ended) => {
-      await onRunEnded({ database, engine, writePath }, ended);
+      await onRunEnded({ database, writePath }, ended);
       await triggers.runEnded(ended);
     }),
   ];

@@ -166,9 +166,9 @@ export function openMessaging(
     }),
     handle(CONVERSATION_CREATED, (created) => triggers.onConversationCreated(created)),
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
-    handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, engine, added)),
+    handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
-    handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, engine, ended)),
+    handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),
     handle(MESSAGE_EDITED, contentChanged),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);

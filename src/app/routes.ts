@@ -19,6 +19,7 @@ import type { Tickets } from '../gateway/socket/tickets.ts';
 import type { Route } from '../http/route.ts';
 import { messageRoutes } from '../messages/routes.ts';
 import { notificationRoutes } from '../notifications/routes.ts';
+import { settingsRoutes } from '../notifications/settings-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -49,6 +50,7 @@ export function apiRoutes(
     ...exportRoutes({ database, files: store }),
     ...erasureRoutes({ database }),
     ...notificationRoutes(database, encoded.notifications),
+    ...settingsRoutes(database),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
     ...occurrenceRoutes({ database }),

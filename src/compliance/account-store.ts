@@ -70,6 +70,7 @@ export const AGENTS: readonly OfAccount[] = [
 export const RECORDS: readonly OfAccount[] = [
   ofActors('agent_runs', 'actor_id', "a.type = 'agent'"),
   ofActors('notifications', 'recipient_id'),
+  deletion('notification_settings'),
   deletion('compliance_jobs'),
   deletion('idempotency_keys'),
 ];

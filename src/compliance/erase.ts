@@ -6,6 +6,7 @@ import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import { readHeldConversationsOf } from '../conversations/participant-store.ts';
 import type { Tx } from '../db/handle.ts';
+import { forgetSettings } from '../notifications/settings.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Erasure } from '../protocol/resources/erasure.ts';
@@ -48,6 +49,7 @@ export async function eraseUser(
     names: [...new Set(known.flatMap((name) => name || []))],
   };
   await blankPerson(tx, id);
+  await forgetSettings(tx, { id, accountId });
   await endExportsOf(tx, [id]);
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
   const jobId = newId('erasure');

@@ -16,6 +16,7 @@ import type {
   ConversationType,
 } from '../protocol/resources/conversation.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
+import type { NotificationSettings } from '../protocol/resources/notification-settings.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type {
   AgentOccurrencesTable,
@@ -45,6 +46,7 @@ export interface Schema {
   messages: MessagesTable;
   attachments: AttachmentsTable;
   notifications: NotificationsTable;
+  notification_settings: NotificationSettingsTable;
   outbox: OutboxTable;
   idempotency_keys: IdempotencyKeysTable;
   agent_definitions: AgentDefinitionsTable;
@@ -269,11 +271,28 @@ interface NotificationsTable extends Times {
   resource_type: 'account' | 'actor' | 'entity' | null;
   resource_id: string | null;
   message_id: string | null;
+  agent_run_id: string | null;
   seen_at: string | null;
   read_at: string | null;
   dismissed_at: string | null;
   /** Null: the row was made in time and has not changed (docs/decisions.md#new-notifications-are-found-by-their-ids). */
   changed_in: string | null;
+}
+
+interface NotificationSettingsTable extends Times {
+  actor_id: string;
+  account_id: string;
+  /** The categories that differ from the default. */
+  categories: ColumnType<NotificationSettings['categories'], string | undefined, string>;
+  /** Whether a category is kept off sockets. */
+  off_sockets: ColumnType<boolean, never, never>;
+  mute_until: string | null;
+  do_not_disturb: ColumnType<
+    NotificationSettings['do_not_disturb'],
+    string | null | undefined,
+    string | null
+  >;
+  digest_after_minutes: number | null;
 }
 
 interface OutboxTable {

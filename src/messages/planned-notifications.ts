@@ -72,6 +72,7 @@ export function asNotifications(
       resource_type: 'entity',
       resource_id: message.conversation_id,
       message_id: message.id,
+      agent_run_id: null,
       seen_at: null,
       read_at: null,
       dismissed_at: null,

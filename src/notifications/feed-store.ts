@@ -111,6 +111,7 @@ type Fields = [
   resourceType: FeedRow['resource_type'],
   resourceId: string | null,
   messageId: string | null,
+  agentRunId: string | null,
   seenAt: string | null,
   readAt: string | null,
   dismissedAt: string | null,
@@ -123,12 +124,12 @@ interface FieldsRow {
 }
 
 const FIELDS = `json_build_array(n.id, n.category, n.title, n.body, n.status, n.priority, n.sender_id, n.resource_type,
-      n.resource_id, n.message_id, n.seen_at::text, n.read_at::text, n.dismissed_at::text, n.created_at::text,
+      n.resource_id, n.message_id, n.agent_run_id, n.seen_at::text, n.read_at::text, n.dismissed_at::text, n.created_at::text,
       n.updated_at::text) AS fields`;
 
 function unpack({ fields }: FieldsRow): FeedRow {
   const [id, category, title, body, status, priority, senderId, resourceType, resourceId, messageId] = fields;
-  const [, , , , , , , , , , seenAt, readAt, dismissedAt, createdAt, version] = fields;
+  const [, , , , , , , , , , agentRunId, seenAt, readAt, dismissedAt, createdAt, version] = fields;
   return {
     id,
     version,
@@ -141,6 +142,7 @@ function unpack({ fields }: FieldsRow): FeedRow {
     resource_type: resourceType,
     resource_id: resourceId,
     message_id: messageId,
+    agent_run_id: agentRunId,
     seen_at: seenAt && readTime(seenAt),
     read_at: readAt && readTime(readAt),
     dismissed_at: dismissedAt && readTime(dismissedAt),

@@ -1,39 +1,11 @@
 import type { ConversationFacts } from '../conversations/directory.ts';
-import type { PlanNotifications, PlannedNotification } from '../messages/planned-notifications.ts';
+import type {
+  NotificationPlan,
+  PlanNotifications,
+  PlannedNotification,
+} from '../messages/planned-notifications.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
-import type { MESSAGING_CATEGORIES } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
-
-/**
- * A notification that is not written from the plan of a message (messages/notified-store.ts), before Postgres has made its
- * id and its times.
- */
-export interface NewNotification {
-  readonly account_id: string;
-  readonly recipient_id: string;
-  readonly category:
-    | (typeof MESSAGING_CATEGORIES)[number]
-    | 'agent.alert'
-    | 'agent.run_completed'
-    | 'system.broadcast';
-  readonly title: string;
-  readonly body: string | null;
-  readonly sender_id: string | null;
-  readonly sender_type: 'user' | 'group' | 'system';
-  /** The conversation's id; null if it is about none. */
-  readonly resource_id: string | null;
-  /** The message that it is about; null: none. */
-  readonly message_id: string | null;
-  readonly cause: Cause;
-}
-
-/** The same cause again makes the same notification. */
-export interface Cause {
-  /** Names the cause among everything that notifies a recipient: the message's id if it is about one. */
-  readonly key: string;
-  /** When it became true: a time that Postgres has stored with the cause. */
-  readonly at: string;
-}
 
 /**
  * Works out the notifications of a message before its commit. A text that is streaming is notified of at its end
@@ -52,8 +24,8 @@ export const planNotifications: PlanNotifications = (message, sender, facts) => 
 type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
 
 /**
- * The notifications of a message (docs/contract.md#notifications): one for every participant that is a user, except the
- * author; a mention becomes `chat.mention` and overrides the mute. Agents and customers get none, and system messages
+ * The notifications of a message (docs/contract.md#notifications): one for every participant that is an active user,
+ * except the author; a mention becomes `chat.mention` and overrides the mute. Agents and customers get none, and system messages
  * (`system_event`) cause none.
  */
 function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
@@ -62,7 +34,7 @@ function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts)
   const mentioned: string[] = [];
   const others: string[] = [];
   for (const [actorId, member] of facts.members) {
-    if (actorId === row.author_id || member.type !== 'user') continue;
+    if (actorId === row.author_id || member.type !== 'user' || member.deactivated) continue;
     if (mentions.has(actorId)) mentioned.push(actorId);
     else if (!member.muted) others.push(actorId);
   }
@@ -96,6 +68,6 @@ function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: 
 }
 
 /** Agents and keys count as the system (docs/contract.md#notifications). */
-export function senderType(sender: Pick<Actor, 'type'> | null): NewNotification['sender_type'] {
+export function senderType(sender: Pick<Actor, 'type'> | null): NotificationPlan['senderType'] {
   return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
 }

@@ -1,34 +1,15 @@
 import type { Since } from '../conversations/event-source.ts';
-import type { Db, Querier, Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched } from '../db/touched.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
-import {
-  NOTIFICATION_COLUMNS,
-  NOTIFIED_IN_TIME_MS,
-  type NotificationRow,
-} from '../resources/notification.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
-import type { NewNotification } from './notify.ts';
 
 /** Characters of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
-
-/**
- * Inserts the notifications that do not exist yet, and returns the current rows of all of them. There is one for each
- * cause and recipient, however often this is called: the id is made of both and of the time of the cause.
- */
-export async function insertNotifications(
-  db: Querier,
-  notifications: readonly NewNotification[],
-): Promise<NotificationRow[]> {
-  if (notifications.length === 0) return [];
-  const wanted = JSON.stringify(notifications);
-  const inserted = await db.query(INSERT, wanted);
-  return inserted.length === notifications.length ? inserted : db.query(READ_AGAIN, wanted);
-}
 
 /** Returns the recipient's notification, locked until the transaction ends. */
 export async function lockNotification(
@@ -223,36 +204,6 @@ export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow |
   const [unsent] = await db.query(READ_UNSENT, messageId);
   return unsent;
 }
-
-const WANTED = `
-    FROM json_to_recordset($1::json) AS w(account_id text, recipient_id text, category text, title text, body text,
-        sender_id text, sender_type text, resource_id text, message_id text, cause json),
-      LATERAL (SELECT (w.cause->>'at')::timestamptz AS at OFFSET 0) AS c,
-      LATERAL (SELECT notification_id(c.at, w.cause->>'key', w.recipient_id) AS id OFFSET 0) AS i`;
-
-// A row that is late carries its transaction, because readers that resume may have passed its id already
-// (docs/decisions.md#new-notifications-are-found-by-their-ids).
-const INSERT = statement<[wanted: string], NotificationRow>({
-  name: 'insert-notifications',
-  text: `
-    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id,
-      sender_type, resource_type, resource_id, message_id, created_at, updated_at, changed_in)
-    SELECT i.id, w.account_id, w.recipient_id, w.category, w.title, w.body, w.sender_id, w.sender_type,
-      CASE WHEN w.resource_id IS NOT NULL THEN 'entity' END, w.resource_id, w.message_id, c.at, c.at,
-      CASE WHEN c.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
-    ${WANTED}
-    ORDER BY w.recipient_id, i.id
-    ON CONFLICT DO NOTHING
-    RETURNING ${NOTIFICATION_COLUMNS.join(', ')}`,
-});
-
-const READ_AGAIN = statement<[wanted: string], NotificationRow>({
-  name: 'read-notifications-again',
-  text: `
-    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
-    ${WANTED}, notifications n
-    WHERE n.recipient_id = w.recipient_id AND n.id = i.id`,
-});
 
 // The ids are made again from the message. Every recipient is, or was, a participant.
 const OF_MESSAGE = `

@@ -24,6 +24,17 @@ export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
 }
 
+/** An IANA name such as Europe/Berlin. Intl also takes an offset such as +01:00, which has no daylight saving. */
+export function isTimezone(text: string): boolean {
+  if (!/^[a-z]/i.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const DATE_TIME =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:0\d|1[0-5]):[0-5]\d)$/;
 

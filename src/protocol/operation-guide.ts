@@ -73,6 +73,10 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   read_notification:
     'Marks one notification as read, which counts as seen too. A dismissed one stays as it is.',
   dismiss_notification: 'Dismisses one notification, which takes it out of the list for good.',
+  get_notification_settings:
+    "Returns the caller's own settings; a user that has set none gets the defaults. Only users of the account have settings: a key, an agent or a customer gets `insufficient_permissions`.",
+  set_notification_settings:
+    "Replaces the caller's own settings: what is left out has its default. The feed and its counts contain every notification in any case. Muting and do-not-disturb hours hold back what is pushed and mailed; `socket` of a category keeps its `notification.created` off sockets.",
   create_upload_url:
     'Returns an address to send the bytes of one file to with `PUT`. Send exactly the `headers` of the answer, then name its `s3_key` in an attachment within 24 hours.',
   create_agent:

@@ -23,6 +23,7 @@ export interface NotificationRow {
   readonly resource_type: 'account' | 'actor' | 'entity' | null;
   readonly resource_id: string | null;
   readonly message_id: string | null;
+  readonly agent_run_id: string | null;
   readonly seen_at: string | null;
   readonly read_at: string | null;
   readonly dismissed_at: string | null;
@@ -46,6 +47,7 @@ export const NOTIFICATION_COLUMNS = [
   'resource_type',
   'resource_id',
   'message_id',
+  'agent_run_id',
   'seen_at',
   'read_at',
   'dismissed_at',

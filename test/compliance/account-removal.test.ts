@@ -164,6 +164,10 @@ async function fill(): Promise<void> {
   const group = { name: 'Sturgeon', members: [vera.id] };
   await app.call('POST', '/v1/messaging/groups', { body: group });
   await app.call('POST', '/v1/tokens', { body: { user_id: vera.id } });
+  await app.call('PUT', '/v1/messaging/notification-settings', {
+    ...{ token: vera.access_token, headers: NEWEST },
+    body: { categories: { 'sturgeon.caught': { push: false } } },
+  });
   const deleted = await cases.conversation('internal');
   await cases.sent(deleted, { body: 'sturgeon' });
   await app.call<Conversation>('DELETE', `/v1/messaging/conversations/${deleted}`, { headers: NEWEST });

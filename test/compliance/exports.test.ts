@@ -176,6 +176,7 @@ t.test('a person: a user, and a customer', async (t) => {
   for (const wanted of [sent.id, mine.id]) t.ok(messages.some(({ id }) => id === wanted));
   t.ok(lines(files, 'memberships.jsonl').some(({ conversation_id }) => conversation_id === id));
   t.equal(lines(files, 'notifications.jsonl').length, await notificationsOf(grace.id));
+  t.match(JSON.parse(files.get('notification_settings.json')!), { object: 'notification_settings' });
   t.match(await verify(path), {
     subject: { type: 'user', id: grace.id },
     snapshot: { through_sequence: null },

@@ -41,6 +41,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0015_removal.ts': 'e247fcdb8b0da244',
   '0016_compliance_jobs.ts': 'fcb7a088bfc2d9b7',
   '0017_audit_chain.ts': 'e0419a27b67e1747',
+  '0020_notification_settings.ts': '6cca12d62b9e5b91',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

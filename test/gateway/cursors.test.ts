@@ -12,7 +12,7 @@ import { defineTopic } from '../../src/db/topic.ts';
 import { readChanges } from '../../src/gateway/catch-up/changes.ts';
 import { Cursors, type CursorTiming } from '../../src/gateway/catch-up/cursors.ts';
 import { insertMessages } from '../../src/messages/insert-store.ts';
-import { insertNotifications } from '../../src/notifications/store.ts';
+import { notifyUsers } from '../../src/notifications/notify-users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log, newMessage } from '../support/timeline.ts';
@@ -49,6 +49,10 @@ t.test('a cursor covers what a slow transaction commits behind it', async (t) =>
 
 t.test('a cursor covers a new notification that a slow transaction commits behind it', async (t) => {
   const actorIds = [newId('actor')];
+  await database.kysely
+    .insertInto('actors')
+    .values({ id: actorIds[0]!, account_id: demo.account_id, type: 'user' })
+    .execute();
   const missedSince = async (node: TimedCursors) => {
     const since = node.cursors.read(node.cursors.current())!;
     const { frames } = await readChanges(
@@ -85,13 +89,13 @@ t.test('a cursor covers a new notification that a slow transaction commits behin
   t.strictSame(await missedSince(node), [waited, next], 'a transaction that wrote nothing for long');
   await untilNothingIsMissed();
   // A node has died, and another one makes the rows of its messages now.
-  const [late] = await insertNotifications(database, [
-    {
-      ...{ account_id: demo.account_id, recipient_id: actorIds[0]!, category: 'chat.added', title: 'Late' },
-      ...{ body: null, sender_id: null, sender_type: 'system', resource_id: null, message_id: null },
+  const [late] = await database.transaction((tx) =>
+    notifyUsers(tx, [actorIds[0]!], {
+      ...{ account_id: demo.account_id, category: 'chat.added', title: 'Late', body: null, sender_id: null },
+      ...{ sender_type: 'system', resource: null, message_id: null, agent_run_id: null },
       cause: { key: 'late', at: '2026-01-01T00:00:00Z' },
-    },
-  ]);
+    }),
+  );
   t.strictSame(await missedSince(node), [late!.id], 'a row that is made late is found, and none of before');
 });
 

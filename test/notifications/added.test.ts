@@ -5,7 +5,6 @@ import { WebSocket } from 'ws';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { enqueueAdded, type ParticipantAdded } from '../../src/conversations/outbox-topics.ts';
 import { addParticipant, type NewParticipant } from '../../src/conversations/participant-store.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { notifyAdded } from '../../src/notifications/added.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
@@ -19,8 +18,6 @@ import { newReader, type Reader } from './readers.ts';
 const app = await startTestApp(t);
 const { demo, database } = app;
 const { ada } = demo.users;
-const engine = new MemoryEngine();
-t.teardown(() => engine.close());
 
 t.test('the added user is notified: exactly these fields, in the list and on the socket', async (t) => {
   const reader = await newReader(app);
@@ -68,14 +65,14 @@ t.test('the added user is notified: exactly these fields, in the list and on the
 t.test('once, however often and at once the row is dealt with', async (t) => {
   const reader = await newReader(app);
   const added = await addQuietly({ type: 'user', actorId: reader.id }, ada.id);
-  await Promise.all(Array.from({ length: 4 }, () => notifyAdded(database, engine, added)));
-  await notifyAdded(database, engine, added);
+  await Promise.all(Array.from({ length: 4 }, () => notifyAdded(database, added)));
+  await notifyAdded(database, added);
   t.strictSame(
     (await feed(reader)).map(({ created_at }) => created_at),
     [added.at],
   );
   const again = { ...added, at: added.at.replace(/....Z$/, '9999Z') };
-  await notifyAdded(database, engine, again);
+  await notifyAdded(database, again);
   t.equal((await feed(reader)).length, 2, 'being added again is another cause');
 });
 
@@ -100,14 +97,15 @@ t.test('recipients and content', async (t) => {
   ];
   for (const [what, by, title, told, senderType] of cases) {
     const reader = await newReader(app);
-    await notifyAdded(database, engine, await addQuietly({ type: 'user', actorId: reader.id }, by, title));
+    await notifyAdded(database, await addQuietly({ type: 'user', actorId: reader.id }, by, title));
     const [shown] = await feed(reader, `sender_types[]=${senderType}&include[]=sender`);
     t.strictSame([shown?.title, shown?.sender?.id ?? null], [told, by], what);
   }
 });
 
 t.test('actors that are not notified', async (t) => {
-  const [own, gone, muted, customer] = [
+  const [own, gone, muted, customer, inactive] = [
+    await newReader(app),
     await newReader(app),
     await newReader(app),
     await newReader(app),
@@ -119,17 +117,20 @@ t.test('actors that are not notified', async (t) => {
   await change(ofGone, { membership: 'removed' });
   const ofMuted = await addQuietly({ type: 'user', actorId: muted.id }, ada.id);
   await change(ofMuted, { notifications: 'muted' });
+  const ofInactive = await addQuietly({ type: 'user', actorId: inactive.id }, ada.id);
+  const headers = { 'Service-Version': '1.2.harbor-preview.1' };
+  await app.call('POST', `/v1/users/${inactive.id}/actions/deactivate`, { headers });
   const ofAgent = await addQuietly({ type: 'agent', actorId: agent }, ada.id);
   const ofCustomer = await addQuietly({ type: 'customer', actorId: customer.id }, ada.id);
   const ofSystem = await addQuietly({ type: 'system', actorId: null }, ada.id);
   const absent = { ...ofOwn, participant_id: newId('participant') };
-  for (const added of [ofOwn, ofGone, ofMuted, ofAgent, ofCustomer, ofSystem, absent]) {
-    await notifyAdded(database, engine, added);
+  for (const added of [ofOwn, ofGone, ofMuted, ofInactive, ofAgent, ofCustomer, ofSystem, absent]) {
+    await notifyAdded(database, added);
   }
   const rows = await database.kysely
     .selectFrom('notifications')
     .select('id')
-    .where('recipient_id', 'in', [own.id, gone.id, muted.id, customer.id, agent])
+    .where('recipient_id', 'in', [own.id, gone.id, muted.id, inactive.id, customer.id, agent])
     .where('category', '=', 'chat.added')
     .execute();
   t.strictSame(rows, []);

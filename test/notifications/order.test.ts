@@ -7,8 +7,8 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { statement } from '../../src/db/statement.ts';
 import { insertDue } from '../../src/messages/notified-store.ts';
-import type { NewNotification } from '../../src/notifications/notify.ts';
-import { insertNotifications } from '../../src/notifications/store.ts';
+import type { NewNotification } from '../../src/notifications/insert-store.ts';
+import { notifyUsers } from '../../src/notifications/notify-users.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
 import { readMessage } from '../../src/resources/message.ts';
@@ -135,20 +135,18 @@ t.test('the same cause makes one notification, however often and at once', async
   const notifications = [{ category: 'chat.message', title: made!.title, recipients: [reader.id] }] as const;
   const due = [{ row, plan: { rosterVersion: 0, senderType: 'user', notifications } as const }];
   const at = await timeIn(-2 * HOUR_MS);
-  const ofCause = notification(reader, { title: 'cause', cause: { key: 'cause', at } });
+  const ofCause = notification({ title: 'cause', cause: { key: 'cause', at } });
   const rounds = await Promise.all(
-    Array.from({ length: 8 }, () =>
-      Promise.all([insertDue(database, due), insertNotifications(database, [ofCause])]),
-    ),
+    Array.from({ length: 8 }, () => Promise.all([insertDue(database, due), notify(reader, ofCause)])),
   );
-  for (const [ofMessage, others] of rounds) {
+  t.equal(rounds.flatMap(([, others]) => others).length, 1);
+  for (const [ofMessage] of rounds) {
     const own = ofMessage.filter(({ recipient_id }) => recipient_id === reader.id);
     t.match(own, [{ id: made!.id, created_at: made!.created_at }]);
-    t.match(others, [{ title: 'cause', created_at: at }]);
   }
-  const other = notification(reader, { title: 'other', cause: { key: 'other', at } });
-  await insertNotifications(database, [other]);
+  await notify(reader, notification({ title: 'other', cause: { key: 'other', at } }));
   t.equal((await feed(reader)).length, 3, 'another cause of the same moment is another one');
+  t.ok((await feed(reader)).some((one) => one.title === 'cause' && one.created_at === at));
 
   await app.call('POST', `/v1/messaging/notifications/${made!.id}/actions/dismiss`, { token: reader.token });
   const again = await insertDue(database, due);
@@ -163,11 +161,9 @@ t.test('a row in time is in one index; a late one and a changed one are in both'
   const reader = await newReader(app);
   const now = await timeIn(0);
   const late = await timeIn(-5_000);
-  await insertNotifications(database, [
-    notification(reader, { title: 'in time', cause: { key: 'in time', at: now } }),
-    notification(reader, { title: 'late', cause: { key: 'late', at: late } }),
-    notification(reader, { title: 'read', cause: { key: 'read', at: now } }),
-  ]);
+  await notify(reader, notification({ title: 'in time', cause: { key: 'in time', at: now } }));
+  await notify(reader, notification({ title: 'late', cause: { key: 'late', at: late } }));
+  await notify(reader, notification({ title: 'read', cause: { key: 'read', at: now } }));
   const read = (await feed(reader)).find(({ title }) => title === 'read');
   await app.call('POST', `/v1/messaging/notifications/${read!.id}/actions/read`, { token: reader.token });
   const { rows } = await sql<{ title: string }>`
@@ -193,19 +189,14 @@ t.test('ids: in the order of time, of one form', async (t) => {
   t.equal(parseInt(ids[1]!.slice(4, 17), 16), Date.parse(times[1]!) * 1_000);
 });
 
-function notification(
-  reader: Reader,
-  fields: Partial<NewNotification> & Pick<NewNotification, 'cause'>,
-): NewNotification {
+function notify({ id }: Reader, notification: NewNotification) {
+  return database.transaction((tx) => notifyUsers(tx, [id, id], notification));
+}
+
+function notification(fields: Pick<NewNotification, 'title' | 'cause'>): NewNotification {
   return {
-    ...{ account_id: demo.account_id, recipient_id: reader.id, category: 'chat.message', title: 'Ada' },
-    ...{
-      body: null,
-      sender_id: null,
-      sender_type: 'system',
-      resource_id: null,
-      message_id: null,
-    },
+    ...{ account_id: demo.account_id, category: 'chat.message', body: null, sender_id: null },
+    ...{ sender_type: 'system', resource: null, message_id: null, agent_run_id: null },
     ...fields,
   };
 }

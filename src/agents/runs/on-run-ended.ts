@@ -1,21 +1,18 @@
 import { systemConversation } from '../../conversations/system-conversation.ts';
 import type { Database } from '../../db/database.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { publish } from '../../engine/publish.ts';
 import type { WritePath } from '../../messages/write-path.ts';
-import { insertNotifications } from '../../notifications/store.ts';
+import type { NewNotification } from '../../notifications/insert-store.ts';
+import { notifyUsers } from '../../notifications/notify-users.ts';
 import { derivedId } from '../../protocol/ids.ts';
 import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
 import { readMessage } from '../../resources/message.ts';
-import { notificationEvent } from '../../resources/notification.ts';
 import { preview } from '../../resources/preview.ts';
 import type { RunEnded } from './outbox-topics.ts';
 import { type EndedRun, readEndedRun } from './store.ts';
 
 export interface EndedOptions {
   readonly database: Database;
-  readonly engine: Engine;
   readonly writePath: Pick<WritePath, 'append'>;
 }
 
@@ -31,23 +28,21 @@ export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): P
   if (run.status === 'failed') await raiseAlert(options, run);
 }
 
-async function notify({ database, engine }: EndedOptions, run: EndedRun, recipientId: string): Promise<void> {
+async function notify({ database }: EndedOptions, run: EndedRun, recipientId: string): Promise<void> {
   const body = run.status === 'failed' ? run.error_message : run.text;
-  const rows = await insertNotifications(database, [
-    {
-      account_id: run.account_id,
-      recipient_id: recipientId,
-      category: 'agent.run_completed',
-      title: `${run.name ?? 'An agent'} ${ENDINGS[run.status] ?? run.status}`,
-      body: body ? preview(body) : null,
-      sender_id: run.actor_id,
-      sender_type: 'system',
-      resource_id: run.conversation_id,
-      message_id: null,
-      cause: { key: endedKey(run.id), at: run.completed_at },
-    },
-  ]);
-  await Promise.all(rows.map((row) => publish(engine, notificationEvent('notification.created', row))));
+  const notification: NewNotification = {
+    account_id: run.account_id,
+    category: 'agent.run_completed',
+    title: `${run.name ?? 'An agent'} ${ENDINGS[run.status] ?? run.status}`,
+    body: body ? preview(body) : null,
+    sender_id: run.actor_id,
+    sender_type: 'system',
+    resource: run.conversation_id === null ? null : { type: 'entity', id: run.conversation_id },
+    message_id: null,
+    agent_run_id: run.id,
+    cause: { key: endedKey(run.id), at: run.completed_at },
+  };
+  await database.transaction((tx) => notifyUsers(tx, [recipientId], notification));
 }
 
 /** The cause of the notification of a run's end. */

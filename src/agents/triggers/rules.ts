@@ -1,4 +1,5 @@
 import { ApiError, invalid, missingField } from '../../protocol/errors.ts';
+import { isTimezone } from '../../protocol/formats.ts';
 import type { TriggerConfigInput, TriggerType } from '../../protocol/resources/agent-definition.ts';
 import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import { nextDue } from './cron.ts';
@@ -57,17 +58,6 @@ function readFilters({ event_filters: filters }: TriggerConfigInput): readonly T
   const repeated = filters.findIndex((filter, i) => filters.indexOf(filter) < i);
   if (repeated === -1) return filters;
   throw invalid(`${AT}.event_filters[${repeated}]`, 'This event is listed twice.');
-}
-
-/** Only names are accepted: Intl also takes an offset such as +01:00, which has no daylight saving. */
-function isTimezone(text: string): boolean {
-  if (!/^[a-z]/i.test(text)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function everComes(cron_schedule: string, timezone: string): boolean {

@@ -5,12 +5,13 @@ import { readMembershipsOf } from '../../conversations/participant-store.ts';
 import type { Db } from '../../db/handle.ts';
 import { allMessagesOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
 import { readWholeFeed } from '../../notifications/feed-store.ts';
+import { readOwnSettings } from '../../notifications/settings.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
 /**
  * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, its notifications, the runs that it started with their files, and the audit of what it did.
+ * revisions and files, its notifications and their settings, the runs that it started with their files, and the audit of what it did.
  */
 export async function addPerson(
   db: Db,
@@ -21,6 +22,7 @@ export async function addPerson(
   await contents.addLines('memberships', readMembershipsOf(db, id));
   await contents.addMessages(db, messages(db, contents, account_id, id));
   await contents.addLines('notifications', readWholeFeed(db, id));
+  await contents.addDocument('notification_settings.json', await readOwnSettings(db, id));
   await contents.addLines('agent_runs', readRunsStartedBy(db, id));
   await contents.addLines('artifacts', artifacts(db, contents, id));
   await contents.addLines(

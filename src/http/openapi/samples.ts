@@ -142,6 +142,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   description: 'Everything about the crane.',
   email: 'ada@example.com',
   filename: 'crane.png',
+  from: '22:00',
   handle: 'ada@example.com',
   key: 'parley_0VQ3mK8ZtYp4Xw7LbN2cRd9FhJ5sGvT61kQzPa',
   name: 'Ada Lovelace',
@@ -158,4 +159,5 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   ticket: 'tkt_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
   timezone: 'Europe/Amsterdam',
   title: 'Broken crane',
+  to: '07:00',
 };

@@ -34,8 +34,8 @@ const CHAPTERS: readonly Chapter[] = [
   },
   {
     name: 'Notifications',
-    description: "The caller's own feed.",
-    paths: /^\/v1\/messaging\/notifications/,
+    description: "The caller's own feed, and its settings.",
+    paths: /^\/v1\/messaging\/notification/,
   },
   {
     name: 'Groups and entities',

@@ -4,6 +4,19 @@ import { Actor, Entity } from './actor.ts';
 
 /** The categories that chats produce and that can be filtered by. The set is open-ended (docs/contract.md#notifications). */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
+/** The categories that Parley itself makes. Producers add others. */
+export const NOTIFICATION_CATEGORIES = [
+  ...MESSAGING_CATEGORIES,
+  'agent.alert',
+  'agent.run_completed',
+  'approval.requested',
+  'draft.proposed',
+  'conversation.assigned',
+  'system.broadcast',
+  'webhook.disabled',
+] as const;
+/** The form of any category: `<area>.<what happened>`. */
+export const CATEGORY = { pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$', maxLength: 64 } as const;
 export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
 export const PRIORITIES = ['low', 'normal', 'high'] as const;
 

@@ -1,0 +1,48 @@
+import type { Principal } from '../access/principal.ts';
+import type { Database } from '../db/database.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { ApiError } from '../protocol/errors.ts';
+import {
+  NotificationSettings,
+  SetNotificationSettingsBody,
+} from '../protocol/resources/notification-settings.ts';
+import { readOwnSettings, setSettings } from './settings.ts';
+
+/** The caller's own settings (docs/contract.md#notification-settings). */
+export function settingsRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'get_notification_settings',
+      method: 'GET',
+      path: '/v1/messaging/notification-settings',
+      summary: "Get the caller's notification settings",
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:read',
+      agents: false,
+      status: 200,
+      response: NotificationSettings,
+      handle: ({ principal }) => readOwnSettings(database, requireUser(principal).id),
+    }),
+    defineRoute({
+      name: 'set_notification_settings',
+      method: 'PUT',
+      path: '/v1/messaging/notification-settings',
+      summary: "Replace the caller's notification settings",
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:read',
+      agents: false,
+      body: SetNotificationSettingsBody,
+      status: 200,
+      response: NotificationSettings,
+      change: (tx, { principal, body }) => setSettings(tx, requireUser(principal), body),
+    }),
+  ];
+}
+
+function requireUser({ actor, customer, accountId }: Principal): {
+  readonly id: string;
+  readonly accountId: string;
+} {
+  if (actor.type === 'user' && !customer) return { id: actor.id, accountId };
+  throw new ApiError('insufficient_permissions', 'Only users of the account have notification settings.');
+}

@@ -1,0 +1,162 @@
+import { RevocableCache } from '../access/revocable-cache.ts';
+import type { Rights } from '../access/rights.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { GatheredReads } from '../db/gathered-reads.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { isTimezone } from '../protocol/formats.ts';
+import { NOTIFICATION_CATEGORIES } from '../protocol/resources/notification.ts';
+import {
+  type CategoryChannels,
+  type NotificationChannel,
+  type NotificationSettings,
+  type SetNotificationSettingsBody,
+  WEEKDAYS,
+} from '../protocol/resources/notification-settings.ts';
+import { isWithin } from './do-not-disturb.ts';
+import {
+  deleteSettings,
+  hasOffSockets,
+  readSettings,
+  type SettingsRow,
+  writeSettings,
+} from './settings-store.ts';
+
+const ALL_CHANNELS: CategoryChannels = { socket: true, push: true, mail: true };
+
+const DEFAULTS: NotificationSettings = {
+  object: 'notification_settings',
+  categories: Object.fromEntries(NOTIFICATION_CATEGORIES.map((category) => [category, ALL_CHANNELS])),
+  mute_until: null,
+  do_not_disturb: null,
+  digest_after_minutes: null,
+  updated_at: null,
+};
+
+const MAX_CACHED = 50_000;
+
+/**
+ * Cache of the settings of users (docs/contract.md#notification-settings), and of the accounts in which a user keeps a
+ * category off its sockets: in any other account a send looks no further.
+ */
+export class SettingsOfUsers {
+  readonly #users: RevocableCache<NotificationSettings>;
+  readonly #accounts: RevocableCache<boolean>;
+
+  constructor(db: Db, rights: Rights) {
+    const reads = new GatheredReads(async (userIds: readonly string[]) => {
+      const rows = new Map((await readSettings(db, userIds)).map((row) => [row.actor_id, row]));
+      return userIds.map((id) => present(rows.get(id)));
+    });
+    const common = { rights, max: MAX_CACHED };
+    this.#users = new RevocableCache({
+      ...common,
+      load: (userId) => reads.ask(userId),
+      subjectsOf: (_settings, userId) => [settingsSubject(userId)],
+    });
+    this.#accounts = new RevocableCache({
+      ...common,
+      load: (accountId) => hasOffSockets(db, accountId),
+      subjectsOf: (_isOff, accountId) => [settingsSubject(accountId)],
+    });
+  }
+
+  /** Synchronous if cached. */
+  of(userId: string): NotificationSettings | Promise<NotificationSettings> {
+    return this.#users.get(userId);
+  }
+
+  /** Returns the settings of these users, by their ids. */
+  async settingsOf(userIds: readonly string[]): Promise<ReadonlyMap<string, NotificationSettings>> {
+    const settings = await Promise.all(userIds.map((id) => this.of(id)));
+    return new Map(userIds.map((id, index) => [id, settings[index]!]));
+  }
+
+  /** Whether a user of the account keeps a category off its sockets. Synchronous if cached. */
+  hasOffSockets(accountId: string): boolean | Promise<boolean> {
+    return this.#accounts.get(accountId);
+  }
+}
+
+/**
+ * Whether a notification of this category may reach its user on this channel at that time. Muting and do-not-disturb
+ * hours hold back what is pushed and mailed, never what a socket receives.
+ */
+export function mayInterrupt(
+  settings: Pick<NotificationSettings, 'categories' | 'mute_until' | 'do_not_disturb'>,
+  category: string,
+  channel: NotificationChannel,
+  at: Date,
+): boolean {
+  const { categories, mute_until: muteUntil, do_not_disturb: hours } = settings;
+  if (!(categories[category] ?? ALL_CHANNELS)[channel]) return false;
+  if (channel === 'socket') return true;
+  if (muteUntil !== null && at.getTime() < Date.parse(muteUntil)) return false;
+  return hours === null || !isWithin(hours, at);
+}
+
+export async function readOwnSettings(db: Db, userId: string): Promise<NotificationSettings> {
+  const [row] = await readSettings(db, [userId]);
+  return present(row);
+}
+
+/**
+ * Replaces the settings of a user; what the body leaves out has its default. Throws ApiError `invalid_format` for an
+ * unknown timezone.
+ */
+export async function setSettings(
+  tx: Tx,
+  user: { readonly id: string; readonly accountId: string },
+  {
+    categories = {},
+    mute_until = null,
+    do_not_disturb,
+    digest_after_minutes = null,
+  }: SetNotificationSettingsBody,
+): Promise<NotificationSettings> {
+  if (do_not_disturb && !isTimezone(do_not_disturb.timezone)) {
+    throw new ApiError('invalid_format', 'Must be an IANA timezone such as Europe/Berlin.', {
+      param: 'do_not_disturb.timezone',
+    });
+  }
+  const row = await writeSettings(tx, user, {
+    categories: Object.fromEntries(
+      Object.entries(categories).map(([category, channels]) => [category, { ...ALL_CHANNELS, ...channels }]),
+    ),
+    mute_until,
+    do_not_disturb: do_not_disturb ? { ...do_not_disturb, days: do_not_disturb.days ?? [...WEEKDAYS] } : null,
+    digest_after_minutes,
+  });
+  await announceSettings(tx, user);
+  return present(row);
+}
+
+/** Sets the settings of a user back to the defaults, for its erasure. */
+export async function forgetSettings(
+  tx: Tx,
+  user: { readonly id: string; readonly accountId: string },
+): Promise<void> {
+  await deleteSettings(tx, user.id);
+  await announceSettings(tx, user);
+}
+
+function announceSettings(
+  tx: Tx,
+  { id, accountId }: { readonly id: string; readonly accountId: string },
+): Promise<void> {
+  return enqueueRightsChanged(tx, [settingsSubject(id), settingsSubject(accountId)]);
+}
+
+/** The subject of the changed-rights frame that announces new settings, of a user or of one in an account. */
+function settingsSubject(id: string): string {
+  return `notification-settings:${id}`;
+}
+
+function present(row: SettingsRow | undefined): NotificationSettings {
+  if (row === undefined) return DEFAULTS;
+  const { actor_id: _, categories, ...settings } = row;
+  return {
+    ...{ object: 'notification_settings', categories: { ...DEFAULTS.categories, ...categories } },
+    ...settings,
+  };
+}
