@@ -70,7 +70,7 @@ const streams = new Streams({
   }),
 });
 
-const doneRows = new DoneRows({ database, log });
+const doneRows = new DoneRows({ database, listeners: { revision: '0', renew: async () => {} }, log });
 const effects = new SentEffects({ database, files, engine, directory, doneRows, metrics, log });
 const changed = new ChangedEffects({
   ...{ database, files, engine },

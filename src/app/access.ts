@@ -3,6 +3,7 @@ import { createRateLimits } from '../access/rate-limit.ts';
 import { RateSharing } from '../access/rate-sharing.ts';
 import { Rights } from '../access/rights.ts';
 import { Tokens } from '../access/tokens.ts';
+import { Listeners } from '../accounts/listeners.ts';
 import { RIGHTS_CHANGED } from '../accounts/rights-changed.ts';
 import { ConversationDirectory } from '../conversations/directory.ts';
 import { handle } from '../db/topic.ts';
@@ -12,7 +13,7 @@ import type { PartOptions } from './part.ts';
 export type Access = Awaited<ReturnType<typeof openAccess>>;
 
 /** Opens authentication, rate limits and rights. */
-export async function openAccess({ config, disposer }: PartOptions, { database, engine }: Data) {
+export async function openAccess({ config, log, disposer }: PartOptions, { database, engine }: Data) {
   const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
   const tokens = await Tokens.open({ database, secret: config.tokenSecret });
   const authenticator = new Authenticator({ database, tokens, rights });
@@ -21,10 +22,17 @@ export async function openAccess({ config, disposer }: PartOptions, { database, 
     disposer.add('rate sharing', new RateSharing(engine, { ...rateLimits }), (it) => it.close());
   }
   const directory = new ConversationDirectory(database, rights);
+  const opened = await Listeners.open({ database, rights, read: readListeners, log });
+  const listeners = disposer.add('listeners', opened, (it) => it.close());
   const handlers = [
     handle(RIGHTS_CHANGED, async ({ subjects }) => {
       await Promise.all(subjects.map((subject) => rights.announce(subject)));
     }),
   ];
-  return { rights, tokens, authenticator, rateLimits, directory, handlers };
+  return { rights, tokens, authenticator, rateLimits, directory, listeners, handlers };
+}
+
+/** What listens to the events of accounts. */
+async function readListeners() {
+  return {};
 }

@@ -64,11 +64,11 @@ export interface MessagingOptions extends PartOptions {
 export function openMessaging(
   { config, log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
   { database, lock, engine, store, signingKey }: Data,
-  { directory, rights, rateLimits }: Access,
+  { directory, listeners, rights, rateLimits }: Access,
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
   // exist.
-  const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, log }), (it) =>
+  const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, listeners, log }), (it) =>
     it.close(),
   );
   const sealing = new Sealer({ database, signingKey, metrics, log });

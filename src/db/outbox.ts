@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Querier, Tx } from './handle.ts';
+import { LISTENERS_REVISION, type ListenersRevision } from './listeners-revision.ts';
 import type { OutboxRow } from './outbox-row.ts';
 import { statement } from './statement.ts';
 import type { Topic } from './topic.ts';
@@ -78,11 +79,17 @@ export async function buryDead(db: Querier): Promise<{ given: DeadRow[]; left: n
 }
 
 /**
- * Deletes rows whose events were published and whose effects are committed. For Database.relaxed: a row that reappears
- * after a crash is handled again.
+ * Deletes rows whose events were published and whose effects are committed, unless what listens to events has changed
+ * since they were handled at this revision: they are handled once more then, by a sweep. Returns the revision that is
+ * committed. For Database.relaxed: a row that reappears after a crash is handled again.
  */
-export async function removeDone(relaxed: Querier, ids: readonly number[]): Promise<void> {
-  await relaxed.query(REMOVE, ids);
+export async function removeDone(
+  relaxed: Querier,
+  ids: readonly number[],
+  handledAt: ListenersRevision,
+): Promise<ListenersRevision> {
+  const [row] = await relaxed.query(REMOVE, ids, handledAt);
+  return row!.revision;
 }
 
 export interface Backlog {
@@ -133,9 +140,15 @@ const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]
     WHERE o.id = taken.id AND o.attempts = taken.attempts`,
 });
 
-const REMOVE = statement<[ids: readonly number[]]>({
+// One snapshot: a listener whose commit it does not see was not acknowledged before the events of these rows.
+const REMOVE = statement<
+  [ids: readonly number[], handledAt: ListenersRevision],
+  { revision: ListenersRevision }
+>({
   name: 'outbox-remove',
-  text: 'DELETE FROM outbox WHERE id = ANY($1::bigint[])',
+  text: `
+    WITH removed AS (DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND ${LISTENERS_REVISION} = $2)
+    SELECT ${LISTENERS_REVISION} AS revision`,
 });
 
 // A row that has failed often enough for cursors not to wait for it.

@@ -126,11 +126,12 @@ export class OutboxWorker {
    */
   async #handle(row: OutboxRow): Promise<void> {
     const { doneRows, log } = this.#options;
+    const { revision } = doneRows;
     try {
       const run = this.#handlers.get(row.topic);
       if (run === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
       await run(row.payload);
-      doneRows.add([row.id]);
+      doneRows.add([row.id], revision);
     } catch (error) {
       this.#held.add(row);
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';

@@ -138,10 +138,15 @@ export class SentEffects {
   }
 
   async #run(rows: readonly PublishedRow[]): Promise<void> {
+    const { doneRows } = this.#options;
+    const { revision } = doneRows;
     await this.#cause(rows.flatMap(({ messages }) => messages));
     const published = await Promise.all(rows.map((row) => row.published));
     const done = rows.filter((_, index) => published[index]);
-    this.#options.doneRows.add(done.map(({ outboxId }) => outboxId));
+    doneRows.add(
+      done.map(({ outboxId }) => outboxId),
+      revision,
+    );
   }
 
   async #cause(messages: readonly Caused[]): Promise<void> {

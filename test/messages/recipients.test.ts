@@ -22,7 +22,14 @@ import { newId } from '../../src/protocol/ids.ts';
 import { NO_FILES } from '../support/files.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { addConversation, createGround, type Ground, log, newMessage } from '../support/timeline.ts';
+import {
+  addConversation,
+  createGround,
+  type Ground,
+  log,
+  NO_LISTENERS,
+  newMessage,
+} from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
 t.test(
@@ -268,7 +275,7 @@ class DeafNode {
     { effects = true }: { effects?: boolean } = {},
   ): Promise<DeafNode> {
     const rights = await Rights.open(new MemoryEngine());
-    const doneRows = new DoneRows({ database: ground.database, log });
+    const doneRows = new DoneRows({ database: ground.database, listeners: NO_LISTENERS, log });
     const directory = new ConversationDirectory(ground.database, rights);
     const metrics = createMetrics();
     const node = new DeafNode(ground, engine, { directory, doneRows, metrics }, effects);

@@ -22,7 +22,7 @@ import { type MessageRow, messageColumns } from '../../src/resources/message.ts'
 import type { RunRow } from '../../src/resources/run.ts';
 import type { Ground } from '../gateway/fixture.ts';
 import type { Teardown } from './teardown.ts';
-import { log, newMessage } from './timeline.ts';
+import { log, NO_LISTENERS, newMessage } from './timeline.ts';
 
 /**
  * The part of a node that writes replies, in the name of the demo account's agent, without the part that runs agents.
@@ -37,7 +37,7 @@ export class ReplyNode {
   static start(t: Teardown, ground: Ground): ReplyNode {
     const { database, engine, metrics, rights } = ground;
     const directory = new ConversationDirectory(database, rights);
-    const doneRows = new DoneRows({ database, log });
+    const doneRows = new DoneRows({ database, listeners: NO_LISTENERS, log });
     const effects = new SentEffects({
       ...{ database, files: FILES, engine, directory, doneRows, metrics, log },
     });

@@ -18,6 +18,9 @@ import type { Teardown } from './teardown.ts';
 
 export const log = createLog('silent');
 
+/** For DoneRows, where nothing listens to events. */
+export const NO_LISTENERS = { revision: '0', renew: async () => {} };
+
 /** A database with one account, one author and one conversation to write to. */
 export interface Ground {
   readonly url: string;

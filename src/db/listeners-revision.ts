@@ -1,0 +1,33 @@
+import type { Querier, Tx } from './handle.ts';
+import { statement } from './statement.ts';
+
+/**
+ * How often it has changed what listens to the events of accounts, as decimal text
+ * (docs/decisions.md#a-new-webhook-misses-nothing).
+ */
+export type ListenersRevision = string;
+
+/** SQL: the committed revision. */
+export const LISTENERS_REVISION = `coalesce((SELECT value FROM settings WHERE name = 'listeners_revision'), '0')`;
+
+/** Changes of different accounts wait for each other here until they commit. */
+export async function raiseListenersRevision(tx: Tx): Promise<void> {
+  await tx.query(RAISE);
+}
+
+export async function readListenersRevision(db: Querier): Promise<ListenersRevision> {
+  const [row] = await db.query(READ);
+  return row!.revision;
+}
+
+const RAISE = statement({
+  name: 'raise-listeners-revision',
+  text: `
+    INSERT INTO settings AS s (name, value) VALUES ('listeners_revision', '1')
+    ON CONFLICT (name) DO UPDATE SET value = s.value::bigint + 1`,
+});
+
+const READ = statement<[], { revision: ListenersRevision }>({
+  name: 'read-listeners-revision',
+  text: `SELECT ${LISTENERS_REVISION} AS revision`,
+});
