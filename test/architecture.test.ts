@@ -19,7 +19,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['compliance'],
   ['agents'],
   ['notifications'],
-  ['messages'],
+  ['messages', 'platform-events'],
   ['conversations'],
   ['accounts', 'attachments', 'audit'],
   ['resources'],

@@ -44,6 +44,9 @@ import { notifyAdded } from '../notifications/added.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
+import { readEvents } from '../platform-events/event-store.ts';
+import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
+import { parseTraceparent } from '../protocol/traceparent.ts';
 import { EncodedRows } from '../resources/encoded-rows.ts';
 import { MESSAGES, readMessage } from '../resources/message.ts';
 import { NOTIFICATIONS } from '../resources/notification.ts';
@@ -165,6 +168,10 @@ export function openMessaging(
       await triggers.changed(changes.changes);
     }),
     handle(CONVERSATION_CREATED, (created) => triggers.onConversationCreated(created)),
+    handle(PLATFORM_EVENT, async ({ event_id, traceparent }) => {
+      const [event] = await readEvents(database, [event_id]);
+      if (event !== undefined) await triggers.onPlatformEvent(event, parseTraceparent(traceparent));
+    }),
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),

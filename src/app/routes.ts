@@ -20,6 +20,7 @@ import type { Route } from '../http/route.ts';
 import { messageRoutes } from '../messages/routes.ts';
 import { notificationRoutes } from '../notifications/routes.ts';
 import { settingsRoutes } from '../notifications/settings-routes.ts';
+import { eventRoutes } from '../platform-events/event-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -51,6 +52,7 @@ export function apiRoutes(
     ...erasureRoutes({ database }),
     ...notificationRoutes(database, encoded.notifications),
     ...settingsRoutes(database),
+    ...eventRoutes(database),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
     ...occurrenceRoutes({ database }),

@@ -17,6 +17,7 @@ import { createHttp } from '../http/pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { Loop } from '../lifecycle.ts';
+import { purgeEvents } from '../platform-events/event-store.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
@@ -48,6 +49,7 @@ export async function openServing(
       await tidyJobs(database);
       await removeOldOccurrences(database);
       await purgeUploads(database, store);
+      await purgeEvents(database);
     },
     onError: (error) => log.warn({ err: error }, 'purging expired data failed'),
   });

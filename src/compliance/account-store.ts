@@ -71,6 +71,7 @@ export const RECORDS: readonly OfAccount[] = [
   ofActors('agent_runs', 'actor_id', "a.type = 'agent'"),
   ofActors('notifications', 'recipient_id'),
   deletion('notification_settings'),
+  deletion('platform_events'),
   deletion('compliance_jobs'),
   deletion('idempotency_keys'),
 ];

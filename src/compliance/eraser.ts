@@ -1,3 +1,4 @@
+import { forgetAnswers } from '../access/idempotency.ts';
 import { rewriteStoredAnswers } from '../access/stored-answers.ts';
 import { userIds } from '../accounts/persons.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
@@ -20,6 +21,7 @@ import { readHead } from '../messages/timeline-store.ts';
 import { allMessagesOf, conversationsOfAuthor, replaceNameInSystemEvents } from '../messages/whole-store.ts';
 import { withdrawContent, withdrawOutside } from '../messages/withdraw-content.ts';
 import { deleteFeed, eraseFromFeed } from '../notifications/erase-store.ts';
+import { blankEventsNaming } from '../platform-events/event-store.ts';
 import { ERASED_NAME } from '../protocol/resources/erasure.ts';
 import type { MessageRow } from '../resources/message.ts';
 import type { ErasureOptions } from './erase.ts';
@@ -72,6 +74,7 @@ export class Eraser {
     progress(conversations.length, total);
     await this.#eraseFromFeeds(job, patterns, signal);
     const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
+    await this.#eraseFromEvents(job, texts, signal);
     await this.#eraseFromRuns(job, texts, signal);
     await this.#eraseFromAudit(job, texts, signal);
     await database.transaction(async (tx) => {
@@ -196,12 +199,28 @@ export class Eraser {
     }
   }
 
+  /** Empties the events of producers that name the person, before the runs that they have started. */
+  async #eraseFromEvents(
+    { account_id, subject_id }: ComplianceJobRow,
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let blanked = EVENTS_AT_ONCE; blanked === EVENTS_AT_ONCE; ) {
+      signal.throwIfAborted();
+      blanked = await this.#database.transaction(async (tx) => {
+        const ids = await blankEventsNaming(tx, account_id, [subject_id, ...texts], EVENTS_AT_ONCE);
+        await forgetAnswers(tx, ids);
+        return ids.length;
+      });
+    }
+  }
+
   async #eraseFromRuns(
     { account_id, subject_id }: ComplianceJobRow,
     texts: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
-    for await (const runs of readRunsAbout(this.#database, account_id, subject_id)) {
+    for await (const runs of readRunsAbout(this.#database, account_id, subject_id, texts)) {
       signal.throwIfAborted();
       await this.#database.transaction(async (tx) => {
         await clearInputs(
@@ -258,5 +277,6 @@ async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Pr
 const NUMBERS_AT_ONCE = 5_000;
 const MESSAGES_AT_ONCE = 20;
 const FEED_AT_ONCE = 500;
+const EVENTS_AT_ONCE = 500;
 /** A shorter name would be found within other words. */
 const SEARCHED_LENGTH = 3;

@@ -65,6 +65,7 @@ export interface Schema {
   retention_policies: RetentionPoliciesTable;
   stored_bytes: StoredBytesTable;
   compliance_jobs: ComplianceJobsTable;
+  platform_events: PlatformEventsTable;
 }
 
 interface SettingsTable {
@@ -449,6 +450,19 @@ interface RetentionPoliciesTable extends Times {
 interface StoredBytesTable {
   account_id: string;
   bytes: number;
+}
+
+/** Events of producers, kept for 30 days. */
+interface PlatformEventsTable {
+  id: string;
+  account_id: string;
+  type: string;
+  event_id: string | null;
+  data: ColumnType<Readonly<Record<string, unknown>>, string, string>;
+  resource_type: string | null;
+  resource_id: string | null;
+  created_by: string;
+  created_at: Time;
 }
 
 interface ComplianceJobsTable extends Times {

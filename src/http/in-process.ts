@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Principal } from '../access/principal.ts';
 import { unlessAborted } from '../lifecycle.ts';
 import type { TraceContext } from '../protocol/traceparent.ts';
-import { CURRENT_VERSION } from '../protocol/versions.ts';
+import { CURRENT_VERSION, covers, type Version } from '../protocol/versions.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } from './exchange.ts';
 import { HeldAnswers } from './held-answers.ts';
@@ -15,7 +15,7 @@ import type { Match } from './router.ts';
 /** A request that did not come over the network. */
 export interface InProcessRequest {
   /** The one endpoint that may answer; a path of any other endpoint is not found. */
-  readonly route: Pick<Route, 'name' | 'method'>;
+  readonly route: Pick<Route, 'name' | 'method' | 'since'>;
   /** Percent-encoded, as in a URL. */
   readonly path: string;
   /** Without `?`. */
@@ -100,7 +100,7 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
     query: request.query,
     host: undefined,
     authorization: undefined,
-    version: CURRENT_VERSION,
+    version: versionOf(request.route),
     account: request.principal.accountId,
     idempotencyKey: request.idempotencyKey,
     origin: undefined,
@@ -112,6 +112,11 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
     contentLength,
     closes: false,
   };
+}
+
+/** The stable version, but for an endpoint that came later. */
+function versionOf({ since }: InProcessRequest['route']): Version {
+  return covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
 }
 
 /** Takes everything that an exchange writes, at once. */

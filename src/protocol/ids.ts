@@ -26,6 +26,7 @@ export const ID_PREFIXES = {
   auditEvent: 'aud',
   export: 'exp',
   erasure: 'ers',
+  event: 'evt',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

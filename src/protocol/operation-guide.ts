@@ -79,6 +79,10 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     "Replaces the caller's own settings: what is left out has its default. The feed and its counts contain every notification in any case. Muting and do-not-disturb hours hold back what is pushed and mailed; `socket` of a category keeps its `notification.created` off sockets.",
   create_upload_url:
     'Returns an address to send the bytes of one file to with `PUT`. Send exactly the `headers` of the answer, then name its `s3_key` in an attachment within 24 hours.',
+  create_event:
+    'Raises an event of your own application. It starts the agents whose `event_filters` name its type, with the event as their input, and goes to webhooks. Sending it again with the same `event_id` returns the first event and has no effect again; the same `event_id` with another content answers `validation_failed`. Areas of Parley itself are refused. Events are kept for 30 days.',
+  list_events: 'Lists the events that producers raised in the last 30 days, newest first.',
+  get_event: 'Returns one event that a producer raised in the last 30 days.',
   create_agent:
     'Creates a custom agent, which is active at once and can run as soon as it has a role. A taken `slug` answers `resource_exists`; a plan that allows no more agents answers `limit_exceeded`.',
   list_agents: 'Lists the agents of the account. Instructions, tools and role are null unless expanded.',

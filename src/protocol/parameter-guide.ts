@@ -22,6 +22,8 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   'sender_types[]': 'Only notifications of senders of one of these types; `system` is the service itself.',
   trigger_type: 'Only those with this trigger type.',
   type: 'Only conversations of this type.',
+  'list_events.type': 'Only events of this type, such as `order.created`.',
+  'list_events.resource_id': 'Only events about the resource with this id.',
   workflow_status: 'Only customer cases in this lane.',
   'list_agents.status': 'Only agents with this status.',
   'list_agent_runs.status': 'Only runs with this status.',

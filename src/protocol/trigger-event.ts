@@ -1,6 +1,6 @@
 /**
- * Events that can start an agent of trigger type `event` (`config.trigger_config.event_filters`;
- * docs/contract.md#triggers). A plain table: an event that is not in it is never sent.
+ * Parley's own events that can start an agent of trigger type `event` (`config.trigger_config.event_filters`;
+ * docs/contract.md#triggers). Every event of a producer can (event-areas.ts). A plain table.
  */
 export const TRIGGER_EVENTS = [
   'message.created',

@@ -286,7 +286,7 @@ t.test('bodies that are refused', async (t) => {
     [trigger('event', { event_filters: null }), '400 missing_field config.trigger_config.event_filters'],
     [trigger('event', { event_filters: [] }), '422 validation_failed config.trigger_config.event_filters'],
     [
-      trigger('event', { event_filters: ['email.received', 'order.created'] }),
+      trigger('event', { event_filters: ['email.received', 'participant.added'] }),
       '422 validation_failed config.trigger_config.event_filters[1]',
     ],
     [

@@ -22,6 +22,7 @@ const ENDPOINTS: readonly EndpointFacts[] = [
   {
     ...{ name: 'move_ship', method: 'POST', path: '/v1/ships/:id/berths/:berth', permission: 'ships:update' },
     summary: 'Move a ship',
+    since: '1.1.harbor',
     query: Body({ 'include[]': Type.Optional(Type.Array(Type.String())), dry: Type.Boolean() }),
     body: Body({
       to: Id,
@@ -38,27 +39,67 @@ const ENDPOINTS: readonly EndpointFacts[] = [
     }),
   },
   {
-    ...{ name: 'list_ships', method: 'GET', path: '/v1/ships', summary: 'List ships', permission: null },
+    ...{
+      name: 'list_ships',
+      method: 'GET',
+      path: '/v1/ships',
+      summary: 'List ships',
+      since: '1.1.harbor',
+      permission: null,
+    },
     query: Body({
       q: Type.Optional(Type.String()),
       search: Type.Optional(Type.String({ deprecated: true })),
     }),
   },
   {
-    ...{ name: 'create_agent', method: 'POST', path: '/v1/ai/agents', summary: 'Create' },
+    ...{
+      name: 'create_agent',
+      method: 'POST',
+      path: '/v1/ai/agents',
+      summary: 'Create',
+      since: '1.1.harbor',
+    },
     permission: 'agents:create',
   },
   {
-    ...{ name: 'update_agent', method: 'PATCH', path: '/v1/ai/agents/:id', summary: 'Update' },
+    ...{
+      name: 'update_agent',
+      method: 'PATCH',
+      path: '/v1/ai/agents/:id',
+      summary: 'Update',
+      since: '1.1.harbor',
+    },
     permission: 'agents:update',
   },
-  { name: 'get_port', method: 'GET', path: '/v1/port', summary: 'Get the port', permission: 'ships:read' },
   {
-    ...{ name: 'create_key', method: 'POST', path: '/v1/keys', summary: 'A key', permission: null },
+    name: 'get_port',
+    method: 'GET',
+    path: '/v1/port',
+    summary: 'Get the port',
+    since: '1.1.harbor',
+    permission: 'ships:read',
+  },
+  {
+    ...{
+      name: 'create_key',
+      method: 'POST',
+      path: '/v1/keys',
+      summary: 'A key',
+      since: '1.1.harbor',
+      permission: null,
+    },
     agents: false,
   },
   {
-    ...{ name: 'create_url', method: 'POST', path: '/v1/urls', summary: 'A URL', permission: null },
+    ...{
+      name: 'create_url',
+      method: 'POST',
+      path: '/v1/urls',
+      summary: 'A URL',
+      since: '1.1.harbor',
+      permission: null,
+    },
     secret: true,
   },
 ];

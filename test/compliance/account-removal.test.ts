@@ -163,6 +163,7 @@ async function fill(): Promise<void> {
     .execute();
   const group = { name: 'Sturgeon', members: [vera.id] };
   await app.call('POST', '/v1/messaging/groups', { body: group });
+  await app.call('POST', '/v1/events', { body: { type: 'order.created', data: {} }, headers: NEWEST });
   await app.call('POST', '/v1/tokens', { body: { user_id: vera.id } });
   await app.call('PUT', '/v1/messaging/notification-settings', {
     ...{ token: vera.access_token, headers: NEWEST },

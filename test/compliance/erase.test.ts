@@ -56,6 +56,12 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   await reader.frame('caught_up');
   const shown = await exported(app, `/v1/users/${person}/exports`);
   const run = await startedRun(person, name);
+  const data = { buyer: person, name, deep: [{ email }] };
+  t.equal((await raised(data, person)).status, 201);
+  const reported = await startedRun(null, email, {
+    event: 'order.created',
+    data: { buyer: person, note: text },
+  });
   for (const title of [`About ${name}`, 'Pier']) {
     await app.call('PATCH', `/v1/messaging/conversations/${id}`, { ...asAda, body: { title } });
   }
@@ -82,6 +88,12 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   t.strictSame(await storedText(database, name), [spoken], 'nowhere but in a system message about a title');
   t.ok((await bodies(id)).every((body) => !body?.includes(name) || body.includes(`“About ${name}”`)));
   t.match(await runRow(run), { input: null, output: null, status: 'completed' });
+  t.match(await runRow(reported), { input: null, output: null }, 'what was reported of the person to a run');
+  t.equal(
+    refusalOf(await raised(data, person)),
+    '422 validation_failed event_id',
+    'its event stays, emptied',
+  );
   t.strictSame(await storedText(database, text), [spoken], 'the message alone has its text');
   const page = await app.call<List<ChatMessage>>(
     'GET',
@@ -108,8 +120,8 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
     users.body.data.find(({ id }) => id === person),
     { name: 'Deleted user', email: `${person}@deleted.invalid`, status: 'deactivated' },
   );
-  const event = await reader.frame(({ event }) => event === 'participant.updated');
-  t.match(event.data, { actor: { id: person, name: 'Deleted user' } }, 'open screens receive the new name');
+  const update = await reader.frame(({ event }) => event === 'participant.updated');
+  t.match(update.data, { actor: { id: person, name: 'Deleted user' } }, 'open screens receive the new name');
   const again = await app.call('POST', `/v1/users/${person}/actions/activate`, {
     headers: { 'Service-Version': '1.2.harbor-preview.1' },
   });
@@ -307,16 +319,29 @@ async function member(audience: 'internal' | 'customer' = 'internal') {
 }
 
 /** A run that the person started, with its name in every text. */
-async function startedRun(person: string, name: string): Promise<string> {
+/** The event of a producer, whose answer is stored for its key. */
+function raised(data: object, event_id: string) {
+  return ask<Refusal>(app, 'POST', '/v1/events', {
+    ...{ body: { type: 'order.created', data, event_id } },
+    headers: { 'Idempotency-Key': randomUUID() },
+  });
+}
+
+async function startedRun(person: string | null, name: string, report?: object): Promise<string> {
   const { id: agent_id, actor_id } = demo.agent;
   const [id, step] = [newId('agentRun'), newId('agentStep')];
   const text = `Write to ${name}`;
   await database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id, account_id: demo.account_id, agent_id, actor_id, trigger_type: 'manual', trigger_key: id },
-      ...{ status: 'completed', triggered_by: person, completed_at: new Date().toISOString() },
-      ...{ input: JSON.stringify(text), output: JSON.stringify({ text }) },
+      ...{ id, account_id: demo.account_id, agent_id, actor_id, trigger_key: id },
+      ...{
+        trigger_type: report === undefined ? 'manual' : 'event',
+        status: 'completed',
+        triggered_by: person,
+      },
+      ...{ input: JSON.stringify(report ?? text), output: JSON.stringify({ text }) },
+      completed_at: new Date().toISOString(),
     })
     .execute();
   await database.kysely

@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   users: 'actor',
   exports: 'export',
   erasures: 'erasure',
+  events: 'event',
 };
 
 interface Reference {
@@ -116,6 +117,9 @@ const REFERENCES: readonly Reference[] = [
     decisions: [{ action_id, approve: false }],
   })),
 ];
+
+/** Places that are named like ids and take texts of the caller's own. */
+const OWN_TEXTS: ReadonlySet<string> = new Set(['create_event event_id', 'create_event resource_id']);
 
 let keys = 0;
 const keysWithout = new Map<string, Promise<string>>();
@@ -268,7 +272,9 @@ t.test("another account's resource in a path is answered like one that is absent
 t.test("another account's id in a body is answered like one that is absent", async (t) => {
   const foreign = await resourcesOf(demo.other_account.api_key, demo.other_account.account_id);
   for (const route of closedRoutes) {
-    const places = [...new Set(idPlaces(route.body ?? {}, ''))].sort();
+    const places = [...new Set(idPlaces(route.body ?? {}, ''))]
+      .filter((place) => !OWN_TEXTS.has(`${route.name} ${place}`))
+      .sort();
     const known = REFERENCES.filter(({ name }) => name === route.name);
     t.strictSame(
       known.map(({ place }) => place).sort(),
@@ -328,7 +334,7 @@ function bodyFor({ body }: Route): CallOptions {
 
 /** One of each kind that paths name. */
 async function resourcesOf(token: string, accountId: string): Promise<Record<IdKind, string>> {
-  const headers = { 'Service-Account': accountId };
+  const headers = { 'Service-Account': accountId, 'Service-Version': VERSIONS.at(-1) };
   const create = async (path: string, body: object) => {
     const answer = await app.call<{ id: string; error?: object }>('POST', path, { token, headers, body });
     if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
@@ -365,6 +371,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const apiKey = await create('/v1/api-keys', { name: 'Elsewhere', role_id: role });
   const group = await create('/v1/messaging/groups', { name: `Elsewhere ${newId('group')}` });
   const entity = await create('/v1/entities', { name: 'Elsewhere' });
+  const event = await create('/v1/events', { type: 'order.created', data: {} });
   const { id: participant } = await database.kysely
     .selectFrom('participants')
     .select('id')
@@ -402,6 +409,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     apiKey: apiKey.id,
     group: group.id,
     entity: entity.id,
+    event: event.id,
     participant,
     notification,
     account: accountId,

@@ -5,6 +5,7 @@ import {
   toolSlugOf,
 } from '../../protocol/resources/available-tool.ts';
 import { Body } from '../../protocol/schema.ts';
+import type { Version } from '../../protocol/versions.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 
 /** The facts of an endpoint that its tool shows or uses (http/route.ts). */
@@ -14,6 +15,7 @@ export interface EndpointFacts {
   /** Parameters are written `:name`. */
   readonly path: string;
   readonly summary: string;
+  readonly since: Version;
   /** Null: any valid credential suffices. */
   readonly permission: string | null;
   readonly agents?: boolean;

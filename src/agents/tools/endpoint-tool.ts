@@ -9,7 +9,7 @@ export interface EndpointCaller {
   /** Resolves with the response, whatever its status; rejects with the reason of `signal`. */
   call(
     request: {
-      readonly route: Pick<EndpointFacts, 'name' | 'method'>;
+      readonly route: Pick<EndpointFacts, 'name' | 'method' | 'since'>;
       readonly path: string;
       readonly query: string;
       /** JSON; '' if there is none. */

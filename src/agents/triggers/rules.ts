@@ -1,18 +1,19 @@
 import { ApiError, invalid, missingField } from '../../protocol/errors.ts';
+import { isOwnType } from '../../protocol/event-areas.ts';
 import { isTimezone } from '../../protocol/formats.ts';
 import type { TriggerConfigInput, TriggerType } from '../../protocol/resources/agent-definition.ts';
-import type { TriggerEventName } from '../../protocol/trigger-event.ts';
+import { TRIGGER_EVENTS } from '../../protocol/trigger-event.ts';
 import { nextDue } from './cron.ts';
 
 /** The stored trigger of an agent; null for agents that are started by hand or by a chat. */
 export type StoredTrigger =
   | { readonly cron_schedule: string; readonly timezone: string }
-  | { readonly event_filters: readonly TriggerEventName[] };
+  | { readonly event_filters: readonly string[] };
 
 /**
  * Checks `config.trigger_config` by the trigger type (docs/contract.md#creating-an-agent). Throws ApiError
  * `missing_field`, `invalid_format` (a schedule that is malformed or never comes due, an unknown timezone) or
- * `validation_failed` (a field of another trigger type, an event named twice).
+ * `validation_failed` (a field of another trigger type, an event named twice or never raised).
  */
 export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): StoredTrigger | null {
   const allowed: readonly string[] = FIELDS[type];
@@ -53,12 +54,18 @@ function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): 
   return { cron_schedule, timezone };
 }
 
-function readFilters({ event_filters: filters }: TriggerConfigInput): readonly TriggerEventName[] {
+function readFilters({ event_filters: filters }: TriggerConfigInput): readonly string[] {
   if (filters === undefined) throw missing('event_filters');
-  const repeated = filters.findIndex((filter, i) => filters.indexOf(filter) < i);
-  if (repeated === -1) return filters;
-  throw invalid(`${AT}.event_filters[${repeated}]`, 'This event is listed twice.');
+  for (const [index, filter] of filters.entries()) {
+    const param = `${AT}.event_filters[${index}]`;
+    if (filters.indexOf(filter) < index) throw invalid(param, 'This event is listed twice.');
+    if (!isOwnType(filter) || OWN.has(filter)) continue;
+    throw invalid(param, `Of its own events, Parley starts agents by these: ${[...OWN].join(', ')}.`);
+  }
+  return filters;
 }
+
+const OWN: ReadonlySet<string> = new Set(TRIGGER_EVENTS);
 
 function everComes(cron_schedule: string, timezone: string): boolean {
   // The library accepts @daily and similar nicknames in place of five fields.

@@ -1,22 +1,29 @@
 import type { Database } from '../../db/database.ts';
-import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import { type Cause, readOrigin } from '../runs/origin.ts';
 import { startRuns } from './start-runs.ts';
 import type { EventAgent } from './store.ts';
 
 /** An event that agents of the trigger type `event` may subscribe to. */
 export interface TriggerEvent {
-  readonly event: TriggerEventName;
+  /** One of TRIGGER_EVENTS, or the type of a producer's event. */
+  readonly event: string;
   readonly accountId: string;
   /** The resource's id, with its version if the event may occur for it again. */
   readonly key: string;
   readonly cause: Cause;
-  /** The ids of the resources that the event is about. */
-  readonly input: {
-    readonly conversation_id?: string;
-    readonly message_id?: string;
-    readonly run_id?: string;
-  };
+  /** The ids of the resources that the event is about; of a producer's event, what the producer says of it. */
+  readonly input:
+    | {
+        readonly conversation_id?: string;
+        readonly message_id?: string;
+        readonly run_id?: string;
+      }
+    | {
+        readonly event_id: string;
+        readonly resource_type: string | null;
+        readonly resource_id: string | null;
+        readonly data: object;
+      };
 }
 
 /**

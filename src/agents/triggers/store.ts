@@ -1,13 +1,12 @@
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
-import type { TriggerEventName } from '../../protocol/trigger-event.ts';
 import type { AgentRow } from '../../resources/agent.ts';
 
 /** An active agent that is started by events. */
 export interface EventAgent {
   readonly actor_id: string;
-  readonly events: readonly TriggerEventName[];
+  readonly events: readonly string[];
 }
 
 /** Returns the active agents of the account that are started by events. */

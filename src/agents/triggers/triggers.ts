@@ -2,6 +2,7 @@ import type { Rights } from '../../access/rights.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
+import type { PlatformEventRow } from '../../platform-events/platform-event.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { RunEnded } from '../runs/outbox-topics.ts';
@@ -105,6 +106,17 @@ export class Triggers {
       ...{ event: 'agent_run.completed', accountId, key: run_id },
       cause: { by, runId: run_id, at },
       input: { run_id, ...(conversation_id !== null && { conversation_id }) },
+    });
+  }
+
+  /** Handles an event of a producer. `trace` is that of the request that raised it. */
+  async onPlatformEvent(event: PlatformEventRow, trace: TraceContext | undefined): Promise<void> {
+    const { id, account_id: accountId, type, created_by: by, created_at: at } = event;
+    const { resource_type, resource_id, data } = event;
+    await this.#startByEvent({
+      ...{ event: type, accountId, key: id },
+      cause: { by, runId: null, at, trace },
+      input: { event_id: id, resource_type, resource_id, data },
     });
   }
 

@@ -6,12 +6,15 @@ import type { Db } from '../../db/handle.ts';
 import { allMessagesOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
 import { readWholeFeed } from '../../notifications/feed-store.ts';
 import { readOwnSettings } from '../../notifications/settings.ts';
+import { readEventsRaisedBy } from '../../platform-events/event-store.ts';
+import { presentEvent } from '../../platform-events/platform-event.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
 /**
  * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, its notifications and their settings, the runs that it started with their files, and the audit of what it did.
+ * revisions and files, its notifications and their settings, the events that it raised, the runs that it started with their files, and the
+ * audit of what it did.
  */
 export async function addPerson(
   db: Db,
@@ -23,6 +26,7 @@ export async function addPerson(
   await contents.addMessages(db, messages(db, contents, account_id, id));
   await contents.addLines('notifications', readWholeFeed(db, id));
   await contents.addDocument('notification_settings.json', await readOwnSettings(db, id));
+  await contents.addLines('events', events(db, account_id, id));
   await contents.addLines('agent_runs', readRunsStartedBy(db, id));
   await contents.addLines('artifacts', artifacts(db, contents, id));
   await contents.addLines(
@@ -46,6 +50,10 @@ async function* messages(db: Db, contents: Contents, accountId: string, authorId
     contents.expect(conversations.reduce((sum, { messages }) => sum + messages, 0));
     for (const { id } of conversations) yield* allMessagesOf(db, id, authorId);
   }
+}
+
+async function* events(db: Db, accountId: string, actorId: string): AsyncIterable<object[]> {
+  for await (const rows of readEventsRaisedBy(db, accountId, actorId)) yield rows.map(presentEvent);
 }
 
 async function* artifacts(db: Db, contents: Contents, actorId: string): AsyncIterable<object[]> {

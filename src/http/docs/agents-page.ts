@@ -21,12 +21,14 @@ conversation that is archived, or that the agent has left or may only read.</p>
 <code>chat</code> agent is started by messages of the conversations that it is in, by its participant's
 <code>agent_trigger_policy</code>, and answers there; on a customer case it composes a reply draft. A <code>scheduled</code>
 one runs by its cron expression (what came of each time that it was due, <code>GET /v1/ai/agents/:id/occurrences</code> keeps
-for 90 days), an <code>event</code> one by what its <code>event_filters</code> name:</p>
+for 90 days), an <code>event</code> one by what its <code>event_filters</code> name: events that your applications raise with
+<code>POST /v1/events</code>, such as <code>order.created</code>, and these of Parley:</p>
 ${table(
   ['Event', 'When'],
   TRIGGER_EVENTS.map((event) => [code(event), html`${EVENT_TEXTS[event]}`]),
 )}
-<p>Runs that start runs, by their messages, ends or calls, go on for ${RUN_LIMITS.depth} in a row, and until
+<p>What an application says of its event is the input of the run: the model is told that it is data, and not meant as
+instructions. Runs that start runs, by their messages, events, ends or calls, go on for ${RUN_LIMITS.depth} in a row, and until
 about ${RUN_LIMITS.chain} go back to one.</p>
 <h2 id="approvals">What waits for people</h2>
 <p>A call of a tool that needs review pauses the run in <code>awaiting_approval</code>: tools attached with

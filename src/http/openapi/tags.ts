@@ -48,6 +48,11 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/ai\//,
   },
   {
+    name: 'Events',
+    description: 'What happens in your own applications, and what Parley is to do about it.',
+    paths: /^\/v1\/events(?:\/|$)/,
+  },
+  {
     name: 'Access',
     description: 'The account, its roles, users, API keys and tokens.',
     paths: /^\/v1\/(?:account|roles|users|api-keys|auth)(?:\/|$)/,

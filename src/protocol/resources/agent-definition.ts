@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { EventType } from '../event-areas.ts';
 import {
   type Alternative,
   Body,
@@ -14,7 +15,6 @@ import {
   where,
 } from '../schema.ts';
 import { Since } from '../since.ts';
-import { TRIGGER_EVENTS } from '../trigger-event.ts';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
 import { Role } from './role.ts';
 
@@ -37,6 +37,7 @@ export const AGENT_LIMITS = {
   categoryCharacters: 64,
   promptCharacters: 100_000,
   endpointTools: 200,
+  eventFilters: 50,
   toolConfigCharacters: 10_000,
 } as const;
 
@@ -156,9 +157,7 @@ const RoleId = Nullable(Id);
 const TriggerConfigInput = Body({
   cron_schedule: Type.Optional(Type.String({ maxLength: 200 })),
   timezone: Type.Optional(Type.String({ maxLength: 64 })),
-  event_filters: Type.Optional(
-    Type.Array(OneOf(TRIGGER_EVENTS), { minItems: 1, maxItems: TRIGGER_EVENTS.length }),
-  ),
+  event_filters: Type.Optional(Type.Array(EventType, { minItems: 1, maxItems: AGENT_LIMITS.eventFilters })),
 });
 export type TriggerConfigInput = Static<typeof TriggerConfigInput>;
 
@@ -167,7 +166,7 @@ describe(TriggerConfigInput, {
     'Cron expression with five fields. Required when `trigger_type` is `scheduled`, refused for other types.',
   timezone: 'IANA timezone for the schedule, such as `Europe/Amsterdam`. Default `UTC`.',
   event_filters:
-    'Events that start the agent. At least one is required when `trigger_type` is `event`; refused for other types.',
+    'Events that start the agent: events of Parley such as `message.created`, and any that producers raise, such as `order.created`. At least one is required when `trigger_type` is `event`; refused for other types.',
 });
 
 const ToolInput = Body({
