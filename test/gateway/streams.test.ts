@@ -56,21 +56,26 @@ t.test('a message that loses its content leaves the memory of the node', async (
       erases: true,
       team: tombstone,
     });
+  const [stream] = await node.streams.open([ground.conversationId]);
+  const { journal } = stream!;
+  const unfollow = journal.follow();
   await publish(0, { team: secret });
   await publish(1, {});
   await erase(0);
-  const [stream] = await node.streams.open([ground.conversationId]);
-  const { journal } = stream!;
   t.equal(journal.since(0), undefined, 'a reader that is behind reads Postgres');
   t.strictSame(
     journal.since(journal.start)?.map(({ sequence, kind }) => `${sequence} ${kind}`),
     ['2 created', '1 updated'],
   );
+  unfollow();
+  t.strictSame(journal.since(journal.end), [], 'nothing is kept while no reader catches up');
+  t.equal(journal.start, journal.end);
   await publish(3, { team: secret });
   await erase(3);
   await publish(2, {});
   await until(() => reader.frames.length >= 6, { what: 'the fourth message and its tombstone' });
   t.equal(reader.frames.filter(({ event }) => event === 'secret').length, 1, 'what waited is read again');
+  t.equal(journal.start, journal.end);
   t.same(reader.created(), [2, 3, 4]);
 });
 

@@ -5,11 +5,15 @@ const CAPACITY = 256;
 
 /**
  * The durable frames that a stream delivered last, each under a position that only grows. A reader that catches up
- * notes the position before it reads Postgres. Afterwards it takes the frames that were delivered meanwhile from
- * here, in one step with joining the live topic, so that none is missed.
+ * follows from a position that it takes before it reads Postgres. Afterwards it takes the frames that were delivered
+ * meanwhile from here, in one step with joining the live topic, so that none is missed.
+ *
+ * Frames are kept only while a reader follows. Kept for every stream, they outlived several young collections: the bytes
+ * of 25,000 messages then brought a full collection, during which answers took up to 50 ms in place of 2.
  */
 export class Journal {
   readonly #frames: CommittedFrame[] = [];
+  #followers = 0;
   #start = 0;
   /** The position of the last change that was forgotten: it has no number by which it could be found again. */
   #forgottenChange = -1;
@@ -29,7 +33,24 @@ export class Journal {
     return this.#start + this.#frames.length;
   }
 
+  /** Keeps the frames from `end` on until the returned function is called; calling it again does nothing. */
+  follow(): () => void {
+    this.#followers += 1;
+    let isFollowing = true;
+    return () => {
+      if (!isFollowing) return;
+      isFollowing = false;
+      this.#followers -= 1;
+      if (this.#followers === 0) this.eraseAll();
+    };
+  }
+
   append(frame: CommittedFrame): void {
+    if (this.#followers === 0) {
+      if (frame.kind !== 'created') this.#forgottenChange = this.#start;
+      this.#start += 1;
+      return;
+    }
     this.#frames.push(frame);
     // Drops half at a time: a shift for each frame would move the whole array each time.
     if (this.#frames.length > 2 * CAPACITY) this.#forget(CAPACITY);

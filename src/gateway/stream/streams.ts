@@ -100,8 +100,10 @@ export class Streams {
     // A reader joins a stream once; joining again starts over.
     open.readers.get(reader)?.();
     let cancelled = false;
+    let unfollow = () => {};
     open.readers.set(reader, () => {
       cancelled = true;
+      unfollow();
     });
     const isCancelled = () => cancelled || reader.closed;
     try {
@@ -113,6 +115,8 @@ export class Streams {
       }
       const delivered = stream.delivered;
       const { end: journal } = stream.journal;
+      unfollow = stream.journal.follow();
+      if (cancelled) unfollow();
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
       // Messages that it may not see do not count as missing: they alone may be more than a replay sends.
       const isWhole = afterSequence === undefined || afterSequence >= headSequence;
@@ -127,7 +131,7 @@ export class Streams {
         run: (changes = []) =>
           isTooOld
             ? this.#resync(stream, reader, isCancelled, 'too_old')
-            : this.#run(stream, reader, position, isCancelled, changes, ahead),
+            : this.#run(stream, reader, position, isCancelled, changes, ahead).finally(unfollow),
       };
     } catch (error) {
       if (!cancelled) this.leave(conversationId, reader);
