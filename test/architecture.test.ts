@@ -25,7 +25,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['resources'],
   ['http'],
   ['access'],
-  ['engine', 'db'],
+  ['engine', 'db', 'outbound'],
   ['protocol'],
 ];
 /** The same inside an area, by the next part of the path: files right in the area that have no row of their own come first. */

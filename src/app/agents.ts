@@ -6,6 +6,7 @@ import { openSchedules } from '../agents/triggers/schedule.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { handle } from '../db/topic.ts';
 import { InProcess } from '../http/in-process.ts';
+import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -15,11 +16,13 @@ import type { Serving } from './serving.ts';
 export interface AgentsOptions extends PartOptions {
   readonly triggers: Triggers;
   readonly catalogue: ToolCatalogue;
+  /** Decides which hosts this node may connect to. */
+  readonly guard: AddressGuard;
 }
 
 /** Opens everything that runs agents on this node. Their tools call the API without a connection. */
 export function openAgents(
-  { config, log, metrics, disposer, triggers, catalogue }: AgentsOptions,
+  { config, log, metrics, disposer, triggers, catalogue, guard }: AgentsOptions,
   { database, engine, store }: Data,
   { rights, authenticator, directory }: Access,
   { writePath, lockedWrites }: Messaging,
@@ -27,7 +30,7 @@ export function openAgents(
 ) {
   const runner = openRunner({
     ...{ database, engine, rights, authenticator, directory, store, writePath, lockedWrites, metrics, log },
-    ...{ models: config.models, fetchAllow: config.fetchAllow, catalogue },
+    ...{ models: config.models, guard, catalogue },
     caller: new InProcess(http, server.limits),
   });
   disposer.add('runs of agents', runner, (it) => it.close());

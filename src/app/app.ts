@@ -10,6 +10,7 @@ import { checkTlsFiles } from '../http/tls-files.ts';
 import { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
+import { AddressGuard } from '../outbound/address-guard.ts';
 import { openAccess } from './access.ts';
 import { openAgents } from './agents.ts';
 import { openData } from './data.ts';
@@ -58,6 +59,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
   const urls = new Urls(config);
   const hasDemoPage = config.demo && urls.isLocal;
+  const guard = new AddressGuard({ allow: config.fetchAllow });
   let demo: DemoFile | undefined;
 
   await requireResources(config);
@@ -78,7 +80,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     access,
     routes,
   );
-  const agents = openAgents({ ...part, triggers, catalogue }, data, access, messaging, serving);
+  const agents = openAgents({ ...part, triggers, catalogue, guard }, data, access, messaging, serving);
   const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
   messaging.outbox.start([...access.handlers, ...messaging.handlers, ...agents.handlers]);
   await startAdminServer(part, engine, urls);

@@ -6,8 +6,9 @@ import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import { UNAUTHENTICATED } from '../../src/access/principal.ts';
 import { fetchUrlTool } from '../../src/agents/tools/fetch-url.ts';
-import { GuardedFetch } from '../../src/agents/tools/guarded-fetch.ts';
 import { ToolRefusal } from '../../src/agents/tools/tool.ts';
+import { AddressGuard } from '../../src/outbound/address-guard.ts';
+import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { hostileUrls, spellingsOf } from './hostile-urls.ts';
 import { answerPages } from './pages.ts';
 
@@ -43,14 +44,16 @@ const names = new Map<string, readonly string[] | (() => readonly string[])>([
   ...['localhost', 'a.localhost', 'ip6-localhost'].map((name) => [name, ['127.0.0.1', '::1']] as const),
 ]);
 const lookups: string[] = [];
-const web = new GuardedFetch({
-  allow: [`${FRIEND}:${port}`, `inside.test:${port}`],
-  resolve: async (name) => {
-    lookups.push(name);
-    const found = names.get(name) ?? [];
-    return typeof found === 'function' ? found() : found;
-  },
-});
+const web = new GuardedFetch(
+  new AddressGuard({
+    allow: [`${FRIEND}:${port}`, `inside.test:${port}`],
+    resolve: async (name) => {
+      lookups.push(name);
+      const found = names.get(name) ?? [];
+      return typeof found === 'function' ? found() : found;
+    },
+  }),
+);
 const tool = toolWith(null);
 const friend = `docs.test:${port}`;
 const base = `http://${friend}`;
@@ -164,10 +167,12 @@ t.test('an allowed place is allowed only on its own port', async (t) => {
   );
   t.equal(reached, 1, 'by its name');
 
-  const nets = new GuardedFetch({
-    allow: ['127.0.0.0/30', '[::1]/128', '10.0.0.0/8:81'],
-    resolve: async () => [],
-  });
+  const nets = new GuardedFetch(
+    new AddressGuard({
+      allow: ['127.0.0.0/30', '[::1]/128', '10.0.0.0/8:81'],
+      resolve: async () => [],
+    }),
+  );
   const canary = fetchUrlTool(attached(null), nets);
   const outcome = (url: string) => callOf(canary, url).catch((error: ToolRefusal) => error.condition);
   t.match(await outcome(`http://${FRIEND}:${port}/`), { text: 'the friend' });

@@ -5,7 +5,6 @@ import { Type } from 'typebox';
 import { Rights } from '../../src/access/rights.ts';
 import { type EndpointFacts, ToolCatalogue } from '../../src/agents/tools/catalogue.ts';
 import type { EndpointCaller } from '../../src/agents/tools/endpoint-tool.ts';
-import { GuardedFetch } from '../../src/agents/tools/guarded-fetch.ts';
 import { ToolRefusal } from '../../src/agents/tools/tool.ts';
 import { parseArguments, Toolbox } from '../../src/agents/tools/toolbox.ts';
 import { FileStore } from '../../src/attachments/file-store.ts';
@@ -13,6 +12,8 @@ import { FileUrls } from '../../src/attachments/file-urls.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import type { AttachedTool } from '../../src/db/schema.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { AddressGuard } from '../../src/outbound/address-guard.ts';
+import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { Body, Id, Nullable } from '../../src/protocol/schema.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { freshDirectory } from '../start/parley.ts';
@@ -123,7 +124,7 @@ const toolbox = new Toolbox({
       return answer;
     },
   },
-  web: new GuardedFetch({ allow: [] }),
+  web: new GuardedFetch(new AddressGuard({ allow: [] })),
 });
 
 t.test('only attached and granted tools are offered', async (t) => {

@@ -2,11 +2,12 @@ import type { ObjectStore } from '../../attachments/storage.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { LockedWrites } from '../../messages/locked-write.ts';
 import type { WritePath } from '../../messages/write-path.ts';
+import type { AddressGuard } from '../../outbound/address-guard.ts';
+import { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { ModelTiers, type TiersOptions } from '../models/tiers.ts';
 import { Replies } from '../replies/replies.ts';
 import type { ToolCatalogue } from '../tools/catalogue.ts';
 import type { EndpointCaller } from '../tools/endpoint-tool.ts';
-import { GuardedFetch } from '../tools/guarded-fetch.ts';
 import { Toolbox } from '../tools/toolbox.ts';
 import { Runner, type RunnerOptions } from './runner.ts';
 
@@ -17,22 +18,21 @@ export interface OpenRunnerOptions
   readonly writePath: WritePath;
   readonly lockedWrites: LockedWrites;
   readonly models: TiersOptions;
-  /** `PARLEY_FETCH_ALLOW`. */
-  readonly fetchAllow: readonly string[];
+  readonly guard: AddressGuard;
   readonly catalogue: ToolCatalogue;
   readonly caller: EndpointCaller;
 }
 
 /** Returns the runner of this node with its dependencies. `close` ends running runs as they stand. */
 export function openRunner(options: OpenRunnerOptions): Pick<Runner, 'due' | 'drain' | 'close'> {
-  const { engine, models, fetchAllow } = options;
+  const { engine, models, guard } = options;
   const replies = new Replies(options);
   const runner = new Runner({
     ...options,
     node: engine.nodeId,
     replies,
     tiers: new ModelTiers(models),
-    toolbox: new Toolbox({ ...options, web: new GuardedFetch({ allow: fetchAllow }) }),
+    toolbox: new Toolbox({ ...options, web: new GuardedFetch(guard) }),
   });
   return {
     due: (due) => runner.due(due),

@@ -1,8 +1,9 @@
 import type { AttachedTool } from '../../db/schema.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { OutboundError } from '../../outbound/outbound-error.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { cutText, decodeText, isHtml, isTextType, keepable, TEXT_BYTES } from './document-text.ts';
-import type { GuardedFetch } from './guarded-fetch.ts';
 import { htmlToText } from './html-text.ts';
 import { type RunTool, type ToolOutcome, ToolRefusal } from './tool.ts';
 
@@ -22,6 +23,7 @@ export function fetchUrlTool(attached: AttachedTool, web: GuardedFetch, wholeMs 
         const options = { maxBytes, mayAsk, wants: isTextType, signal: AbortSignal.any([signal, deadline]) };
         return await fetchText(web, String(url).trim(), options);
       } catch (error) {
+        if (error instanceof OutboundError) throw new ToolRefusal(error.condition, error.message, error);
         if (signal.aborted || !deadline.aborted) throw error;
         throw new ToolRefusal('timeout', `It did not come whole within ${wholeMs / 1000} s.`);
       }

@@ -3,6 +3,7 @@ import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import type { AttachedTool } from '../../db/schema.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { EVERY_ENDPOINT_TOOL } from '../../protocol/resources/agent-definition.ts';
 import { compile, parseObject, type Validator } from '../../protocol/validation.ts';
@@ -11,7 +12,6 @@ import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';
 import { type EndpointCaller, endpointTool } from './endpoint-tool.ts';
 import { fetchUrlTool } from './fetch-url.ts';
-import type { GuardedFetch } from './guarded-fetch.ts';
 import { readDocTool } from './read-doc.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 

@@ -1,0 +1,34 @@
+import { OutboundError } from './outbound-error.ts';
+
+/** Returns the URL, http or https and without credentials. Throws OutboundError `invalid_format` or `validation_failed`. */
+export function readOutboundUrl(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href);
+  if (url === null) throw new OutboundError('invalid_format', 'This is not an absolute URL.');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new OutboundError('validation_failed', 'Only http and https can be fetched.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new OutboundError('validation_failed', 'The URL must not hold a user name or password.');
+  }
+  return url;
+}
+
+/** Where a URL leads: what is connected to, and how. */
+export interface Target {
+  /**
+   * In the form of the URL standard, in which every spelling of an IPv4 address has become four decimal numbers; IPv6
+   * without brackets, names without the dot at the end.
+   */
+  readonly host: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+}
+
+export function targetOf({ hostname, port, protocol }: URL): Target {
+  const isSecure = protocol === 'https:';
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, ''),
+    port: Number(port || (isSecure ? 443 : 80)),
+    isSecure,
+  };
+}

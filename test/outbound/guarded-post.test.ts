@@ -1,0 +1,264 @@
+/** POST to hosts that accounts name: connections that are kept, odd responses, time, and addresses. */
+
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import t from 'tap';
+import { AddressGuard } from '../../src/outbound/address-guard.ts';
+import { GuardedPost, type PostRequest } from '../../src/outbound/guarded-post.ts';
+import { OutboundError } from '../../src/outbound/outbound-error.ts';
+import { readOutboundUrl } from '../../src/outbound/outbound-url.ts';
+import type { Teardown } from '../support/teardown.ts';
+
+const PATIENCE_MS = 60_000;
+
+const guard = new AddressGuard({
+  allow: ['127.0.0.1'],
+  resolve: async (name) => (name === 'open.test' ? ['127.0.0.1'] : ['127.0.0.2']),
+});
+const posts = new GuardedPost(guard);
+t.teardown(() => posts.close());
+
+/** Each request gets the next of these answers; the bytes of the requests are kept. */
+class Script {
+  readonly requests: string[] = [];
+  readonly answers: (string | readonly string[] | null)[] = [];
+  connections = 0;
+  /** Called with the socket behind each answer. */
+  afterAnswer: (socket: Socket) => void = () => {};
+
+  serve(socket: Socket): void {
+    this.connections += 1;
+    let text = '';
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      text += bytes.toString();
+      const [head, length] = /^[\s\S]*?content-length: (\d+)\r\n\r\n/i.exec(text) ?? [];
+      if (head === undefined || Buffer.byteLength(text) < head.length + Number(length)) return;
+      this.requests.push(text);
+      text = '';
+      const answer = this.answers.shift();
+      if (answer === null || answer === undefined) return;
+      for (const piece of [answer].flat()) socket.write(piece);
+      this.afterAnswer(socket);
+    });
+  }
+}
+
+t.test('a request as it is sent, and connections that are kept', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  script.answers.push(OK, 'HTTP/1.1 204 No Content\r\n\r\n', chunked(['ab', 'cde']), OK);
+  t.strictSame(await post(`${url}/hook?a=b%20c`, { headers: { 'webhook-id': 'evt_1' }, body: 'tïde' }), {
+    status: 200,
+    retryAfterMs: undefined,
+  });
+  t.equal(
+    script.requests[0],
+    `POST /hook?a=b%20c HTTP/1.1\r\nHost: ${new URL(url).host}\r\nUser-Agent: Parley\r\nwebhook-id: evt_1\r\n` +
+      'Content-Length: 5\r\n\r\ntïde',
+  );
+  t.equal((await post(url)).status, 204);
+  t.equal((await post(url, { body: Buffer.from([0xff]) })).status, 200, 'bytes');
+  t.equal((await post(url)).status, 200);
+  t.equal(script.connections, 1);
+
+  script.answers.push(OK);
+  await post(url, { scope: 'another' });
+  t.equal(script.connections, 2, 'another scope has connections of its own');
+  script.answers.push(OK, OK);
+  await Promise.all([post(url), post(url)]);
+  t.equal(script.connections, 3, 'two at a time need two');
+});
+
+t.test('what a connection is not kept behind', async (t) => {
+  const odd: [name: string, answer: string | readonly string[]][] = [
+    ['no length', 'HTTP/1.1 200 OK\r\n\r\nok'],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+    ['close', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: Close\r\n\r\nok'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok'],
+    [
+      'length and chunks',
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['another coding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
+    ['a long body', `HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`],
+    ['more than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok!'],
+    ['an answer to nothing', `${OK}${OK}`],
+    ['a chunk without a size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n'],
+    [
+      'endless chunks',
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'4000\r\n'.padEnd(0x4008, 'x')}`,
+    ],
+  ];
+  for (const [name, answer] of odd) {
+    const script = new Script();
+    const url = await listen(t, script);
+    script.answers.push(answer, OK);
+    t.equal((await post(url)).status, 200, name);
+    t.equal((await post(url)).status, 200, name);
+    t.equal(script.connections, 2, name);
+  }
+});
+
+t.test('bodies and heads in pieces', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  for (const answer of [
+    `HTTP/1.1 103 Early\r\nLink: a\r\n\r\n${OK}`,
+    chunked(['x'.repeat(30_000), 'y', 'z'.repeat(300)]),
+  ]) {
+    script.answers.push([...answer.matchAll(/[\s\S]{1,7}/g)].map(([piece]) => piece));
+    t.equal((await post(url)).status, 200);
+  }
+  script.answers.push(OK);
+  await post(url);
+  t.equal(script.connections, 1);
+});
+
+t.test('what fails', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  const failures: [answer: string | null, expected: RegExp, timeoutMs?: number][] = [
+    ['SSH-2.0-OpenSSH\r\n', /^external_service_error: This is not/],
+    ['HTTP/1.1 101 Switching Protocols\r\n\r\n', /^external_service_error: /],
+    [`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /^external_service_error: /],
+    [null, /^timeout: /, 300],
+    ['HTTP/1.1 200 OK\r\nX: ', /^timeout: /, 300],
+  ];
+  for (const [answer, expected, timeoutMs = PATIENCE_MS] of failures) {
+    script.answers.push(answer);
+    t.match(await failureOf(url, { timeoutMs }), expected);
+  }
+  script.answers.push('HTTP/1.1 200');
+  script.afterAnswer = (socket) => socket.resetAndDestroy();
+  t.match(await failureOf(url), /^connection_error: The connection failed: /);
+  script.afterAnswer = (socket) => socket.end();
+  script.answers.push('');
+  t.match(await failureOf(url), /^connection_error: The connection failed: closed/);
+  t.match(await failureOf('http://127.0.0.1:1/'), /^connection_error: The connection failed: ECONNREFUSED/);
+});
+
+t.test('a status is no failure here, and a redirect is not followed', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  script.answers.push(
+    `HTTP/1.1 302 Found\r\nLocation: ${url}/elsewhere\r\nContent-Length: 0\r\n\r\n`,
+    'HTTP/1.1 429 Slow\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n',
+    `HTTP/1.1 503 Away\r\nRetry-After: ${new Date(Date.now() + 3_600_000).toUTCString()}\r\nContent-Length: 0\r\n\r\n`,
+    'HTTP/1.1 503 Away\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n',
+  );
+  t.strictSame(await post(url), { status: 302, retryAfterMs: undefined });
+  t.strictSame(await post(url), { status: 429, retryAfterMs: 120_000 });
+  const { retryAfterMs = 0 } = await post(url);
+  t.ok(retryAfterMs > 3_000_000 && retryAfterMs <= 3_600_000);
+  t.strictSame(await post(url), { status: 503, retryAfterMs: undefined });
+  t.equal(script.requests.length, 4);
+  t.throws(() => readOutboundUrl('ftp://a.test/'), OutboundError);
+});
+
+t.test('a kept connection that its peer has closed', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  // It is closed when the next request arrives: that one is sent again on a new connection.
+  script.answers.push(OK, '');
+  await post(url);
+  script.afterAnswer = (socket) => {
+    script.afterAnswer = () => {};
+    socket.resetAndDestroy();
+  };
+  script.answers.push(OK);
+  t.equal((await post(url)).status, 200);
+  t.equal(script.connections, 2);
+  t.equal(script.requests.length, 3);
+});
+
+t.test('a server of Node, many requests at a time', async (t) => {
+  const bodies = new Set<string>();
+  const server = createHttpServer((request, response) => {
+    let body = '';
+    request.on('data', (piece) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      bodies.add(body);
+      if (bodies.size % 2 === 0) response.write('in ');
+      response.end('chunks');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  let next = 0;
+  const worker = async () => {
+    while (next < 1_000) {
+      next += 1;
+      const { status } = await post(url, { body: `${next} ${'é'.repeat(next)}` });
+      if (status !== 200) throw new Error(`answered ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  t.equal(bodies.size, 1_000);
+});
+
+t.test('addresses are checked where they are connected to', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  const { port } = new URL(url);
+  for (const host of ['127.0.0.2', '[::1]', '169.254.169.254', 'inside.test']) {
+    t.match(await failureOf(`http://${host}:${port}/`), /^insufficient_permissions: /, host);
+  }
+  script.answers.push(OK);
+  t.equal((await post(`http://open.test:${port}/`)).status, 200);
+  t.equal(script.connections, 1);
+});
+
+t.test('the end', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  const own = new GuardedPost(guard);
+  script.answers.push(null);
+  const waiting = own.post(requestOf(url, {})).catch((error: OutboundError) => error.condition);
+  while (script.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  own.close();
+  t.equal(await waiting, 'connection_error');
+});
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+function chunked(chunks: readonly string[]): string {
+  const parts = chunks.map((chunk) => `${chunk.length.toString(16)};a=b\r\n${chunk}\r\n`);
+  return `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join('')}0\r\nTrailer: a\r\n\r\n`;
+}
+
+async function listen({ teardown }: Teardown, script: Script): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    script.serve(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function requestOf(url: string, fields: Partial<PostRequest>): PostRequest {
+  return {
+    ...{ url: readOutboundUrl(url), scope: 'one', headers: {}, body: 'x', timeoutMs: PATIENCE_MS },
+    ...fields,
+  };
+}
+
+function post(url: string, fields: Partial<PostRequest> = {}) {
+  return posts.post(requestOf(url, fields));
+}
+
+async function failureOf(url: string, fields: Partial<PostRequest> = {}): Promise<string> {
+  try {
+    return `was answered ${(await post(url, fields)).status}`;
+  } catch (error) {
+    return error instanceof OutboundError ? `${error.condition}: ${error.message}` : `threw ${error}`;
+  }
+}
