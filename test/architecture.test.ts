@@ -15,6 +15,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['main'],
   ['app', 'admin', 'tail'],
   ['gateway', 'jobs', 'console', 'demo', 'health'],
+  ['webhooks'],
   ['event-sources'],
   ['compliance'],
   ['agents'],
@@ -36,7 +37,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const EVERYWHERE = ['log', 'metrics', 'metric-series', 'lifecycle', 'build'];
 /** Those that read the environment's result; the rest is handed its own part of it. */
 const CONFIGURED = ['main', 'app', 'admin', 'tail'];
-const SLICES = ROWS.slice(rowOf('event-sources'), rowOf('http')).flat();
+const SLICES = ROWS.slice(rowOf('webhooks'), rowOf('http')).flat();
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -74,6 +74,11 @@ export const RECORDS: readonly OfAccount[] = [
   deletion('platform_events'),
   deletion('compliance_jobs'),
   deletion('idempotency_keys'),
+  deletion(
+    'webhook_deliveries',
+    'webhooks w JOIN webhook_deliveries t ON t.webhook_id = w.id WHERE w.account_id = $1',
+  ),
+  deletion('webhooks'),
 ];
 
 /** The rest, in an order in which no row refers to one that is gone. The row of the account is the last. */

@@ -26,6 +26,7 @@ import type {
   ArtifactsTable,
 } from './agent-run-tables.ts';
 import type { Streamed, Time, Times } from './columns.ts';
+import type { WebhookDeliveriesTable, WebhooksTable } from './webhook-tables.ts';
 
 /**
  * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds, bigints as numbers,
@@ -66,6 +67,8 @@ export interface Schema {
   stored_bytes: StoredBytesTable;
   compliance_jobs: ComplianceJobsTable;
   platform_events: PlatformEventsTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
 }
 
 interface SettingsTable {

@@ -22,6 +22,8 @@ export const ID_PREFIXES = {
   artifact: 'art',
   notification: 'ntf',
   webhook: 'whk',
+  webhookDelivery: 'whd',
+  event: 'evt',
   connection: 'con',
   auditEvent: 'aud',
   export: 'exp',
@@ -52,6 +54,15 @@ export function newId(kind: IdKind): string {
 /** Returns the same id for the same key, so that a repeated creation finds the row of the first one. */
 export function derivedId(kind: IdKind, key: string): string {
   return `${ID_PREFIXES[kind]}_${hash('sha256', `${kind} ${key}`, 'hex').slice(0, 24)}`;
+}
+
+/**
+ * Returns the same id for the same key and moment, in the order of the moments: 13 hexadecimal digits of the microsecond
+ * since 1970, and 11 of a hash.
+ */
+export function timedId(kind: IdKind, microseconds: number, key: string): string {
+  const time = microseconds.toString(16).padStart(13, '0');
+  return `${ID_PREFIXES[kind]}_${time}${hash('md5', key, 'hex').slice(0, 11)}`;
 }
 
 function encodeTime(ms: number): string {

@@ -37,6 +37,9 @@ export const ADMIN_PERMISSIONS = [
   'users:erase',
   'retention:read',
   'retention:update',
+  'webhooks:read',
+  'webhooks:create',
+  'webhooks:update',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

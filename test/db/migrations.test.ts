@@ -43,6 +43,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0017_audit_chain.ts': 'e0419a27b67e1747',
   '0020_notification_settings.ts': '6cca12d62b9e5b91',
   '0022_platform_events.ts': 'be1dd1b07e9c7bc3',
+  '0018_webhooks.ts': '09837339e6e97404',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox';
+import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Why a try failed, or a delivery was not tried. */
+export const DELIVERY_ERRORS = [
+  'status',
+  'redirect',
+  'gone',
+  'timeout',
+  'connection_error',
+  'address_not_public',
+  'invalid_response',
+  'webhook_disabled',
+] as const;
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
+/** An event on its way to one webhook (docs/contract.md#webhooks). */
+export const WebhookDelivery = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('webhook_delivery'),
+  webhook_id: Type.String(),
+  event_id: Type.String(),
+  event_type: Type.String(),
+  conversation_id: Nullable(Type.String()),
+  sequence: Nullable(Type.Integer()),
+  resource_id: Nullable(Type.String()),
+  status: OneOf(DELIVERY_STATUSES),
+  attempts: Type.Integer({ minimum: 0 }),
+  next_try_at: Nullable(Timestamp),
+  last_status_code: Nullable(Type.Integer()),
+  last_error: Nullable(Type.String()),
+  last_duration_ms: Nullable(Type.Integer({ minimum: 0 })),
+  occurred_at: Timestamp,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
+
+describe(WebhookDelivery, {
+  webhook_id: 'Id of the webhook.',
+  event_id: 'Id of the event: the `webhook-id` of every try, also of a redelivery.',
+  event_type: 'Type of the event.',
+  conversation_id: 'Id of the conversation that the event is about. Null for other events.',
+  sequence: 'Number of the message that the event is about. Null for other events.',
+  resource_id: 'Id of the resource that the event is about. Null where there is none.',
+  status:
+    '`pending` until a try succeeds, then `delivered`; `failed` after the last try; `withdrawn` if the resource was removed before.',
+  attempts: 'Number of tries so far.',
+  next_try_at: 'When it is tried next, at the latest. Null once it is not tried any more.',
+  last_status_code: 'The HTTP status of the last try. Null before it, and where there was no response.',
+  last_error:
+    'Why the last try failed: `status`, `redirect`, `gone`, `timeout`, `connection_error`, `address_not_public`, `invalid_response`, or `webhook_disabled` if it was not tried. Null after a success. The set is open-ended and may grow.',
+  last_duration_ms: 'Milliseconds that the last try took. Null before it.',
+  occurred_at: 'When the event became true: the `timestamp` of its payload.',
+});

@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { EVENT_FILTER_CHARACTERS, EVENT_FILTER_PATTERN } from '../webhook-events.ts';
+
+export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+
+/** Why a webhook is disabled (docs/contract.md#webhooks). */
+export const DISABLED_REASONS = ['requested', 'gone', 'failing', 'backlog'] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
+/** The form of each event filter of a webhook; which names there are, the server checks in code. */
+const EventTypes = Type.Array(
+  Type.String({ maxLength: EVENT_FILTER_CHARACTERS, pattern: EVENT_FILTER_PATTERN }),
+  { minItems: 1, maxItems: 50, uniqueItems: true },
+);
+
+export const URL_CHARACTERS = 2_000;
+const Url = Type.String({ minLength: 1, maxLength: URL_CHARACTERS });
+
+const FIELDS = {
+  id: Type.String(),
+  object: Type.Literal('webhook'),
+  url: Type.String(),
+  event_types: Type.Array(Type.String()),
+  include_direct: Type.Boolean(),
+  version: Type.String(),
+  status: OneOf(WEBHOOK_STATUSES),
+  disabled_at: Nullable(Timestamp),
+  disabled_reason: Nullable(Type.String()),
+  failing_since: Nullable(Timestamp),
+  last_success_at: Nullable(Timestamp),
+  previous_secret_until: Nullable(Timestamp),
+  created_by: Type.String(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+
+const TEXTS = {
+  url: 'Where the events are sent, by POST.',
+  event_types:
+    'The events that are sent: types such as `message.created`, all of an area (`message.*`), or all (`*`).',
+  include_direct: 'Whether events of direct messages between users are sent as well.',
+  version: 'The Service-Version whose form the payloads have: the one that the webhook was made with.',
+  status: 'Whether events are sent. Those of a `disabled` webhook are recorded as failed.',
+  disabled_at: 'When it was disabled. Null while it is enabled.',
+  disabled_reason:
+    'Why it is disabled: `requested`, `gone` (the receiver answered 410), `failing` (no success for five days) or `backlog` (too many failed deliveries). Null while it is enabled. The set is open-ended and may grow.',
+  failing_since: 'When the first try failed since the last success. Null if the last try succeeded.',
+  last_success_at: 'When a delivery last succeeded, to within ten seconds. Null before the first.',
+  previous_secret_until:
+    'Until when requests are signed with the secret before the rotation as well. Null if none is.',
+  created_by: 'Id of the actor that made it.',
+};
+
+/** An address that an account has its events sent to (docs/contract.md#webhooks). The secret cannot be read again. */
+export const Webhook = Type.Object(FIELDS);
+export type Webhook = Static<typeof Webhook>;
+
+describe(Webhook, TEXTS);
+
+/** The form that is shown when the secret is made: with the secret. */
+export const NewWebhook = Type.Object({ ...FIELDS, secret: Type.String() }, { title: 'new_webhook' });
+export type NewWebhook = Static<typeof NewWebhook>;
+
+describe(NewWebhook, {
+  ...TEXTS,
+  secret: 'The secret that signs the requests, shown this once: `whsec_` and base64.',
+});
+
+const BODY_TEXTS = {
+  url: 'An absolute https URL without a user name or password. http is accepted for hosts that the operator allows.',
+  event_types: TEXTS.event_types,
+  include_direct: 'Whether to send events of direct messages between users as well. Setting it is audited.',
+};
+
+export const CreateWebhookBody = Body({
+  url: Url,
+  event_types: EventTypes,
+  include_direct: Type.Optional(Type.Boolean()),
+});
+describe(CreateWebhookBody, BODY_TEXTS);
+
+export const UpdateWebhookBody = Body(
+  {
+    url: Type.Optional(Url),
+    event_types: Type.Optional(EventTypes),
+    include_direct: Type.Optional(Type.Boolean()),
+    status: Type.Optional(OneOf(WEBHOOK_STATUSES)),
+  },
+  { minProperties: 1 },
+);
+describe(UpdateWebhookBody, {
+  ...BODY_TEXTS,
+  status: '`disabled` stops the sending, `enabled` starts it again.',
+});

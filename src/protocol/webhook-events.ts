@@ -1,0 +1,33 @@
+/**
+ * Parley's own events that a webhook can be sent (docs/contract.md#webhooks). Events of producers are further ones, in
+ * areas of their own.
+ */
+export const WEBHOOK_EVENTS = [
+  'message.created',
+  'message.updated',
+  'messages.purged',
+  'draft.created',
+  'draft.updated',
+  'scheduled.updated',
+  'conversation.created',
+  'conversation.updated',
+  'participant.added',
+  'participant.updated',
+  'participant.removed',
+  'agent_run.completed',
+  'email.received',
+] as const;
+
+export type WebhookEventName = (typeof WEBHOOK_EVENTS)[number];
+
+/** What the endpoint for trying a webhook out sends, whatever its filter. */
+export const WEBHOOK_TEST = 'webhook.test';
+
+/** An event type, all types of an area (`message.*`), or all (`*`). */
+export const EVENT_FILTER_PATTERN = '^(\\*|[a-z][a-z0-9_]*\\.(\\*|[a-z][a-z0-9_]*))$';
+export const EVENT_FILTER_CHARACTERS = 100;
+
+/** Returns every filter that lets events of this type through. */
+export function filtersOf(eventType: string): [type: string, area: string, all: string] {
+  return [eventType, `${eventType.slice(0, eventType.indexOf('.'))}.*`, '*'];
+}

@@ -1,0 +1,218 @@
+import type { Selectable } from 'kysely';
+import type { Querier } from '../db/handle.ts';
+import { type KeysetPage, keysetList } from '../db/keyset.ts';
+import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
+import type { DeliveryError, DeliveryStatus } from '../protocol/resources/webhook-delivery.ts';
+import type { Delivery } from './delivery.ts';
+
+export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
+
+/** What is stored after a try, or for a delivery without one. */
+export interface DeliveryState {
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  /** Milliseconds from now to the next try, or to the end of the lease; null: none follows. */
+  readonly dueInMs: number | null;
+  readonly statusCode: number | null;
+  readonly error: DeliveryError | null;
+  /** Milliseconds of the try. */
+  readonly ms: number | null;
+}
+
+/**
+ * Inserts deliveries with their states, all in one statement. One that exists takes a state only where it was pending
+ * and the new one is not. Deliveries of webhooks that are gone are left out; those of disabled webhooks that were not
+ * delivered are stored as failed.
+ */
+export async function insertDeliveries(
+  db: Querier,
+  rows: readonly { readonly delivery: Delivery; readonly state: DeliveryState }[],
+): Promise<void> {
+  const deliveries = rows.map(({ delivery }) => delivery);
+  const states = rows.map(({ state }) => state);
+  await db.query(
+    INSERT,
+    deliveries.map((it) => it.webhook_id),
+    deliveries.map((it) => it.id),
+    deliveries.map((it) => it.event_id),
+    deliveries.map((it) => it.event_type),
+    deliveries.map((it) => it.conversation_id),
+    deliveries.map((it) => it.sequence),
+    deliveries.map((it) => it.head),
+    deliveries.map((it) => it.resource_id),
+    deliveries.map((it) => it.change),
+    deliveries.map((it) => it.occurred_at),
+    deliveries.map((it) => it.trace),
+    ...columnsOf(states),
+  );
+}
+
+/** Stores how tries of recorded deliveries ended. A delivery that another node has brought to an end keeps its state. */
+export async function updateDeliveries(
+  db: Querier,
+  rows: readonly { readonly delivery: Pick<Delivery, 'webhook_id' | 'id'>; readonly state: DeliveryState }[],
+): Promise<void> {
+  const deliveries = rows.map(({ delivery }) => delivery);
+  await db.query(
+    UPDATE,
+    deliveries.map((it) => it.webhook_id),
+    deliveries.map((it) => it.id),
+    ...columnsOf(rows.map(({ state }) => state)),
+  );
+}
+
+/**
+ * Takes pending deliveries whose time has come, and keeps other nodes away from them for `leaseMs`. At most `room` for
+ * each webhook, so that none takes the place of another; `rooms` are those of the webhooks that are busy on this node.
+ */
+export function takeDue(
+  db: Querier,
+  {
+    rooms,
+    room,
+    leaseMs,
+    limit,
+  }: {
+    readonly rooms: ReadonlyMap<string, number>;
+    readonly room: number;
+    readonly leaseMs: number;
+    readonly limit: number;
+  },
+): Promise<Delivery[]> {
+  return db.query(TAKE_DUE, [...rooms.keys()], [...rooms.values()], room, leaseMs, limit);
+}
+
+/** The deliveries of a webhook, newest event first. */
+export function readDeliveries(
+  db: Querier,
+  webhookId: string,
+  status: DeliveryStatus | undefined,
+  page: KeysetPage,
+): Promise<DeliveryRow[]> {
+  return status === undefined
+    ? ALL.readPage(db, [webhookId], page)
+    : OF_STATUS.readPage(db, [webhookId, status], page);
+}
+
+type States = [
+  statuses: readonly string[],
+  attempts: readonly number[],
+  dueInMs: readonly (number | null)[],
+  statusCodes: readonly (number | null)[],
+  errors: readonly (string | null)[],
+  ms: readonly (number | null)[],
+];
+
+function columnsOf(states: readonly DeliveryState[]): States {
+  return [
+    states.map((it) => it.status),
+    states.map((it) => it.attempts),
+    states.map((it) => it.dueInMs),
+    states.map((it) => it.statusCode),
+    states.map((it) => it.error),
+    states.map((it) => it.ms),
+  ];
+}
+
+const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
+      trace`;
+
+const INSERT = statement<
+  [
+    webhookIds: readonly string[],
+    ids: readonly string[],
+    eventIds: readonly string[],
+    eventTypes: readonly string[],
+    conversationIds: readonly (string | null)[],
+    sequences: readonly (number | null)[],
+    heads: readonly (number | null)[],
+    resourceIds: readonly (string | null)[],
+    changes: readonly (object | null)[],
+    occurredAt: readonly string[],
+    traces: readonly (string | null)[],
+    ...States,
+  ]
+>({
+  name: 'insert-webhook-deliveries',
+  text: `
+    INSERT INTO webhook_deliveries (${COLUMNS},
+      status, attempts, next_try_at, last_status_code, last_error, last_ms)
+    SELECT e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
+      e.occurred_at, e.trace,
+      CASE WHEN refused THEN 'failed' ELSE e.status END, e.attempts,
+      CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.status_code,
+      CASE WHEN refused THEN 'webhook_disabled' ELSE e.error END, e.ms
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[],
+        $9::jsonb[], $10::timestamptz[], $11::text[], $12::text[], $13::integer[], $14::double precision[],
+        $15::integer[], $16::text[], $17::integer[])
+      AS e(webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
+        trace, status, attempts, due_in_ms, status_code, error, ms)
+      JOIN webhooks w ON w.id = e.webhook_id,
+      LATERAL (SELECT w.status = 'disabled' AND e.status = 'pending' AS refused) AS r
+    ON CONFLICT (webhook_id, id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+      next_try_at = excluded.next_try_at, last_status_code = excluded.last_status_code,
+      last_error = excluded.last_error, last_ms = excluded.last_ms, updated_at = clock_timestamp()
+      WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`,
+});
+
+const UPDATE = statement<[webhookIds: readonly string[], ids: readonly string[], ...States]>({
+  name: 'update-webhook-deliveries',
+  text: `
+    UPDATE webhook_deliveries d SET status = e.status, attempts = e.attempts,
+      next_try_at = clock_timestamp() + e.due_in_ms * interval '1 ms', last_status_code = e.status_code,
+      last_error = e.error, last_ms = e.ms, updated_at = later_than(d.updated_at)
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::double precision[], $6::integer[], $7::text[],
+        $8::integer[])
+      AS e(webhook_id, id, status, attempts, due_in_ms, status_code, error, ms)
+    WHERE d.webhook_id = e.webhook_id AND d.id = e.id AND (d.status = 'pending' OR e.status = 'delivered')`,
+});
+
+// The webhooks that have something pending are found one by one in the index: one that has much is not read through.
+const TAKE_DUE = statement<
+  [webhookIds: readonly string[], rooms: readonly number[], room: number, leaseMs: number, limit: number],
+  Delivery
+>({
+  name: 'take-due-webhook-deliveries',
+  text: `
+    WITH RECURSIVE waiting AS (
+      (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.webhook_id > waiting.webhook_id ORDER BY d.webhook_id LIMIT 1)
+      FROM waiting WHERE waiting.webhook_id IS NOT NULL
+    ), due AS (
+      SELECT taken.webhook_id, taken.id
+      FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
+        JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+        LEFT JOIN unnest($1::text[], $2::integer[]) AS busy(webhook_id, room) ON busy.webhook_id = w.id,
+        LATERAL (
+          SELECT d.webhook_id, d.id FROM webhook_deliveries d
+          WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_try_at <= clock_timestamp()
+          ORDER BY d.next_try_at LIMIT coalesce(busy.room, $3) FOR UPDATE SKIP LOCKED
+        ) AS taken
+      LIMIT $5
+    )
+    UPDATE webhook_deliveries d SET next_try_at = clock_timestamp() + $4::double precision * interval '1 ms'
+    FROM due WHERE d.webhook_id = due.webhook_id AND d.id = due.id
+    RETURNING d.webhook_id, d.id, d.event_id, d.event_type, d.conversation_id, d.sequence, d.head, d.resource_id,
+      d.change, d.occurred_at, d.trace, d.attempts`,
+});
+
+const LIST = {
+  columns: 'd.*',
+  from: 'webhook_deliveries d',
+  key: [['d.id', 'text']],
+} as const;
+
+const ALL = keysetList<[webhookId: string], DeliveryRow>({
+  ...LIST,
+  name: 'list-webhook-deliveries',
+  where: 'd.webhook_id = $1',
+});
+
+const OF_STATUS = keysetList<[webhookId: string, status: DeliveryStatus], DeliveryRow>({
+  ...LIST,
+  name: 'list-webhook-deliveries-of-status',
+  where: 'd.webhook_id = $1 AND d.status = $2',
+});

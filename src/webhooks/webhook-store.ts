@@ -1,0 +1,171 @@
+import type { Selectable, Updateable } from 'kysely';
+import { sql } from 'kysely';
+import { defineAccountList } from '../accounts/account-list.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { Db, Tx } from '../db/handle.ts';
+import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
+import { ApiError, notFound } from '../protocol/errors.ts';
+import { newId } from '../protocol/ids.ts';
+import type { DisabledReason } from '../protocol/resources/webhook.ts';
+import type { Version } from '../protocol/versions.ts';
+import type { Receiver } from './delivery.ts';
+
+export type WebhookRow = Selectable<Schema['webhooks']>;
+
+export interface NewWebhookRow {
+  readonly accountId: string;
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly includeDirect: boolean;
+  readonly version: Version;
+  readonly secret: Buffer;
+  /** Actor id. */
+  readonly createdBy: string;
+}
+
+/** Most webhooks of an account. */
+export const MAX_WEBHOOKS = 20;
+
+/** Throws `limit_exceeded` with the quota. */
+export async function insertWebhook(tx: Tx, webhook: NewWebhookRow): Promise<WebhookRow> {
+  await requireRoom(tx, webhook.accountId);
+  const row = await tx.kysely
+    .insertInto('webhooks')
+    .values({
+      id: newId('webhook'),
+      account_id: webhook.accountId,
+      url: webhook.url,
+      event_types: [...webhook.eventTypes],
+      include_direct: webhook.includeDirect,
+      version: webhook.version,
+      secret: webhook.secret,
+      created_by: webhook.createdBy,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await changed(tx, row.id);
+  return row;
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function findWebhook(db: Db, accountId: string, id: string): Promise<WebhookRow> {
+  const row = await db.kysely
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('webhook', 'id');
+  return row;
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function lockWebhook(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
+  const row = await tx.kysely
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('webhook', 'id');
+  return row;
+}
+
+export type WebhookChanges = Pick<
+  Updateable<Schema['webhooks']>,
+  'url' | 'event_types' | 'include_direct' | 'secret' | 'previous_secret' | 'previous_secret_until'
+>;
+
+/** Changes a locked webhook. */
+export async function updateWebhook(
+  tx: Tx,
+  { id }: Pick<WebhookRow, 'id'>,
+  changes: WebhookChanges,
+): Promise<WebhookRow> {
+  const row = await tx.kysely
+    .updateTable('webhooks')
+    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await changed(tx, id);
+  return row;
+}
+
+/** Disables a locked webhook for a reason, or with null enables it and forgets its failures. */
+export async function setDisabled(
+  tx: Tx,
+  { id }: Pick<WebhookRow, 'id'>,
+  reason: DisabledReason | null,
+): Promise<WebhookRow> {
+  const row = await tx.kysely
+    .updateTable('webhooks')
+    .set({
+      status: reason === null ? 'enabled' : 'disabled',
+      disabled_reason: reason,
+      disabled_at: reason === null ? null : sql<string>`clock_timestamp()`,
+      ...(reason === null && { failing_since: null }),
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await changed(tx, id);
+  return row;
+}
+
+/** Removes a locked webhook. Its deliveries go in steps afterwards (removal.ts). */
+export async function deleteWebhook(tx: Tx, { id }: Pick<WebhookRow, 'id'>): Promise<void> {
+  await tx.kysely.deleteFrom('webhooks').where('id', '=', id).execute();
+  await changed(tx, id);
+}
+
+/** The webhooks of an account, newest first. */
+export const WEBHOOKS = defineAccountList<WebhookRow>({
+  name: 'webhooks',
+  columns: 't.*',
+  from: 'webhooks t',
+  search: ['t.url'],
+});
+
+/** Returns what a try needs of an enabled webhook. */
+export async function readReceiver(db: Db, id: string): Promise<Receiver | undefined> {
+  const [row] = await db.query(READ_RECEIVER, id);
+  return row;
+}
+
+const READ_RECEIVER = statement<[id: string], Receiver>({
+  name: 'read-webhook-receiver',
+  text: `
+    SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until
+    FROM webhooks w JOIN accounts a ON a.id = w.account_id
+    WHERE w.id = $1 AND w.status = 'enabled' AND a.deleted_at IS NULL`,
+});
+
+/** Every change that decides what is sent where ends here. */
+async function changed(tx: Tx, id: string): Promise<void> {
+  await enqueueRightsChanged(tx, [id]);
+}
+
+/** Takes the lock of the account's row, so that two requests at once do not both find room for one. */
+async function requireRoom(tx: Tx, accountId: string): Promise<void> {
+  await tx.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  const { used } = await tx.kysely
+    .selectFrom('webhooks')
+    .select(({ fn }) => fn.countAll<number>().as('used'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow();
+  if (used < MAX_WEBHOOKS) return;
+  throw new ApiError(
+    'limit_exceeded',
+    `An account can have ${MAX_WEBHOOKS} webhooks. Delete one that is not needed.`,
+    { quota: { limit: MAX_WEBHOOKS, used, reset_at: null } },
+  );
+}
