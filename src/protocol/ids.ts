@@ -23,7 +23,6 @@ export const ID_PREFIXES = {
   notification: 'ntf',
   webhook: 'whk',
   webhookDelivery: 'whd',
-  event: 'evt',
   connection: 'con',
   auditEvent: 'aud',
   export: 'exp',

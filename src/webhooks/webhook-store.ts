@@ -1,6 +1,7 @@
 import type { Selectable, Updateable } from 'kysely';
 import { sql } from 'kysely';
 import { defineAccountList } from '../accounts/account-list.ts';
+import { changeListeners } from '../accounts/listeners.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
@@ -146,6 +147,7 @@ const READ_RECEIVER = statement<[id: string], Receiver>({
 
 /** Every change that decides what is sent where ends here. */
 async function changed(tx: Tx, id: string): Promise<void> {
+  await changeListeners(tx);
   await enqueueRightsChanged(tx, [id]);
 }
 

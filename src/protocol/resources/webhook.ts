@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { EVENT_TYPE_LIMITS } from '../event-areas.ts';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { EVENT_FILTER_CHARACTERS, EVENT_FILTER_PATTERN } from '../webhook-events.ts';
+import { EVENT_FILTER_PATTERN } from '../webhook-events.ts';
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
@@ -11,7 +12,7 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
 /** The form of each event filter of a webhook; which names there are, the server checks in code. */
 const EventTypes = Type.Array(
-  Type.String({ maxLength: EVENT_FILTER_CHARACTERS, pattern: EVENT_FILTER_PATTERN }),
+  Type.String({ maxLength: EVENT_TYPE_LIMITS.characters, pattern: EVENT_FILTER_PATTERN }),
   { minItems: 1, maxItems: 50, uniqueItems: true },
 );
 
