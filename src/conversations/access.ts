@@ -35,10 +35,11 @@ export async function readableConversation(
   directory: ConversationDirectory,
   principal: Principal,
   conversationId: string,
+  param = 'id',
 ): Promise<ConversationFacts> {
   const facts = await directory.facts(conversationId);
-  requirePresent(principal, facts);
-  if (facts === undefined || !mayRead(principal, facts)) throw conversationNotFound();
+  requirePresent(principal, facts, param);
+  if (facts === undefined || !mayRead(principal, facts)) throw conversationNotFound(param);
   return facts;
 }
 
@@ -84,6 +85,6 @@ export function conversationGone(param = 'id'): ApiError {
   return new ApiError('resource_gone', 'The conversation was deleted.', { param });
 }
 
-export function conversationNotFound(): ApiError {
-  return notFound('conversation', 'id');
+export function conversationNotFound(param = 'id'): ApiError {
+  return notFound('conversation', param);
 }

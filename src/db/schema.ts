@@ -220,6 +220,8 @@ interface MessagesTable extends Times, Streamed {
   edited_at: string | null;
   edited_by: string | null;
   deleted_at: string | null;
+  /** Of the notifications of an alert; null: normal. */
+  priority: Notification['priority'] | null;
   redaction: ColumnType<MessageRedaction | null, string | null | undefined, string | null>;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
   attempts: Generated<number>;

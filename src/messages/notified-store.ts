@@ -20,6 +20,7 @@ interface WrittenRow {
   readonly message_id: string;
   readonly notified_at: string;
   readonly preview: string | null;
+  readonly priority: NotificationRow['priority'];
   readonly recipient_ids: readonly string[];
   readonly notification_ids: readonly string[];
 }
@@ -57,7 +58,7 @@ async function insertTogether(db: Querier, due: readonly DueNotifications[]): Pr
       continue;
     }
     const ids = { recipientIds: of.recipient_ids, notificationIds: of.notification_ids };
-    rows.push(...asNotifications({ ...row, body: of.preview }, plan, ids, of.notified_at));
+    rows.push(...asNotifications({ ...row, body: of.preview }, plan, ids, of.notified_at, of.priority));
   }
   return [...rows, ...(await readNotificationsOf(db, again))];
 }
@@ -87,20 +88,22 @@ export function plannedRows(parameter: string): string {
 
 /**
  * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as `p`, and as `e` the
- * id, account_id, conversation_id, body, sender_id, at and changed_in of their messages. In the order of the primary
- * key, so that two statements cannot deadlock.
+ * id, account_id, conversation_id, body, sender_id, at and changed_in of their messages. `more`: further columns of
+ * notifications, with their values. In the order of the primary key, so that two statements cannot deadlock.
  */
-export function insertPlanned(source: string): string {
+export function insertPlanned(source: string, more: Readonly<Record<string, string>> = {}): string {
+  const columns = Object.keys(more).map((column) => `, ${column}`);
+  const values = Object.values(more).map((value) => `, ${value}`);
   return `notified AS (
       INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
-        resource_type, resource_id, message_id, created_at, updated_at, changed_in)
+        resource_type, resource_id, message_id, created_at, updated_at, changed_in${columns.join('')})
       SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, p.category,
         p.title, nullif(left(e.body, ${PREVIEW_CHARACTERS}), ''), e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
-        e.at, e.at, e.changed_in
+        e.at, e.at, e.changed_in${values.join('')}
       FROM ${source}, json_array_elements_text(p.recipients) AS r(recipient_id)
       ORDER BY r.recipient_id, notification_id
       ON CONFLICT DO NOTHING
-      RETURNING id, recipient_id, message_id, created_at, body
+      RETURNING id, recipient_id, message_id, created_at, body${columns.join('')}
     )`;
 }
 
@@ -109,14 +112,17 @@ export function insertPlanned(source: string): string {
 const INSERT_DUE = statement<[plans: string], WrittenRow>({
   name: 'insert-due-notifications',
   text: `
-    WITH ${insertPlanned(`${plannedRows('$1')}, LATERAL (
-          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, moment.at,
+    WITH ${insertPlanned(
+      `${plannedRows('$1')}, LATERAL (
+          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, m.priority, moment.at,
             CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
               THEN pg_current_xact_id() END AS changed_in
           FROM messages m, LATERAL (SELECT moment_of(m) AS at) moment
           WHERE m.id = p.id AND m.deleted_at IS NULL OFFSET 0
-        ) e`)}
-    SELECT message_id, min(created_at) AS notified_at, min(body) AS preview,
+        ) e`,
+      { priority: "coalesce(e.priority, 'normal')" },
+    )}
+    SELECT message_id, min(created_at) AS notified_at, min(body) AS preview, min(priority) AS priority,
       array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
     FROM notified GROUP BY message_id`,
 });

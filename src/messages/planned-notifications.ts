@@ -54,6 +54,7 @@ export function asNotifications(
   plan: NotificationPlan,
   { recipientIds, notificationIds }: WrittenNotifications,
   at: string,
+  priority: NotificationRow['priority'] = 'normal',
 ): NotificationRow[] {
   const body = message.body ? preview(message.body) : null;
   const plannedFor = byRecipient(plan);
@@ -67,7 +68,7 @@ export function asNotifications(
       title,
       body,
       status: 'unseen',
-      priority: 'normal',
+      priority,
       sender_id: message.sender_id,
       resource_type: 'entity',
       resource_id: message.conversation_id,

@@ -7,6 +7,7 @@ import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
+import { alertRoutes } from './alert-routes.ts';
 import { editRoutes } from './edit-routes.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
@@ -31,6 +32,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
     ...editRoutes(options),
     ...actionRoutes(options),
     ...revisionRoutes(options),
+    ...alertRoutes(options),
   ];
 }
 

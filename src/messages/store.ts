@@ -5,6 +5,7 @@ import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched, touched } from '../db/touched.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
+import type { Notification } from '../protocol/resources/notification.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
 import type { NewMessage } from './new-message.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
@@ -282,6 +283,20 @@ export async function insertWaiting(
     )
     .execute();
   return row;
+}
+
+/** Sets the priority of the notifications of a message, which are made behind the commit. */
+export async function writePriority(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  priority: Notification['priority'],
+): Promise<void> {
+  await tx.kysely
+    .updateTable('messages')
+    .set({ priority })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .execute();
 }
 
 function mutable(list: readonly string[] | null): string[] | null {

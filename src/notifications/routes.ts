@@ -2,8 +2,9 @@ import { type TSchema, Type } from 'typebox';
 import type { Database } from '../db/database.ts';
 import { defineList, nameOf, readPage, SearchQuery, toEncodedList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { ListOf } from '../protocol/lists.ts';
+import { ListOf, listOf } from '../protocol/lists.ts';
 import {
+  CreateNotificationsBody,
   FEED_FILTER_LIMITS,
   MarkAllBody,
   MESSAGING_CATEGORIES,
@@ -21,12 +22,14 @@ import {
   expandNotifications,
   presentNotification,
 } from '../resources/notification.ts';
+import { createNotifications } from './create-notifications.ts';
 import { readFeedKeys, readFeedRows, readFeedRowsById, readSummary } from './feed-store.ts';
 import { mark, markAll } from './mark.ts';
 
 export function notificationRoutes(database: Database, encoded: EncodedNotifications): Route[] {
   return [
     listRoute(database, encoded),
+    createRoute,
     defineRoute({
       name: 'get_notification_summary',
       method: 'GET',
@@ -108,6 +111,22 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
     },
   });
 }
+
+const createRoute: Route = defineRoute({
+  name: 'create_notifications',
+  method: 'POST',
+  path: '/v1/messaging/notifications',
+  summary: 'Notify users of something in your application',
+  since: '1.2.harbor-preview.1',
+  permission: 'notifications:create',
+  body: CreateNotificationsBody,
+  status: 201,
+  response: ListOf(Notification),
+  async change(tx, { principal, body }) {
+    const rows = await createNotifications(tx, principal, body);
+    return listOf(rows.map(presentNotification));
+  },
+});
 
 const FEED = defineList('notifications', ['text']);
 

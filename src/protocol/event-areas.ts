@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ID_PREFIXES } from './ids.ts';
 import { AUDIT_ACTIONS } from './resources/audit-event.ts';
-import { MESSAGING_CATEGORIES } from './resources/notification.ts';
+import { CATEGORY, NOTIFICATION_CATEGORIES } from './resources/notification.ts';
 import { EVENTS } from './socket/events.ts';
 import { TRIGGER_EVENTS } from './trigger-event.ts';
 
@@ -14,7 +14,7 @@ export const EVENT_TYPE_LIMITS = { characters: 100 } as const;
 /** The schema of an event type or a category. isOwnType() decides whose it is. */
 export const EventType = Type.String({
   maxLength: EVENT_TYPE_LIMITS.characters,
-  pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$',
+  pattern: CATEGORY.pattern,
   examples: ['order.created'],
 });
 
@@ -29,9 +29,9 @@ function areaOf(type: string): string {
 
 /** The areas of everything that Parley raises or records, and its resources, about which later versions may raise events. */
 const OWN_AREAS: ReadonlySet<string> = new Set([
-  ...[...Object.keys(EVENTS), ...TRIGGER_EVENTS, ...AUDIT_ACTIONS, ...MESSAGING_CATEGORIES].map(areaOf),
+  ...[...Object.keys(EVENTS), ...TRIGGER_EVENTS, ...AUDIT_ACTIONS, ...NOTIFICATION_CATEGORIES].map(areaOf),
   ...Object.keys(ID_PREFIXES).map((kind) => kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
-  ...['alert', 'approval', 'parley', 'registration', 'system'],
+  ...['alert', 'parley', 'registration'],
 ]);
 
 /** What a refusal of a name in these areas says. */

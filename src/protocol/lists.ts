@@ -40,3 +40,14 @@ export function ListOf<S extends TSchema>(item: S) {
   describe(list, { page_info: 'Where this page stands in the list.', data: 'The resources of this page.' });
   return list;
 }
+
+/** Returns the body of a list that is one page. */
+export function listOf<T>(data: readonly T[]): List<T> {
+  const page_info = {
+    next_page_url: null,
+    previous_page_url: null,
+    has_next_page: false,
+    has_prev_page: false,
+  };
+  return { object: 'list', page_info, data };
+}

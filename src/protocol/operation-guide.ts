@@ -66,6 +66,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Makes an access token with which the customer of a case reads and answers it, for example from a widget. The token opens what is the customer’s own and nothing else.',
   list_notifications:
     "Lists the caller's own notifications, newest first. Without `status` every notification that is not dismissed is listed.",
+  create_notifications:
+    'Notifies up to 100 users of something that happened in your application, once each, and returns the notifications in the order of `recipient_ids`. A recipient that is no user of the account answers `resource_not_found`, a deactivated one `validation_failed`; then nobody is notified. `system.broadcast` and categories of your own areas, such as `order.updated`, are accepted.',
   get_notification_summary: "Counts the caller's own notifications, as a badge shows them.",
   mark_all_notifications:
     "Brings all of the caller's notifications to `seen`, `read` or `dismissed`. A notification that has reached the status, or a later one, stays as it is.",
@@ -79,6 +81,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     "Replaces the caller's own settings: what is left out has its default. The feed and its counts contain every notification in any case. Muting and do-not-disturb hours hold back what is pushed and mailed; `socket` of a category keeps its `notification.created` off sockets.",
   create_upload_url:
     'Returns an address to send the bytes of one file to with `PUT`. Send exactly the `headers` of the answer, then name its `s3_key` in an attachment within 24 hours.',
+  create_alert:
+    "Sends a message of kind `alert` in the caller's name: the title, and behind an empty line the body. Without `conversation_id` it goes into the account's `system` conversation, which its admins are in; to another one callers raise alerts where they may send. Members are notified, as `agent.alert` where the caller is an agent and as `system.broadcast` otherwise. An alert starts no agents. Send an `Idempotency-Key` to be able to repeat it.",
   create_event:
     'Raises an event of your own application. It starts the agents whose `event_filters` name its type, with the event as their input, and goes to webhooks. Sending it again with the same `event_id` returns the first event and has no effect again; the same `event_id` with another content answers `validation_failed`. Areas of Parley itself are refused. Events are kept for 30 days.',
   list_events: 'Lists the events that producers raised in the last 30 days, newest first.',

@@ -27,6 +27,12 @@ export function Label(maxLength: number) {
   return Type.String({ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' });
 }
 
+/** The same on one line, without control characters. */
+export function Line(maxLength: number) {
+  const pattern = '^[^\\p{Cc}\\p{Zl}\\p{Zp}]+$';
+  return Type.String({ minLength: 1, maxLength, pattern, whitespace: 'trimmed' });
+}
+
 /** A display name, on one line. */
 export const Name = Label(200);
 

@@ -59,6 +59,7 @@ function reference(
 
 const message = (fields: object) => ({ body: 'ahoy', client_message_id: newId('message'), ...fields });
 const agent = { name: 'A', slug: 'a', category_code: 'c', trigger_type: 'manual', config: {} };
+const NOTICE = { category: 'order.updated', title: 'Ahoy' };
 const person = () => ({ type: 'user', actor_id: OURS.actor });
 
 const REFERENCES: readonly Reference[] = [
@@ -111,6 +112,15 @@ const REFERENCES: readonly Reference[] = [
     (id) => message({ mentions: [id] }),
     '422 validation_failed mentions[0]',
   ),
+  reference('create_alert', 'conversation_id', 'conversation', (conversation_id) => ({
+    title: 'Ahoy',
+    conversation_id,
+  })),
+  reference('create_notifications', 'recipient_ids[]', 'actor', (id) => ({ ...NOTICE, recipient_ids: [id] })),
+  reference('create_notifications', 'resource_id', 'entity', (resource_id) => ({
+    ...{ ...NOTICE, recipient_ids: [OURS.actor] },
+    ...{ resource_type: 'entity', resource_id },
+  })),
   reference('create_agent', 'role_id', 'role', (role_id) => ({ ...agent, role_id })),
   reference('update_agent', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('continue_agent_run', 'decisions[].action_id', 'agentAction', (action_id) => ({
@@ -317,7 +327,7 @@ function* idPlaces(schema: SchemaObject, at: string): Iterable<string> {
   }
   if (schema.items !== undefined) yield* idPlaces(schema.items, `${at}[]`);
   const isText = schema.type === 'string';
-  if (isText && /(^|[._])id$|^mentions\[\]$|^members\[\]$/.test(at)) yield at;
+  if (isText && /(^|[._])id$|^mentions\[\]$|^members\[\]$|_ids\[\]$/.test(at)) yield at;
 }
 
 /** `/v1/ai/agents/:id` names an agent, `…/:participant_id` a participant. */

@@ -15,7 +15,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     name: 'Messages',
     description: 'What is said in conversations: sent at once, scheduled, or proposed as a draft.',
-    paths: /^\/v1\/messaging\/(?:messages|conversations\/:id\/messages)/,
+    paths: /^\/v1\/messaging\/(?:messages|alerts|conversations\/:id\/messages)/,
   },
   {
     name: 'Participants',

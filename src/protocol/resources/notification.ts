@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Actor, Entity } from './actor.ts';
+import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
+import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
 /** The categories that chats produce and that can be filtered by. The set is open-ended (docs/contract.md#notifications). */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
@@ -92,3 +92,37 @@ describe(MarkAllBody, {
   status:
     'The status to bring the notifications to; those that have reached it or a later one stay as they are.',
 });
+
+/** Sizes of what a producer notifies of (docs/contract.md#producing-notifications). */
+export const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyCharacters: 2_000 } as const;
+
+/**
+ * Body of Create Notifications (docs/contract.md#producing-notifications). notifications/create-notifications.ts checks what a
+ * schema cannot say.
+ */
+export const CreateNotificationsBody = Body({
+  recipient_ids: Type.Array(Id, { minItems: 1, maxItems: PRODUCED_LIMITS.recipients, uniqueItems: true }),
+  category: Type.String({ ...CATEGORY, examples: ['order.updated'] }),
+  title: Line(PRODUCED_LIMITS.titleCharacters),
+  body: Type.Optional(Text(PRODUCED_LIMITS.bodyCharacters)),
+  priority: Type.Optional(OneOf(PRIORITIES)),
+  resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
+  resource_id: Type.Optional(Id),
+});
+export type CreateNotificationsBody = Static<typeof CreateNotificationsBody>;
+
+describe(CreateNotificationsBody, {
+  recipient_ids: 'Ids of the users to notify (`act_…`), each once.',
+  category:
+    'Kind of event, such as `order.updated`, or `system.broadcast`. The other categories of areas of Parley itself, such as `chat.message`, are refused.',
+  title: 'One line for people.',
+  body: 'Text below the title.',
+  priority: 'How urgent it is. Default `normal`.',
+  resource_type: 'Kind of the resource that `resource_id` names. Required with `resource_id`.',
+  resource_id:
+    'Id of the resource that the notifications are about, such as an entity (`ent_…`). Required with `resource_type`.',
+});
+demand(CreateNotificationsBody, [
+  { required: ['resource_type', 'resource_id'] },
+  { not: { anyOf: [{ required: ['resource_type'] }, { required: ['resource_id'] }] } },
+]);

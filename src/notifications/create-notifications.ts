@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { Principal } from '../access/principal.ts';
+import type { Tx } from '../db/handle.ts';
+import { deactivatedActor, invalid, missingField, notFound } from '../protocol/errors.ts';
+import { isOwnType, OWN_TYPE_REFUSED } from '../protocol/event-areas.ts';
+import { newId } from '../protocol/ids.ts';
+import type { CreateNotificationsBody } from '../protocol/resources/notification.ts';
+import { readNamedActors } from '../resources/actor.ts';
+import { readEntities, refKey } from '../resources/entity.ts';
+import { type NotificationRow, readNotifications } from '../resources/notification.ts';
+import type { NewNotification } from './insert-store.ts';
+import { senderType } from './notify.ts';
+import { notifyUsers } from './notify-users.ts';
+
+/**
+ * Create Notifications (docs/contract.md#producing-notifications): notifies every recipient, or none. Returns the
+ * notifications in the order of `recipient_ids`. Throws ApiError `validation_failed` (a category of Parley, a deactivated
+ * recipient), `missing_field` (one half of a resource) or `resource_not_found`.
+ */
+export async function createNotifications(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  body: CreateNotificationsBody,
+): Promise<NotificationRow[]> {
+  const { category, title, priority } = body;
+  if (isOwnType(category) && category !== BROADCAST) throw invalid('category', OWN_TYPE_REFUSED);
+  const recipients = await readRecipients(tx, accountId, body.recipient_ids);
+  const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
+  const made = await notifyUsers(tx, recipients, {
+    ...{ account_id: accountId, category, title, body: body.body || null },
+    ...(priority !== undefined && { priority }),
+    ...{ sender_id: actor.id, sender_type: senderType(actor) },
+    resource: await readResource(tx, accountId, body),
+    ...{ message_id: null, agent_run_id: null },
+    // Every request is a cause of its own: a repetition is found by its Idempotency-Key.
+    cause: { key: newId('notification'), at: rows[0]!.at },
+  });
+  const byRecipient = new Map((await readNotifications(tx, made)).map((row) => [row.recipient_id, row]));
+  return recipients.flatMap((id) => byRecipient.get(id) ?? []);
+}
+
+/** The category of Parley's own that producers share. */
+const BROADCAST = 'system.broadcast';
+
+async function readRecipients(tx: Tx, accountId: string, ids: readonly string[]): Promise<string[]> {
+  const actors = await readNamedActors(tx, accountId, ids);
+  return ids.map((id, index) => {
+    const param = `recipient_ids[${index}]`;
+    const actor = actors.get(id);
+    if (actor?.type !== 'user' || actor.customer) throw notFound('user', param);
+    if (actor.deactivated) throw deactivatedActor(param);
+    return actor.id;
+  });
+}
+
+async function readResource(
+  tx: Tx,
+  accountId: string,
+  { resource_type: type, resource_id: id }: CreateNotificationsBody,
+): Promise<NewNotification['resource']> {
+  if (id === undefined) {
+    if (type !== undefined) throw missingField('resource_id');
+    return null;
+  }
+  if (type === undefined) throw missingField('resource_type');
+  const resource = (await readEntities(tx, accountId, [{ type, id }])).get(refKey({ type, id }));
+  if (resource === undefined) throw notFound('resource', 'resource_id');
+  return resource;
+}
