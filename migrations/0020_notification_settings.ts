@@ -5,7 +5,9 @@ import { type Kysely, sql } from 'kysely';
  * (src/notifications/settings.ts). `categories` has the channels of the categories that differ from the default;
  * `off_sockets` says whether one of them is kept off sockets, and the index finds the accounts with such users.
  *
- * notifications.agent_run_id: the run that a notification is about.
+ * notifications.agent_run_id: the run that a notification is about. notifications.subject: what a notification that was
+ * not made from a message is found by later, an id; null in all others, which the index therefore lacks
+ * (notifications_subject in src/db/indexes.ts).
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -28,5 +30,5 @@ const STATEMENTS = [
   )`,
   'CREATE INDEX notification_settings_of_account ON notification_settings (account_id)',
   'CREATE INDEX notification_settings_off_sockets ON notification_settings (account_id) WHERE off_sockets',
-  `ALTER TABLE notifications ADD COLUMN agent_run_id ${ID}`,
+  `ALTER TABLE notifications ADD COLUMN agent_run_id ${ID}, ADD COLUMN subject ${ID}`,
 ];

@@ -32,6 +32,7 @@ import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { planNotifications } from '../../src/notifications/notify.ts';
+import { SettingsOfUsers } from '../../src/notifications/settings.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import type { RunRow } from '../../src/resources/run.ts';
@@ -55,7 +56,9 @@ await migrate(database, log);
 const engine = new MemoryEngine();
 const metrics = createMetrics();
 const app = App();
-const directory = new ConversationDirectory(database, await Rights.open(engine));
+const rights = await Rights.open(engine);
+const directory = new ConversationDirectory(database, rights);
+const settings = new SettingsOfUsers(database, rights);
 const timeline = new Timeline(database, engine, metrics);
 const streams = new Streams({
   metrics,
@@ -71,7 +74,7 @@ const streams = new Streams({
 });
 
 const doneRows = new DoneRows({ database, listeners: { revision: '0', renew: async () => {} }, log });
-const effects = new SentEffects({ database, files, engine, directory, doneRows, metrics, log });
+const effects = new SentEffects({ database, files, engine, directory, settings, doneRows, metrics, log });
 const changed = new ChangedEffects({
   ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),

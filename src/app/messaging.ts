@@ -44,6 +44,7 @@ import { notifyAdded } from '../notifications/added.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
+import { SettingsOfUsers } from '../notifications/settings.ts';
 import { readEvents } from '../platform-events/event-store.ts';
 import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
 import { parseTraceparent } from '../protocol/traceparent.ts';
@@ -80,8 +81,9 @@ export function openMessaging(
   const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
+  const settings = new SettingsOfUsers(database, rights);
   const effects = new SentEffects({
-    ...{ database, files: store, engine, directory, doneRows, metrics, log },
+    ...{ database, files: store, engine, directory, settings, doneRows, metrics, log },
     onMessages: (messages) => triggers.onMessages(messages),
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
@@ -190,7 +192,7 @@ export function openMessaging(
     everyMs: config.retentionSweepMs,
   });
   disposer.add('retention sweep', retention, (it) => it.close());
-  return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender, retention };
+  return { outbox, handlers, settings, timeline, encoded, lockedWrites, writePath, sender, retention };
 }
 
 const RECOVER_EVERY_MS = 1_000;

@@ -23,6 +23,7 @@ export const INDEXES: Readonly<Record<string, Index>> = {
     on: 'messages (conversation_id, changed_in) WHERE updated_at > created_at OR sequence IS NULL',
   },
   notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
+  notifications_subject: { on: 'notifications (subject, recipient_id) WHERE subject IS NOT NULL' },
   actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
   // The index for resuming an author's own feed. A plain send does not touch it.
   messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },

@@ -278,6 +278,8 @@ interface NotificationsTable extends Times {
   resource_id: string | null;
   message_id: string | null;
   agent_run_id: string | null;
+  /** What a notification that was not made from a message is found by: a message, a run, or what it is about. */
+  subject: string | null;
   seen_at: string | null;
   read_at: string | null;
   dismissed_at: string | null;

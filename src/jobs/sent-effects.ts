@@ -12,15 +12,17 @@ import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import { readSentMessages } from '../messages/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { planNotifications } from '../notifications/notify.ts';
+import { publishNew } from '../notifications/publish-new.ts';
+import type { SettingsOfUsers } from '../notifications/settings.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { type MessageRow, type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
-import { type NotificationRow, notificationEvent } from '../resources/notification.ts';
 
 export interface SentEffectsOptions {
   readonly database: Database;
   readonly files: Downloads;
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
+  readonly settings: SettingsOfUsers;
   readonly doneRows: DoneRows;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
@@ -115,7 +117,9 @@ export class SentEffects {
     const sent = messages.map((message) =>
       publish(engine, messageEvent('message.created', message, message.audience)),
     );
-    for (const { notifications = [] } of messages) sent.push(...publishNew(engine, notifications));
+    for (const { notifications } of messages) {
+      if (notifications !== undefined) sent.push(...publishNew(this.#options, notifications));
+    }
     const failed = (await Promise.allSettled(sent)).filter(({ status }) => status === 'rejected');
     metrics.publishFailures.inc(failed.length);
     return failed.length === 0;
@@ -161,19 +165,16 @@ export class SentEffects {
   }
 
   async #notify(messages: readonly Caused[]): Promise<void> {
-    const { database, directory, engine } = this.#options;
+    const { database, directory } = this.#options;
     const due: DueNotifications[] = [];
     for (const { row, sender, rosterVersion } of messages) {
       const facts = await directory.factsSince(row.conversation_id, rosterVersion);
       const plan = facts && planNotifications(row, sender, facts);
       if (plan !== undefined) due.push({ row, plan });
     }
-    await Promise.all(publishNew(engine, await insertDue(database, due)));
+    const made = Map.groupBy(await insertDue(database, due), ({ account_id }) => account_id);
+    await Promise.all([...made.values()].flatMap((rows) => publishNew(this.#options, rows)));
   }
-}
-
-function publishNew(engine: Engine, notifications: readonly NotificationRow[]): Promise<void>[] {
-  return notifications.map((row) => publish(engine, notificationEvent('notification.created', row)));
 }
 
 function conversationsOf(rows: readonly MessageRow[]): string[] {

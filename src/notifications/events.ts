@@ -1,5 +1,8 @@
 import { eventSource } from '../conversations/event-source.ts';
-import { notificationEvent, readNotifications } from '../resources/notification.ts';
+import type { Db } from '../db/handle.ts';
+import { type NotificationRow, notificationEvent, readNotifications } from '../resources/notification.ts';
+import { reachesSockets } from './settings.ts';
+import { readSettings } from './settings-store.ts';
 import { missedNotifications, readChanged } from './store.ts';
 
 /** Notifications on their recipients' own feeds. New ones are published by the code that inserts them (notify.ts). */
@@ -8,8 +11,9 @@ export const notificationEvents = eventSource({
   async read({ database }, changes) {
     const keys = changes.map(({ id, stream }) => ({ recipient_id: stream, id }));
     const rows = await readNotifications(database, keys);
-    const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
-    return rows.map((row) => notificationEvent(eventOf.get(row.id)!, row));
+    const event = changes[0]!.event;
+    const shown = event === 'notification.created' ? await onSockets(database, rows) : rows;
+    return shown.map((row) => notificationEvent(event, row));
   },
   changed: {
     actor: {
@@ -29,3 +33,13 @@ export const notificationEvents = eventSource({
     },
   },
 });
+
+/** Returns the notifications whose recipients do not keep the category off their sockets. */
+async function onSockets(db: Db, rows: readonly NotificationRow[]): Promise<readonly NotificationRow[]> {
+  const recipients = [...new Set(rows.map((row) => row.recipient_id))];
+  const settings = new Map((await readSettings(db, recipients)).map((row) => [row.actor_id, row]));
+  return rows.filter(({ recipient_id, category }) => {
+    const ofRecipient = settings.get(recipient_id);
+    return ofRecipient === undefined || reachesSockets(ofRecipient, category);
+  });
+}

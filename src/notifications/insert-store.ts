@@ -63,13 +63,13 @@ const INSERT = statement<[notification: string, recipientIds: readonly string[]]
   name: 'insert-notifications',
   text: `
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, priority, sender_id, sender_type,
-      resource_type, resource_id, message_id, agent_run_id, created_at, updated_at, changed_in)
+      resource_type, resource_id, message_id, agent_run_id, subject, created_at, updated_at, changed_in)
     SELECT notification_id(n.at, n.key, a.id), n.account_id, a.id, n.category, n.title, n.body, n.priority, n.sender_id,
-      n.sender_type, n.resource_type, n.resource_id, n.message_id, n.agent_run_id, n.at, n.at,
+      n.sender_type, n.resource_type, n.resource_id, n.message_id, n.agent_run_id, n.subject, n.at, n.at,
       CASE WHEN n.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
     FROM json_to_record($1::json) AS n(account_id text, category text, title text, body text, priority text,
         sender_id text, sender_type text, resource_type text, resource_id text, message_id text, agent_run_id text,
-        key text, at timestamptz),
+        subject text, key text, at timestamptz),
       unnest($2::text[]) AS r(id), LATERAL (
         SELECT o.id, o.account_id FROM actors o
         WHERE o.id = r.id AND o.type = 'user' AND NOT o.customer AND o.deactivated_at IS NULL OFFSET 0

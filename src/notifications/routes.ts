@@ -4,10 +4,10 @@ import { defineList, nameOf, readPage, SearchQuery, toEncodedList } from '../htt
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf, listOf } from '../protocol/lists.ts';
 import {
+  CategoryFilter,
   CreateNotificationsBody,
   FEED_FILTER_LIMITS,
   MarkAllBody,
-  MESSAGING_CATEGORIES,
   NOTIFICATION_INCLUDES,
   NOTIFICATION_STATUS_FILTERS,
   Notification,
@@ -75,7 +75,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
     since: '1.0.harbor',
     permission: 'messaging:read',
     query: SearchQuery({
-      category: Type.Optional(OneOf(MESSAGING_CATEGORIES)),
+      category: Type.Optional(CategoryFilter),
       status: Type.Optional(OneOf(NOTIFICATION_STATUS_FILTERS)),
       'sender_ids[]': several(Type.String({ maxLength: FEED_FILTER_LIMITS.idCharacters })),
       'sender_types[]': several(OneOf(SENDER_TYPES)),

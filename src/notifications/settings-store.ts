@@ -42,13 +42,6 @@ export async function hasOffSockets(db: Db, accountId: string): Promise<boolean>
   return found !== undefined;
 }
 
-/** SQL: whether the recipient of a notification keeps its category off sockets. Both are expressions. */
-export function isOffSockets(recipient: string, category: string): string {
-  return `EXISTS (
-        SELECT FROM notification_settings s
-        WHERE s.actor_id = ${recipient} AND s.off_sockets AND s.categories -> ${category} ->> 'socket' = 'false')`;
-}
-
 const COLUMNS = 'actor_id, categories, mute_until, do_not_disturb, digest_after_minutes, updated_at';
 
 const READ_SETTINGS = statement<[userIds: readonly string[]], SettingsRow>({

@@ -78,19 +78,26 @@ export class SettingsOfUsers {
   }
 }
 
+/** Whether `notification.created` of this category reaches the sockets of a user, at any time. */
+export function reachesSockets(
+  { categories }: Pick<NotificationSettings, 'categories'>,
+  category: string,
+): boolean {
+  return categories[category]?.socket ?? true;
+}
+
 /**
- * Whether a notification of this category may reach its user on this channel at that time. Muting and do-not-disturb
- * hours hold back what is pushed and mailed, never what a socket receives.
+ * Whether a notification of this category may reach its user on this channel at that time: the category has the
+ * channel, and the user is neither muted nor within its do-not-disturb hours.
  */
 export function mayInterrupt(
   settings: Pick<NotificationSettings, 'categories' | 'mute_until' | 'do_not_disturb'>,
   category: string,
-  channel: NotificationChannel,
+  channel: Exclude<NotificationChannel, 'socket'>,
   at: Date,
 ): boolean {
   const { categories, mute_until: muteUntil, do_not_disturb: hours } = settings;
   if (!(categories[category] ?? ALL_CHANNELS)[channel]) return false;
-  if (channel === 'socket') return true;
   if (muteUntil !== null && at.getTime() < Date.parse(muteUntil)) return false;
   return hours === null || !isWithin(hours, at);
 }

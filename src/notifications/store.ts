@@ -156,7 +156,10 @@ export async function readNotificationAge(db: Db, accountId: string): Promise<nu
   return row!.age;
 }
 
-/** Returns the notifications of these recipients that are new or changed since then, oldest first. */
+/**
+ * Returns the notifications of these recipients that are new or changed since then, oldest first, without new ones
+ * that their recipients keep off their sockets.
+ */
 export function readChanged(
   db: Db,
   recipientIds: readonly string[],
@@ -384,7 +387,11 @@ const READ_CHANGED = statement<
 >({
   name: 'read-changed-notifications',
   text: `
-    SELECT n.* FROM unnest($1::text[]) AS r(id), LATERAL ${missedNotifications('r.id', { xid: '$2', began: '$3' })} AS n
+    SELECT n.* FROM unnest($1::text[]) AS r(id)
+      LEFT JOIN notification_settings s ON s.actor_id = r.id AND s.off_sockets,
+      LATERAL ${missedNotifications('r.id', { xid: '$2', began: '$3' })} AS n
+    WHERE s.actor_id IS NULL OR n.updated_at > n.created_at
+      OR coalesce(s.categories -> n.category ->> 'socket', 'true') = 'true'
     ORDER BY recipient_id, updated_at, id`,
 });
 

@@ -86,6 +86,8 @@ export function presentNotification(row: FeedRow | NotificationRow): Notificatio
     priority: row.priority,
     sender: null,
     resource: null,
+    message_id: row.message_id,
+    agent_run_id: row.agent_run_id,
     seen_at: row.seen_at,
     read_at: row.read_at,
     dismissed_at: row.dismissed_at,

@@ -18,6 +18,7 @@ import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { planNotifications } from '../../src/notifications/notify.ts';
+import { SettingsOfUsers } from '../../src/notifications/settings.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { NO_FILES } from '../support/files.ts';
 import { Random } from '../support/random.ts';
@@ -277,8 +278,9 @@ class DeafNode {
     const rights = await Rights.open(new MemoryEngine());
     const doneRows = new DoneRows({ database: ground.database, listeners: NO_LISTENERS, log });
     const directory = new ConversationDirectory(ground.database, rights);
+    const settings = new SettingsOfUsers(ground.database, rights);
     const metrics = createMetrics();
-    const node = new DeafNode(ground, engine, { directory, doneRows, metrics }, effects);
+    const node = new DeafNode(ground, engine, { directory, settings, doneRows, metrics }, effects);
     t.teardown(async () => {
       await node.idle();
       await doneRows.close();
@@ -290,7 +292,7 @@ class DeafNode {
   private constructor(
     { database }: Ground,
     engine: MemoryEngine,
-    parts: Pick<SentEffectsOptions, 'directory' | 'doneRows' | 'metrics'>,
+    parts: Pick<SentEffectsOptions, 'directory' | 'settings' | 'doneRows' | 'metrics'>,
     handles: boolean,
   ) {
     const { directory, metrics } = parts;

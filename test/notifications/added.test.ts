@@ -1,7 +1,6 @@
 /** `chat.added`: every user that is added to a conversation is notified, once. */
 
 import t from 'tap';
-import { WebSocket } from 'ws';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { enqueueAdded, type ParticipantAdded } from '../../src/conversations/outbox-topics.ts';
 import { addParticipant, type NewParticipant } from '../../src/conversations/participant-store.ts';
@@ -10,10 +9,9 @@ import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
 import type { ParticipantRow } from '../../src/resources/participant.ts';
-import { Client } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
-import { newReader, type Reader } from './readers.ts';
+import { newReader, openSocket, type Reader } from './readers.ts';
 
 const app = await startTestApp(t);
 const { demo, database } = app;
@@ -21,14 +19,7 @@ const { ada } = demo.users;
 
 t.test('the added user is notified: exactly these fields, in the list and on the socket', async (t) => {
   const reader = await newReader(app);
-  const headers = {
-    Authorization: `Bearer ${reader.token}`,
-    'Service-Version': demo.service_version,
-    'Service-Account': demo.account_id,
-  };
-  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
-  t.teardown(() => client.close());
-  await client.frame('ready');
+  const client = await openSocket(t, app, reader, demo.service_version);
 
   const { conversationId } = await add({ type: 'user', actorId: reader.id }, ada.id);
   const [shown] = await until(

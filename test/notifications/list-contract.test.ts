@@ -46,6 +46,14 @@ t.test('a send notifies the other participants: exactly these fields of the reso
     created_at: shown?.created_at,
     updated_at: shown?.created_at,
   });
+  const { body: newest } = await app.call<Page>('GET', '/v1/messaging/notifications', {
+    ...{ token: vera.access_token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+  });
+  t.strictSame(
+    newest.data,
+    [{ ...shown, message_id: message.id, agent_run_id: null }],
+    'since 1.2.harbor-preview.1 with what it is about',
+  );
   t.match(shown?.id, /^ntf_\w{24}$/);
   t.match(shown?.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   t.match(shown?.title, /Ada Lovelace.*Demo group/, 'says who and where');
@@ -293,6 +301,18 @@ t.test('category and status; without one, all but what was dismissed', async (t)
     t.strictSame(await titles(`category=${category}`), having(visible, [category]), category);
   }
   t.strictSame(await titles('status=read&category=chat.added&q=ADDED'), ['read chat.added']);
+  const newest = (category: string) =>
+    app.call<Page>('GET', `/v1/messaging/notifications?category=${category}`, {
+      ...{ token: reader.token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+    });
+  const { body: orders } = await newest('order.updated');
+  t.strictSame(
+    orders.data.map(({ title }) => title).reverse(),
+    having(visible, ['order.updated']),
+    'any category since 1.2.harbor-preview.1',
+  );
+  t.strictSame((await newest('order.unheard_of')).body.data, []);
+  t.match((await newest('chat')).body, { error: { code: 'parameter_invalid', param: 'category' } });
 });
 
 t.test('25 a page, unless asked otherwise, and URLs that keep the filters', async (t) => {

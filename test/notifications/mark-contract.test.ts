@@ -2,17 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { WebSocket } from 'ws';
 import { createRole } from '../../src/accounts/roles.ts';
 import { MARK_ALL_BATCH } from '../../src/notifications/mark.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
-import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
-import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
-import { insertRow, newReader, type Reader } from './readers.ts';
+import { insertRow, newReader, openSocket, type Reader } from './readers.ts';
 
 const app = await startTestApp(t);
 const { demo, database } = app;
@@ -141,7 +138,7 @@ t.test(
       reader.id,
       total,
     );
-    const client = await openSocket(t, reader);
+    const client = await openSocket(t, app, reader, demo.service_version);
     const unread = total - Math.floor(total / 3);
     t.strictSame(await summary(reader), { object: 'notification_summary', unseen: unread, unread, total });
     const answer = await markAll(reader, { status: 'read' });
@@ -174,7 +171,10 @@ t.test('the summary counts one’s own feed', async (t) => {
 
 t.test('the feed’s socket receives each change as REST answered it, and nothing for a no-op', async (t) => {
   const [reader, other] = [await newReader(app), await newReader(app)];
-  const [client, stranger] = [await openSocket(t, reader), await openSocket(t, other)];
+  const [client, stranger] = [
+    await openSocket(t, app, reader, demo.service_version),
+    await openSocket(t, app, other, demo.service_version),
+  ];
   const id = await insertRow(app, reader);
   const answers: Notification[] = [];
   for (const name of ['see', 'see', 'read', 'see', 'read', 'dismiss', 'dismiss'] as const) {
@@ -369,17 +369,4 @@ function stored(id: string) {
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-}
-
-async function openSocket(t: Teardown, { token }: Reader): Promise<Client> {
-  const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime`;
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'Service-Version': demo.service_version,
-    'Service-Account': demo.account_id,
-  };
-  const client = new Client(new WebSocket(url, { headers }));
-  t.teardown(() => client.close());
-  await client.frame('ready');
-  return client;
 }

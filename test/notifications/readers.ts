@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { WebSocket } from 'ws';
 import { findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { Client } from '../gateway/fixture.ts';
 import type { TestApp } from '../support/app.ts';
+import type { Teardown } from '../support/teardown.ts';
 
 export interface Reader {
   readonly id: string;
@@ -50,4 +53,22 @@ export async function insertRow({ database, demo }: TestApp, { id }: Reader, row
     .returning('id')
     .executeTakeFirstOrThrow();
   return inserted.id;
+}
+
+/** A ready socket of the newest version, unless another one is given. */
+export async function openSocket(
+  t: Teardown,
+  { baseUrl, demo }: Pick<TestApp, 'baseUrl' | 'demo'>,
+  { token }: Reader,
+  version = '1.2.harbor-preview.1',
+): Promise<Client> {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Service-Version': version,
+    'Service-Account': demo.account_id,
+  };
+  const client = new Client(new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => client.close());
+  await client.frame('ready');
+  return client;
 }

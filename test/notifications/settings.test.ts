@@ -1,14 +1,22 @@
 /** What a user wants to be notified of, and when (docs/contract.md#notification-settings). */
 
 import t from 'tap';
-import { mayInterrupt } from '../../src/notifications/settings.ts';
+import { notifyUsers } from '../../src/notifications/notify-users.ts';
+import { mayInterrupt, reachesSockets } from '../../src/notifications/settings.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
 import type { NotificationSettings } from '../../src/protocol/resources/notification-settings.ts';
+import type { Client } from '../gateway/fixture.ts';
+import { cursorOf, resume } from '../gateway/missed.ts';
+import { Cases } from '../messages/cases.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { storedText } from '../support/stored-text.ts';
-import { newReader, type Reader } from './readers.ts';
+import { until } from '../support/until.ts';
+import { newReader, openSocket, type Reader } from './readers.ts';
 
 const app = await startTestApp(t);
 const { database } = app;
+const cases = new Cases(app);
 const PATH = '/v1/messaging/notification-settings';
 const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const HOURS = { from: '22:00', to: '07:00', timezone: 'Europe/Berlin', days: [...DAYS] };
@@ -96,6 +104,55 @@ t.test('refusals', async (t) => {
   t.equal(old.status, 400, 'since 1.2.harbor-preview.1');
 });
 
+t.test('a category that is kept off sockets: live, of other causes, and in a resume', async (t) => {
+  const [quiet, other] = [await newReader(app), await newReader(app)];
+  const members = [quiet, other].map(({ id }) => ({ type: 'user', actorId: id }) as const);
+  const conversationId = await cases.conversation('internal', ...members);
+  const sockets = [await openSocket(t, app, quiet), await openSocket(t, app, other)] as const;
+  const cursor = await cursorOf(await openSocket(t, app, quiet));
+  const send = (body: string, mentions: readonly string[] = []) =>
+    cases.sent(conversationId, { body, mentions });
+  const events = ({ frames }: Client) =>
+    frames
+      .filter(({ event }) => event === 'notification.created')
+      .map(({ data }) => data as Notification)
+      .filter(({ category }) => category !== 'chat.added');
+
+  await send('before');
+  for (const one of sockets) await until(() => events(one).length === 1, { what: 'an event' });
+  await settings(quiet, 'PUT', {
+    categories: { 'chat.message': { socket: false }, 'order.updated': { socket: false } },
+  });
+  await send('unheard');
+  await database.transaction((tx) =>
+    notifyUsers(tx, [quiet.id, other.id], {
+      ...{ account_id: app.demo.account_id, category: 'order.updated', title: 'Order', body: null },
+      ...{ sender_id: null, sender_type: 'system', resource: null, message_id: null, agent_run_id: null },
+      cause: { key: 'order', at: new Date().toISOString() },
+    }),
+  );
+  await send('@you', [quiet.id, other.id]);
+  for (const one of sockets)
+    await until(() => events(one).some(({ body }) => body === '@you'), { what: 'a mention' });
+  await until(() => events(sockets[1]).length === 4, { what: 'every event of the other' });
+  t.strictSame(
+    events(sockets[0]).map(({ body }) => body),
+    ['before', '@you'],
+  );
+  const { body: feed } = await app.call<List<Notification>>('GET', '/v1/messaging/notifications', {
+    token: quiet.token,
+  });
+  t.strictSame(
+    feed.data.flatMap(({ category, body }) => (category === 'chat.added' ? [] : `${body}`)).sort(),
+    ['@you', 'before', 'null', 'unheard'],
+    'the feed has all of them',
+  );
+  const late = await openSocket(t, app, quiet);
+  await resume(late, cursor, {});
+  t.ok(events(late).some(({ body }) => body === '@you'));
+  t.notOk(events(late).some(({ category, body }) => category === 'order.updated' || body === 'unheard'));
+});
+
 t.test('an erased person has no settings any more', async (t) => {
   const reader = await newReader(app);
   await settings(reader, 'PUT', { categories: { 'halibut.caught': { push: false } } });
@@ -116,7 +173,7 @@ t.test('channels and muting', async (t) => {
     mute_until: '2026-06-01T12:00:00Z',
     do_not_disturb: null,
   };
-  const may = (category: string, channel: 'socket' | 'push' | 'mail', at: string) =>
+  const may = (category: string, channel: 'push' | 'mail', at: string) =>
     mayInterrupt(set, category, channel, new Date(at));
   const [muted, after] = ['2026-06-01T11:59:59.999Z', '2026-06-01T12:00:00Z'];
   t.strictSame(
@@ -130,9 +187,12 @@ t.test('channels and muting', async (t) => {
   );
   t.strictSame([may('chat.message', 'mail', muted), may('order.updated', 'push', muted)], [false, false]);
   t.strictSame(
-    [may('chat.message', 'socket', muted), may('chat.added', 'socket', after)],
-    [true, false],
-    'muting holds back no event of a socket',
+    [
+      reachesSockets(set, 'chat.message'),
+      reachesSockets(set, 'chat.added'),
+      reachesSockets(set, 'order.updated'),
+    ],
+    [true, false, true],
   );
 });
 

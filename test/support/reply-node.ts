@@ -17,6 +17,7 @@ import type { Committed } from '../../src/messages/outgoing.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
 import { WritePath } from '../../src/messages/write-path.ts';
 import { planNotifications } from '../../src/notifications/notify.ts';
+import { SettingsOfUsers } from '../../src/notifications/settings.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { type MessageRow, messageColumns } from '../../src/resources/message.ts';
 import type { RunRow } from '../../src/resources/run.ts';
@@ -38,8 +39,9 @@ export class ReplyNode {
     const { database, engine, metrics, rights } = ground;
     const directory = new ConversationDirectory(database, rights);
     const doneRows = new DoneRows({ database, listeners: NO_LISTENERS, log });
+    const settings = new SettingsOfUsers(database, rights);
     const effects = new SentEffects({
-      ...{ database, files: FILES, engine, directory, doneRows, metrics, log },
+      ...{ database, files: FILES, engine, directory, settings, doneRows, metrics, log },
     });
     const writes = {
       ...{ database, files: FILES, engine, metrics, log, planNotifications },

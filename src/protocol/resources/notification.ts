@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
 /** The categories that chats produce and that can be filtered by. The set is open-ended (docs/contract.md#notifications). */
@@ -34,6 +35,8 @@ export const Notification = Type.Object({
   priority: OneOf(PRIORITIES),
   sender: Nullable(Actor),
   resource: Nullable(Entity),
+  message_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  agent_run_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
   seen_at: Nullable(Timestamp),
   read_at: Nullable(Timestamp),
   dismissed_at: Nullable(Timestamp),
@@ -52,6 +55,9 @@ describe(Notification, {
   sender:
     'The actor that caused the notification. Null for notifications of the service, and unless expanded.',
   resource: 'The resource that the notification is about. Null where there is none, and unless expanded.',
+  message_id: 'The message that the notification is about. Null: none.',
+  agent_run_id:
+    'The agent run that the notification is about: one that ended, or waits for approval. Null: none.',
   seen_at: 'When the notification was first seen. Null until then.',
   read_at: 'When the notification was opened. Null until then.',
   dismissed_at: 'When the notification was dismissed. Null until then.',
@@ -59,6 +65,11 @@ describe(Notification, {
 
 /** What `include[]` of List Notifications may name (docs/contract.md#expansion). */
 export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
+/** The filter `category` of List Notifications: earlier versions know three. */
+export const CategoryFilter = Type.Union([
+  Since('1.2.harbor-preview.1', Type.String({ ...CATEGORY })),
+  OneOf(MESSAGING_CATEGORIES),
+]);
 /** Filters of List Notifications (docs/contract.md#notifications). */
 export const NOTIFICATION_STATUS_FILTERS = ['unseen', 'seen', 'read'] as const;
 export const SENDER_TYPES = ['user', 'group', 'system'] as const;
