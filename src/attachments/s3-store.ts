@@ -9,12 +9,12 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
   S3Client,
-  S3ServiceException,
+  type S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, unavailable } from '../protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../protocol/resources/upload.ts';
 import type { StoredFile } from '../resources/attachment.ts';
 import { contentDisposition, downloadName, downloadType } from './download-name.ts';
@@ -29,6 +29,8 @@ export interface S3StoreOptions {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
   /** ObjectStore.accountBytes. */
   readonly accountBytes?: number | null;
+  /** Milliseconds until an answer must have begun; each request is tried twice. Default 5,000. */
+  readonly timeoutMs?: number;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -52,6 +54,7 @@ export class S3Store implements ObjectStore {
     endpoint,
     credentials,
     accountBytes = null,
+    timeoutMs = 5_000,
     now = Date.now,
   }: S3StoreOptions) {
     this.accountBytes = accountBytes;
@@ -66,7 +69,14 @@ export class S3Store implements ObjectStore {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       maxAttempts: 2,
-      requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000 },
+      requestHandler: {
+        connectionTimeout: 1_000,
+        requestTimeout: timeoutMs,
+        // By default the SDK logs a warning and goes on waiting.
+        throwOnRequestTimeout: true,
+        // Between two pieces of an answer, whose head has come in time.
+        socketTimeout: PART_MS,
+      },
     });
     this.#signer = new S3RequestPresigner({ ...this.#client.config, region });
   }
@@ -114,7 +124,7 @@ export class S3Store implements ObjectStore {
     try {
       await this.#client.send(new PutObjectCommand({ ...object, IfNoneMatch: '*' }));
     } catch (error) {
-      if (statusOf(error) !== 412) throw asUnavailable(error);
+      if (statusOf(error) !== 412) throw asFailure(error);
     }
   }
 
@@ -159,7 +169,7 @@ export class S3Store implements ObjectStore {
       return { size, read: () => Body as AsyncIterable<Buffer> };
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
-      throw asUnavailable(error);
+      throw asFailure(error);
     }
   }
 
@@ -171,7 +181,7 @@ export class S3Store implements ObjectStore {
       return await firstBytes(Body as AsyncIterable<Uint8Array>, most);
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
-      throw asUnavailable(error);
+      throw asFailure(error);
     }
   }
 
@@ -181,7 +191,7 @@ export class S3Store implements ObjectStore {
       return (await this.#client.send(head)).ContentLength;
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
-      throw asUnavailable(error);
+      throw asFailure(error);
     }
   }
 
@@ -257,30 +267,47 @@ async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   if (isFirst || size > 0) yield Buffer.concat(pieces);
 }
 
+/** The status of an answer; the SDK notes it also on errors of its own about what the answer contains. */
 function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+  const { $metadata } = error as Partial<S3ServiceException>;
+  return $metadata?.httpStatusCode;
 }
 
 async function answered<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
   } catch (error) {
-    throw asUnavailable(error);
+    throw asFailure(error);
   }
 }
 
 /**
- * The store refused, could not be reached, or no credentials for it were found: this server depends on it, so that is
- * `service_unavailable`. Any other error is a mistake of ours and stays as it is.
+ * Says what went wrong outside (docs/contract.md#errors): the store answered with an error, could not be connected to, or took
+ * too long. Credentials that this machine's role does not give are a failure of this deployment. Other errors are
+ * mistakes of ours and stay as they are.
  */
-function asUnavailable(cause: unknown): unknown {
-  const isAway =
-    cause instanceof S3ServiceException ||
-    (cause instanceof Error &&
-      (AWAY.has(cause.name) || ('code' in cause && /^E[A-Z_]+$/.test(String(cause.code)))));
-  if (!isAway) return cause;
-  const message = 'The object storage is temporarily unavailable.';
-  return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
+function asFailure(cause: unknown): unknown {
+  if (!(cause instanceof Error)) return cause;
+  if (cause.name === 'CredentialsProviderError') {
+    return unavailable('The object storage is temporarily unavailable.', cause);
+  }
+  const { code, syscall } = cause as NodeJS.ErrnoException;
+  // The SDK calls everything that it tries again a TimeoutError, refused and reset connections too.
+  const isTimeout = code === 'ETIMEDOUT' || (code === undefined && cause.name === 'TimeoutError');
+  if (isTimeout && syscall !== 'connect' && !NOT_CONNECTED.test(cause.message)) {
+    return new ApiError('timeout', 'The object storage did not answer in time.', { cause });
+  }
+  if (isTimeout || BROKEN.test(code ?? '')) {
+    return new ApiError('connection_error', 'The object storage could not be reached.', { cause });
+  }
+  if (statusOf(cause) !== undefined || code?.startsWith('HPE_')) {
+    return new ApiError('external_service_error', 'The object storage answered with an error.', { cause });
+  }
+  return cause;
 }
 
-const AWAY: ReadonlySet<string> = new Set(['TimeoutError', 'CredentialsProviderError']);
+/** The SDK's message where its `connectionTimeout` is over. */
+const NOT_CONNECTED = /did not establish a connection/;
+
+/** Codes of Node for connections and their TLS; those of mistakes begin with ERR_. */
+const BROKEN = /^(E(?!RR_)[A-Z_]+|ERR_(TLS|SSL)_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/;

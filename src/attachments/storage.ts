@@ -2,8 +2,9 @@ import { FILE_URL_S } from '../protocol/resources/upload.ts';
 import type { Downloads } from '../resources/attachment.ts';
 
 /**
- * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on both. While the store is
- * away, methods reject with ApiError `service_unavailable`.
+ * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on both. Where the store fails,
+ * methods reject with ApiError `external_service_error`, `connection_error`, `timeout`, or `service_unavailable` if this
+ * server itself cannot store or sign.
  */
 export interface ObjectStore extends Downloads {
   /** Size of the largest object that it accepts. */

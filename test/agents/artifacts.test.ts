@@ -98,7 +98,7 @@ t.test('a creation that broke off is completed by a repetition', async (t) => {
   const args = { filename: 'a.txt', content: 'a' };
   const made = () => callTool<Made>(create, args, { principal: author, runId, actionId });
   server.failing = 503;
-  const away = 'service_unavailable: The object storage is temporarily unavailable.';
+  const away = 'external_service_error: The object storage answered with an error.';
   t.equal(await refusalShown(made()), away);
   server.failing = undefined;
   const key = actionId.replace('acn_', 'upl_');

@@ -21,8 +21,8 @@ export class ObjectServer {
   readonly uploads = new Map<string, { readonly type: string; readonly parts: Map<number, Buffer> }>();
   /** `PUT upl_…`, and for presigned ones the headers under the signature. */
   readonly served: string[] = [];
-  /** Answered to everything in place of what is asked for. */
-  failing: number | undefined;
+  /** What happens to every request in place of its answer: this status, silence, a reset, or bytes that are no HTTP. */
+  failing: number | 'hang' | 'reset' | 'garbage' | undefined;
   readonly #options: ObjectServerOptions;
   #endpoint = '';
 
@@ -56,6 +56,9 @@ export class ObjectServer {
       response.writeHead(status, { 'Content-Type': 'application/xml' });
       response.end(code && `<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
     };
+    if (this.failing === 'hang') return;
+    if (this.failing === 'reset') return void request.socket.resetAndDestroy();
+    if (this.failing === 'garbage') return void request.socket.end('SSH-2.0-OpenSSH_9.2\r\n');
     if (this.failing !== undefined) return end(this.failing, 'InternalError');
     const problem = this.#signatureProblem(request, url);
     if (problem !== undefined) return end(403, problem);

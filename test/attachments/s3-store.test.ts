@@ -1,7 +1,9 @@
 /** Files in object storage: bytes go between it and clients, under URLs that Parley signs. */
 
+import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { S3Store } from '../../src/attachments/s3-store.ts';
+import type { ObjectStore } from '../../src/attachments/storage.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
@@ -14,8 +16,11 @@ interface S3Ground extends StoreGround {
   readonly server: ObjectServer;
 }
 
-const AWAY = { name: 'ApiError', message: 'The object storage is temporarily unavailable.' };
+const FAILED = { name: 'ApiError', condition: 'external_service_error' };
+const AWAY = { name: 'ApiError', condition: 'connection_error' };
+const LATE = { name: 'ApiError', condition: 'timeout' };
 const CREDENTIALS = { accessKeyId: 'AKIAPARLEY', secretAccessKey: 'a secret of the bucket' };
+const LOCAL = { bucket: 'files', region: 'eu-central-1', credentials: CREDENTIALS };
 
 async function open(t: Test): Promise<S3Ground> {
   const now = () => ground.nowMs;
@@ -75,22 +80,46 @@ t.test('a page of URLs is signed once', async (t) => {
   t.same(await Promise.all(files.map((file) => store.presignDownload(file))), first);
 });
 
-t.test('a storage that refuses, or does not answer', async (t) => {
+t.test('a storage that refuses, breaks off, hangs or is not there', async (t) => {
   const { store, server } = await open(t);
   const key = newId('upload');
-  server.failing = 403;
-  await t.rejects(store.sizeOf(key), AWAY);
-  await t.rejects(store.remove([key]), AWAY);
-  await t.rejects(store.put({ key, contentType: 'a/b' }, Buffer.from('x')), AWAY);
-  await t.rejects(store.read(key, 1), AWAY);
-  const away = new S3Store({
-    bucket: 'files',
-    region: 'eu-central-1',
-    endpoint: 'http://127.0.0.1:1',
-    credentials: CREDENTIALS,
+  const all = (store: ObjectStore): Record<string, () => Promise<unknown>> => ({
+    sizeOf: () => store.sizeOf(key),
+    read: () => store.read(key, 1),
+    open: () => store.open(key),
+    put: () => store.put({ key, contentType: 'a/b' }, Buffer.from('x')),
+    putStream: () => store.putStream({ key, contentType: 'a/b' }, Readable.from([Buffer.from('x')])),
+    remove: () => store.remove([key]),
   });
-  t.teardown(() => away.close());
-  await t.rejects(away.sizeOf(key), AWAY);
+  const hasty = new S3Store({ ...LOCAL, endpoint: server.endpoint, timeoutMs: 100 });
+  t.teardown(() => hasty.close());
+  const cases: [failing: ObjectServer['failing'], expected: typeof FAILED][] = [
+    [403, FAILED],
+    [500, FAILED],
+    [503, FAILED],
+    ['garbage', FAILED],
+    ['reset', AWAY],
+    ['hang', LATE],
+  ];
+  for (const [failing, expected] of cases) {
+    server.failing = failing;
+    await Promise.all(
+      Object.entries(all(failing === 'hang' ? hasty : store)).map(([what, ask]) =>
+        t.rejects(ask(), expected, `${failing}: ${what}`),
+      ),
+    );
+  }
+  for (const endpoint of [
+    'http://127.0.0.1:1',
+    'http://nowhere.invalid',
+    server.endpoint.replace('http', 'https'),
+  ]) {
+    const away = new S3Store({ ...LOCAL, endpoint });
+    t.teardown(() => away.close());
+    await t.rejects(away.sizeOf(key), AWAY, endpoint);
+  }
+  server.failing = undefined;
+  t.equal(await store.sizeOf(key), undefined, 'and works again');
 });
 
 t.test('a whole server with object storage', async (t) => {
@@ -116,8 +145,16 @@ t.test('a whole server with object storage', async (t) => {
   const post = () => app.call<ChatMessage & Refusal>('POST', path, { body: message });
   t.equal(refusalOf(await post()), '409 resource_conflict attachments[0].s3_key');
   t.ok((await send({ ...body, expiresAtMs: 0 }, bytes)).ok);
-  server.failing = 503;
-  t.equal(refusalOf(await post()), '503 service_unavailable null');
+  const failures: [failing: ObjectServer['failing'], refusal: string][] = [
+    [503, '502 external_service_error null'],
+    ['reset', '502 connection_error null'],
+  ];
+  for (const [failing, refusal] of failures) {
+    server.failing = failing;
+    const refused = await post();
+    t.equal(refusalOf(refused), refusal);
+    t.equal(refused.body.error.is_transient, true);
+  }
   server.failing = undefined;
   t.equal((await post()).status, 201);
 

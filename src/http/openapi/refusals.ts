@@ -20,6 +20,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
   }
   if (isPaged(route)) add(['parameters_exclusive']);
   if (OF_CONVERSATIONS.test(route.path)) add(['resource_gone']);
+  if (OF_FILES.test(route.path)) add(['external_service_error', 'timeout', 'connection_error']);
   if (route.method !== 'GET') add([...OF_BODIES, ...OF_CHANGES, ...OF_IDEMPOTENCY]);
   if (route.status === 201) add(OF_NEW_ONES);
   if (route.body !== undefined) add(['missing_field']);
@@ -70,6 +71,10 @@ const OF_CHANGES: readonly ErrorCondition[] = ['resource_conflict', 'resource_go
 
 /** Reads too are refused in a conversation that was deleted. */
 const OF_CONVERSATIONS = /^\/v1\/messaging\/(conversations|messages)\/:id/;
+
+/** They ask the object storage, which answers, hangs or is away. */
+const OF_FILES =
+  /^\/v1\/messaging\/(messages|alerts|attachments|conversations\/:id\/messages)|^\/v1\/(ai\/artifacts|exports)|\/exports$/;
 
 const OF_NEW_ONES: readonly ErrorCondition[] = ['limit_exceeded', 'resource_exists'];
 
