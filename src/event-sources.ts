@@ -1,5 +1,5 @@
 import { runEvents } from './agents/runs/events.ts';
-import type { Complete } from './conversations/event-source.ts';
+import type { Complete, EventSource } from './conversations/event-source.ts';
 import {
   conversationEvents,
   membershipEvents,
@@ -8,6 +8,7 @@ import {
 } from './conversations/events.ts';
 import { messageEvents, unsentEvents } from './messages/events.ts';
 import { notificationEvents } from './notifications/events.ts';
+import type { ChangeEventName } from './protocol/socket/events.ts';
 
 const SOURCES = [
   messageEvents,
@@ -26,3 +27,13 @@ const SOURCES = [
  * not compile.
  */
 export const EVENT_SOURCES: Complete<typeof SOURCES> = SOURCES;
+
+export function sourceOf(event: ChangeEventName): EventSource {
+  const source = SOURCE_OF.get(event);
+  if (source === undefined) throw new Error(`no source of the event ${event}`);
+  return source;
+}
+
+const SOURCE_OF: ReadonlyMap<ChangeEventName, EventSource> = new Map(
+  EVENT_SOURCES.flatMap((source: EventSource) => source.events.map((event) => [event, source] as const)),
+);

@@ -197,12 +197,24 @@ function purgedThrough(conversationId: string): string {
 }
 
 /** SQL: one row, `head` and `floor`. */
-function headOf(conversationId: string): string {
+export function headOf(conversationId: string): string {
   return `(
       SELECT greatest(newest.sequence, purged.through) AS head,
         greatest(newest.sequence - ${SETTLE_WINDOW}, purged.through) AS floor
       FROM (SELECT max(sequence) AS sequence FROM messages WHERE conversation_id = ${conversationId}) newest,
         (SELECT ${purgedThrough(conversationId)} AS through) purged
+    )`;
+}
+
+/** SQL: one row, `settled`: the number up to which all behind `start` have rows. `start` is settled itself. */
+export function settledAfter(conversationId: string, start: string): string {
+  // Numbers are consecutive as long as the number minus the row's position stays the same.
+  return `(
+      SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), ${start}) AS settled
+      FROM (
+        SELECT m.sequence, ${start} + row_number() OVER (ORDER BY m.sequence) AS expected
+        FROM messages m WHERE m.conversation_id = ${conversationId} AND m.sequence > ${start}
+      ) numbered
     )`;
 }
 
@@ -219,7 +231,6 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], { conversatio
   },
 );
 
-// Numbers are consecutive as long as the number minus the row's position stays the same.
 const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
   name: 'read-standings',
   text: `
@@ -231,13 +242,7 @@ const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineH
       SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
         AND coalesce(w.sequence, 0) <= counted.settled
     ) AS writing
-    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL (
-      SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), newest.floor) AS settled
-      FROM (
-        SELECT m.sequence, newest.floor + row_number() OVER (ORDER BY m.sequence) AS expected
-        FROM messages m WHERE m.conversation_id = c.id AND m.sequence > newest.floor
-      ) numbered
-    ) counted`,
+    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`,
 });
 
 const READ_VISIBLE_HEADS = statement<

@@ -1,0 +1,43 @@
+import type { Querier } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import type { Version } from '../protocol/versions.ts';
+import { filtersOf } from '../protocol/webhook-events.ts';
+
+/** What decides which events a webhook is sent. Disabled ones are included: their events are recorded as failed. */
+export interface ListeningWebhook {
+  readonly id: string;
+  readonly account_id: string;
+  readonly include_direct: boolean;
+  /** The form of its payloads. */
+  readonly version: Version;
+  readonly filters: ReadonlySet<string>;
+}
+
+/** By account. */
+export type ListeningWebhooks = ReadonlyMap<string, readonly ListeningWebhook[]>;
+
+/** Returns the webhooks of all accounts. Nodes keep them in memory (accounts/listeners.ts). */
+export async function readListeningWebhooks(db: Querier): Promise<ListeningWebhooks> {
+  const rows = await db.query(READ);
+  return Map.groupBy(
+    rows.map(({ event_types, ...webhook }) => ({ ...webhook, filters: new Set(event_types) })),
+    ({ account_id }) => account_id,
+  );
+}
+
+/** Whether the filter lets an event through. `isDirect`: it is about a direct message. */
+export function wants(
+  { filters, include_direct }: Pick<ListeningWebhook, 'filters' | 'include_direct'>,
+  { type, isDirect }: { readonly type: string; readonly isDirect: boolean },
+): boolean {
+  if (isDirect && !include_direct) return false;
+  return filtersOf(type).some((filter) => filters.has(filter));
+}
+
+const READ = statement<
+  [],
+  Omit<ListeningWebhook, 'filters'> & { readonly event_types: readonly string[] }
+>({
+  name: 'read-listening-webhooks',
+  text: 'SELECT id, account_id, include_direct, version, event_types FROM webhooks',
+});

@@ -1,0 +1,236 @@
+import { LRUCache } from 'lru-cache';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { Change, ConversationCreated } from '../conversations/outbox-topics.ts';
+import type { Database } from '../db/database.ts';
+import { type DomainEvent, microseconds } from '../engine/publish.ts';
+import { readHeads } from '../messages/timeline-store.ts';
+import { timedId } from '../protocol/ids.ts';
+import { AgentRun } from '../protocol/resources/agent-run.ts';
+import type { AgentRun as RunResource } from '../protocol/resources/agent-run.ts';
+import { formatTraceparent, type TraceContext } from '../protocol/traceparent.ts';
+import type { Version } from '../protocol/versions.ts';
+import type { Downloads } from '../resources/attachment.ts';
+import { type MessageWithParts, messageEvent } from '../resources/message.ts';
+import { insertProgress } from './completeness-store.ts';
+import type { Delivery, FirstTry } from './delivery.ts';
+import { dataOf, type EventData, encodeData, isOfConversation, readConversations, resourceOf } from './event-data.ts';
+import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
+
+export interface EventRecorderOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly directory: ConversationDirectory;
+  readonly listeners: { readonly found: { readonly webhooks: ListeningWebhooks } };
+  readonly deliverer: DeliveryIntake;
+}
+
+/** Where recorded events go (deliverer.ts). */
+export interface DeliveryIntake {
+  /** Tries each delivery at once if there is room. Resolves when all are stored: delivered, or to be tried later. */
+  begin(tries: readonly FirstTry[]): Promise<void>;
+  /** Stores deliveries that may exist already, each to be tried soon unless it does. */
+  store(deliveries: readonly Delivery[]): Promise<void>;
+}
+
+/** A message that entered the timeline. */
+export type RecordedMessage = MessageWithParts & { readonly trace?: TraceContext | undefined };
+
+/**
+ * Makes a delivery of each committed event for each webhook that wants it. Called by the handlers of the outbox, whose
+ * row stays until the promise resolves: what is not stored by then is recorded again by the node that takes the row
+ * over. `isRepeated` says that the event may have been recorded before: its deliveries are then stored before they are
+ * tried, so that a delivery that exists is not tried again.
+ *
+ * An account without webhooks costs one look into a map.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  /** The webhooks and conversations that are known to have a row of webhook_progress. */
+  readonly #listed = new LRUCache<string, true>({ max: MAX_LISTED });
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Returns undefined where no webhook can want the messages, so that the send path waits for nothing. */
+  sent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> | undefined {
+    const { webhooks } = this.#options.listeners.found;
+    if (webhooks.size === 0) return undefined;
+    const own = messages.filter(({ row }) => webhooks.has(row.account_id));
+    return own.length === 0 ? undefined : this.#recordSent(own, isRepeated);
+  }
+
+  /** `events`: what was published of these changes, which all have the same event. */
+  async changed(
+    events: readonly DomainEvent[],
+    changes: readonly Change[],
+    isRepeated: boolean,
+  ): Promise<void> {
+    if (this.#options.listeners.found.webhooks.size === 0) return;
+    const attempts = new Map(changes.flatMap(({ id, attempt }) => (attempt ? [[id, { attempt }]] : [])));
+    const recorded: RecordedEvent[] = [];
+    for (const event of events.filter(isOfConversation)) {
+      const data = dataOf(event);
+      const place = await this.#placeOf(event.stream);
+      if (data === undefined || place === undefined) continue;
+      const resourceId = resourceOf(event);
+      recorded.push({
+        ...{ type: event.event, at: event.at, ...place, sequence: event.sequence || null },
+        ...{ resourceId, change: attempts.get(resourceId) ?? null, data },
+      });
+    }
+    await this.#record(await this.#withHeads(recorded), isRepeated);
+  }
+
+  async conversationCreated(
+    { conversation_id: id, account_id, at }: ConversationCreated,
+    isRepeated: boolean,
+  ): Promise<void> {
+    if (!this.#options.listeners.found.webhooks.has(account_id)) return;
+    const [place, found] = await Promise.all([this.#placeOf(id), readConversations(this.#options, [id])]);
+    const data = found.get(id);
+    if (place === undefined || data === undefined) return;
+    const event = { type: 'conversation.created', at, ...place, sequence: null, resourceId: id, data };
+    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+  }
+
+  /** Records the end of a run that is completed. */
+  async runCompleted(
+    { accountId, conversationId, at, run }: CompletedRun,
+    isRepeated: boolean,
+  ): Promise<void> {
+    if (!this.#options.listeners.found.webhooks.has(accountId)) return;
+    const place =
+      conversationId === null
+        ? { accountId, conversationId, isDirect: false }
+        : await this.#placeOf(conversationId);
+    if (place === undefined) return;
+    const data = { schema: AgentRun, value: run };
+    const event = { type: 'agent_run.completed', at, ...place, sequence: null, resourceId: run.id, data };
+    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+  }
+
+  async #recordSent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> {
+    const heads = new Map<string, number>();
+    for (const { row } of messages) {
+      heads.set(row.conversation_id, Math.max(row.sequence!, heads.get(row.conversation_id) ?? 0));
+    }
+    const events: RecordedEvent[] = [];
+    for (const message of messages) {
+      const { row, trace } = message;
+      const known = this.#options.directory.facts(row.conversation_id);
+      const facts = known instanceof Promise ? await known : known;
+      if (facts === undefined) continue;
+      const { outcome, created_at, sequence } = row;
+      events.push({
+        type: 'message.created',
+        accountId: row.account_id,
+        conversationId: row.conversation_id,
+        isDirect: facts.type === 'direct',
+        sequence,
+        head: heads.get(row.conversation_id)!,
+        resourceId: row.id,
+        // When it entered the timeline, which no later change of the message moves.
+        at: outcome?.at ?? created_at,
+        change: null,
+        trace,
+        data: dataOf(messageEvent('message.created', message, facts.audience))!,
+      });
+    }
+    await this.#record(events, isRepeated);
+  }
+
+  async #placeOf(conversationId: string): Promise<Place | undefined> {
+    const facts = await this.#options.directory.facts(conversationId);
+    if (facts === undefined) return undefined;
+    return { accountId: facts.accountId, conversationId, isDirect: facts.type === 'direct' };
+  }
+
+  /** Adds the highest number of each conversation. */
+  async #withHeads(events: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
+    const { database, listeners } = this.#options;
+    const awaited = events.filter(({ accountId }) => listeners.found.webhooks.has(accountId));
+    const ids = new Set(awaited.flatMap(({ conversationId }) => conversationId ?? []));
+    const heads = ids.size === 0 ? undefined : await readHeads(database.pipeline, [...ids]);
+    return awaited.map((event) => ({ ...event, head: heads?.get(event.conversationId ?? '') ?? null }));
+  }
+
+  async #record(events: readonly RecordedEvent[], isRepeated: boolean): Promise<void> {
+    const { listeners, deliverer } = this.#options;
+    const tries: FirstTry[] = [];
+    for (const event of events) {
+      const encoded = new Map<Version, string>();
+      for (const webhook of listeners.found.webhooks.get(event.accountId) ?? []) {
+        if (!wants(webhook, event)) continue;
+        const { id, version } = webhook;
+        if (!encoded.has(version)) encoded.set(version, encodeData(version, event.data));
+        tries.push({ delivery: toDelivery(id, event), data: encoded.get(version)! });
+      }
+    }
+    if (tries.length === 0) return;
+    const deliveries = tries.map(({ delivery }) => delivery);
+    await Promise.all([
+      isRepeated ? deliverer.store(deliveries) : deliverer.begin(tries),
+      this.#list(deliveries),
+    ]);
+  }
+
+  /** Lists the conversations of new messages for the proof of completeness. */
+  async #list(deliveries: readonly Delivery[]): Promise<void> {
+    const unlisted = new Map<string, Delivery>();
+    for (const delivery of deliveries) {
+      if (delivery.event_type !== 'message.created') continue;
+      const key = `${delivery.webhook_id} ${delivery.conversation_id}`;
+      if (!this.#listed.has(key)) unlisted.set(key, delivery);
+    }
+    if (unlisted.size === 0) return;
+    await insertProgress(this.#options.database, [...unlisted.values()]);
+    for (const key of unlisted.keys()) this.#listed.set(key, true);
+  }
+}
+
+export interface CompletedRun {
+  readonly accountId: string;
+  readonly conversationId: string | null;
+  readonly at: string;
+  readonly run: RunResource;
+}
+
+interface Place {
+  readonly accountId: string;
+  readonly conversationId: string | null;
+  readonly isDirect: boolean;
+}
+
+interface RecordedEvent extends Place {
+  readonly type: string;
+  readonly at: string;
+  readonly sequence: number | null;
+  readonly head?: number | null;
+  readonly resourceId: string;
+  readonly change: object | null;
+  readonly trace?: TraceContext | undefined;
+  readonly data: EventData;
+}
+
+function toDelivery(webhookId: string, event: RecordedEvent): Delivery {
+  const { type, at, resourceId, trace } = event;
+  const moment = microseconds(at);
+  const eventId = timedId('event', moment, `${type} ${resourceId} ${at}`);
+  return {
+    webhook_id: webhookId,
+    id: timedId('webhookDelivery', moment, `${webhookId} ${eventId}`),
+    event_id: eventId,
+    event_type: type,
+    conversation_id: event.conversationId,
+    sequence: event.sequence,
+    head: event.head ?? null,
+    resource_id: resourceId,
+    change: event.change,
+    occurred_at: at,
+    trace: trace === undefined ? null : formatTraceparent(trace),
+    attempts: 0,
+  };
+}
+
+const MAX_LISTED = 100_000;
