@@ -80,7 +80,7 @@ const changed = new ChangedEffects({
   onFinished: (messageIds) => effects.finished(messageIds),
 });
 const outbox = new OutboxWorker({ database, engine, doneRows, metrics, log });
-outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
+outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log, planNotifications },
   maySend: () => true,

@@ -6,7 +6,9 @@ import { Tokens } from '../access/tokens.ts';
 import { Listeners } from '../accounts/listeners.ts';
 import { RIGHTS_CHANGED } from '../accounts/rights-changed.ts';
 import { ConversationDirectory } from '../conversations/directory.ts';
+import type { Database } from '../db/database.ts';
 import { handle } from '../db/topic.ts';
+import { readListeningWebhooks } from '../webhooks/listening-webhooks.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
 
@@ -33,6 +35,6 @@ export async function openAccess({ config, log, disposer }: PartOptions, { datab
 }
 
 /** What listens to the events of accounts. */
-async function readListeners() {
-  return {};
+async function readListeners(database: Database) {
+  return { webhooks: await readListeningWebhooks(database) };
 }

@@ -7,6 +7,7 @@ import type { Triggers } from '../agents/triggers/triggers.ts';
 import { handle } from '../db/topic.ts';
 import { InProcess } from '../http/in-process.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
+import type { EventRecorder } from '../webhooks/record-events.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -15,6 +16,7 @@ import type { Serving } from './serving.ts';
 
 export interface AgentsOptions extends PartOptions {
   readonly triggers: Triggers;
+  readonly recorder: EventRecorder;
   readonly catalogue: ToolCatalogue;
   /** Decides which hosts this node may connect to. */
   readonly guard: AddressGuard;
@@ -22,7 +24,7 @@ export interface AgentsOptions extends PartOptions {
 
 /** Opens everything that runs agents on this node. Their tools call the API without a connection. */
 export function openAgents(
-  { config, log, metrics, disposer, triggers, catalogue, guard }: AgentsOptions,
+  { config, log, metrics, disposer, triggers, recorder, catalogue, guard }: AgentsOptions,
   { database, engine, store }: Data,
   { rights, authenticator, directory }: Access,
   { writePath, lockedWrites }: Messaging,
@@ -37,8 +39,9 @@ export function openAgents(
   disposer.add('schedules of agents', openSchedules(database, log), (it) => it.close());
   const handlers = [
     handle(RUN_DUE, (due) => runner.due(due)),
-    handle(RUN_ENDED, async (ended) => {
+    handle(RUN_ENDED, async (ended, isRepeated) => {
       await onRunEnded({ database, writePath }, ended);
+      await recorder.runEnded(ended, isRepeated);
       await triggers.runEnded(ended);
     }),
   ];

@@ -22,6 +22,7 @@ import { openServing, startAdminServer } from './serving.ts';
 import { openSockets } from './sockets.ts';
 import { Urls } from './urls.ts';
 import { warmUp } from './warm-up.ts';
+import { openWebhooks } from './webhooks.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -68,7 +69,8 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const { database, engine } = data;
 
   const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
-  const messaging = openMessaging({ ...part, maxBatch, triggers }, data, access);
+  const { recorder } = openWebhooks(data, access);
+  const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access);
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
@@ -80,7 +82,13 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
     access,
     routes,
   );
-  const agents = openAgents({ ...part, triggers, catalogue, guard }, data, access, messaging, serving);
+  const agents = openAgents(
+    { ...part, triggers, recorder, catalogue, guard },
+    data,
+    access,
+    messaging,
+    serving,
+  );
   const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
   messaging.outbox.start([...access.handlers, ...messaging.handlers, ...agents.handlers]);
   await startAdminServer(part, engine, urls);

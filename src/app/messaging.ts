@@ -51,6 +51,7 @@ import { parseTraceparent } from '../protocol/traceparent.ts';
 import { EncodedRows } from '../resources/encoded-rows.ts';
 import { MESSAGES, readMessage } from '../resources/message.ts';
 import { NOTIFICATIONS } from '../resources/notification.ts';
+import type { EventRecorder } from '../webhooks/record-events.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
@@ -62,11 +63,13 @@ export interface MessagingOptions extends PartOptions {
   readonly maxBatch: number | undefined;
   /** Messages and changes start agents. */
   readonly triggers: Triggers;
+  /** Messages and changes go to webhooks. */
+  readonly recorder: EventRecorder;
 }
 
 /** Opens the paths by which messages enter timelines, and their effects: events, notifications, jobs. */
 export function openMessaging(
-  { config, log, metrics, disposer, maxBatch, triggers }: MessagingOptions,
+  { config, log, metrics, disposer, maxBatch, triggers, recorder }: MessagingOptions,
   { database, lock, engine, store, signingKey }: Data,
   { directory, listeners, rights, rateLimits }: Access,
 ) {
@@ -85,10 +88,11 @@ export function openMessaging(
   const effects = new SentEffects({
     ...{ database, files: store, engine, directory, settings, doneRows, metrics, log },
     onMessages: (messages) => triggers.onMessages(messages),
+    recorder,
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const changed = new ChangedEffects({
-    ...{ database, files: store, engine },
+    ...{ database, files: store, engine, recorder },
     onFinished: (messageIds) => effects.finished(messageIds),
   });
 
@@ -165,14 +169,20 @@ export function openMessaging(
 
   const handlers = [
     handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
-    handle(RESOURCES_CHANGED, async (changes) => {
-      await changed.publish(changes);
+    handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
+      await changed.publish(changes, isRepeated);
       await triggers.changed(changes.changes);
     }),
-    handle(CONVERSATION_CREATED, (created) => triggers.onConversationCreated(created)),
-    handle(PLATFORM_EVENT, async ({ event_id, traceparent }) => {
+    handle(CONVERSATION_CREATED, async (created, isRepeated) => {
+      await recorder.conversationCreated(created, isRepeated);
+      await triggers.onConversationCreated(created);
+    }),
+    handle(PLATFORM_EVENT, async ({ event_id, traceparent }, isRepeated) => {
       const [event] = await readEvents(database, [event_id]);
-      if (event !== undefined) await triggers.onPlatformEvent(event, parseTraceparent(traceparent));
+      if (event === undefined) return;
+      const trace = parseTraceparent(traceparent);
+      await recorder.raised(event, trace, isRepeated);
+      await triggers.onPlatformEvent(event, trace);
     }),
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),

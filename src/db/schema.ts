@@ -26,7 +26,7 @@ import type {
   ArtifactsTable,
 } from './agent-run-tables.ts';
 import type { Streamed, Time, Times } from './columns.ts';
-import type { WebhookDeliveriesTable, WebhooksTable } from './webhook-tables.ts';
+import type { WebhookDeliveriesTable, WebhookProgressTable, WebhooksTable } from './webhook-tables.ts';
 
 /**
  * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds, bigints as numbers,
@@ -69,6 +69,7 @@ export interface Schema {
   platform_events: PlatformEventsTable;
   webhooks: WebhooksTable;
   webhook_deliveries: WebhookDeliveriesTable;
+  webhook_progress: WebhookProgressTable;
 }
 
 interface SettingsTable {

@@ -16,19 +16,19 @@ export function defineTopic<Payload extends object>(name: string): Topic<Payload
 /** Handles rows of a topic. Made only by `handle`, which knows the type of the payload. */
 export interface TopicHandler {
   readonly topic: string;
-  run(payload: unknown): Promise<void>;
+  run(payload: unknown, isRepeated: boolean): Promise<void>;
 }
 
 /**
  * `handler` does everything that the row or job stands for. After a rejection, and possibly at other times, it is
- * called again for the same one.
+ * called again for the same one. `isRepeated` says that it may have been called before.
  */
 export function handle<Payload extends object>(
   { name }: Topic<Payload>,
-  handler: (payload: Payload) => Promise<void>,
+  handler: (payload: Payload, isRepeated: boolean) => Promise<void>,
 ): TopicHandler {
   // Rows of a topic are written by `enqueue` and `addJob`, and by statements that use its name, each with its payload.
-  return { topic: name, run: (payload) => handler(payload as Payload) };
+  return { topic: name, run: (payload, isRepeated) => handler(payload as Payload, isRepeated) };
 }
 
 /** Returns the handlers by topic name. Throws if two handle the same topic. */

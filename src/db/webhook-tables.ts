@@ -26,6 +26,9 @@ export interface WebhooksTable extends Times {
   all_through: Time;
   /** Actor id. */
   created_by: string;
+  /** The deliveries between these ids are to be sent again; null: none are. */
+  replay_after: string | null;
+  replay_through: string | null;
 }
 
 export interface WebhookDeliveriesTable extends Times {
@@ -54,4 +57,13 @@ export interface WebhookDeliveriesTable extends Times {
   last_ms: number | null;
   /** W3C `traceparent` of the request that caused the event. */
   trace: string | null;
+  /** A replay or a redelivery sends it again. */
+  was_delivered: Generated<boolean>;
+}
+
+export interface WebhookProgressTable extends Times {
+  webhook_id: string;
+  conversation_id: string;
+  /** Every message up to this number that the webhook wants was delivered. */
+  through_sequence: Generated<number>;
 }

@@ -1,12 +1,13 @@
-import type { EventReads, EventSource } from '../conversations/event-source.ts';
+import type { EventReads } from '../conversations/event-source.ts';
 import type { ResourcesChanged } from '../conversations/outbox-topics.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
-import { EVENT_SOURCES } from '../event-sources.ts';
-import type { ChangeEventName } from '../protocol/socket/events.ts';
+import { sourceOf } from '../event-sources.ts';
+import type { EventRecorder } from '../webhooks/record-events.ts';
 
 export interface ChangedEffectsOptions extends EventReads {
   readonly engine: Engine;
+  readonly recorder?: Pick<EventRecorder, 'changed'>;
   /** Handles messages whose streaming has ended, with every effect other than the event. */
   readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
 }
@@ -22,14 +23,13 @@ export class ChangedEffects {
     this.#options = options;
   }
 
-  /** Rejects if publishing failed on some node. */
-  async publish({ changes }: ResourcesChanged): Promise<void> {
-    const { engine, onFinished } = this.#options;
+  /** Rejects if publishing failed on some node. `isRepeated`: the changes may have been published before. */
+  async publish({ changes }: ResourcesChanged, isRepeated: boolean): Promise<void> {
+    const { engine, recorder, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
-      const source = SOURCE_OF.get(event);
-      if (source === undefined) throw new Error(`no source of the event ${event}`);
-      const events = await source.read(this.#options, ofEvent);
-      await Promise.all(events.map((one) => publish(engine, one)));
+      const events = await sourceOf(event).read(this.#options, ofEvent);
+      const published = events.map((one) => publish(engine, one));
+      await Promise.all([...published, recorder?.changed(events, ofEvent, isRepeated)]);
     }
     const finished = changes.filter(
       ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,
@@ -37,7 +37,3 @@ export class ChangedEffects {
     if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
   }
 }
-
-const SOURCE_OF: ReadonlyMap<ChangeEventName, EventSource> = new Map(
-  EVENT_SOURCES.flatMap((source: EventSource) => source.events.map((event) => [event, source] as const)),
-);

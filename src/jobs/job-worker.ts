@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runTaskList, type WorkerPool } from 'graphile-worker';
+import { runTaskList, type Task, type TaskList, type WorkerPool } from 'graphile-worker';
 import type { Database } from '../db/database.ts';
 import { jobLogger, nextJobDueMs, purgeJobs } from '../db/queue.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
@@ -89,7 +89,7 @@ export class JobWorker {
         // an unhandled rejection, which ends the process.
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       },
-      Object.fromEntries(byTopic(handlers)),
+      tasksOf(handlers),
       database.pool,
     );
     const timer = new DueTimer(database, pollEveryMs, () => {
@@ -194,4 +194,12 @@ async function settles(work: unknown, withinMs: number): Promise<boolean> {
   const settled = await Promise.race([done, over]);
   patience.abort();
   return settled;
+}
+
+function tasksOf(handlers: readonly TopicHandler[]): TaskList {
+  const tasks = [...byTopic(handlers)].map(([name, run]): [string, Task] => [
+    name,
+    (payload, { job }) => run(payload, job.attempts > 1),
+  ]);
+  return Object.fromEntries(tasks);
 }

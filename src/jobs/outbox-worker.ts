@@ -130,7 +130,7 @@ export class OutboxWorker {
     try {
       const run = this.#handlers.get(row.topic);
       if (run === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
-      await run(row.payload);
+      await run(row.payload, row.attempts > 0);
       doneRows.add([row.id], revision);
     } catch (error) {
       this.#held.add(row);

@@ -3,6 +3,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
 import type { DoneRows } from '../db/done-rows.ts';
+import type { ListenersRevision } from '../db/listeners-revision.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
@@ -16,6 +17,7 @@ import { publishNew } from '../notifications/publish-new.ts';
 import type { SettingsOfUsers } from '../notifications/settings.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { type MessageRow, type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
+import type { EventRecorder } from '../webhooks/record-events.ts';
 
 export interface SentEffectsOptions {
   readonly database: Database;
@@ -26,6 +28,7 @@ export interface SentEffectsOptions {
   readonly doneRows: DoneRows;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
+  readonly recorder?: Pick<EventRecorder, 'sent'>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -43,6 +46,8 @@ export class SentEffects {
   readonly #options: SentEffectsOptions;
   #queue: PublishedRow[] = [];
   #running: Promise<void> | undefined;
+  /** Rows that wait for webhooks alone. */
+  readonly #recording = new Set<Promise<void>>();
 
   constructor(options: SentEffectsOptions) {
     this.#options = options;
@@ -85,7 +90,7 @@ export class SentEffects {
       messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
     }
     const isPublished = await this.#publish(messages);
-    await this.#cause(messages);
+    await Promise.all([this.#options.recorder?.sent(messages, true), this.#cause(messages)]);
     if (!isPublished) throw new Error('publish failed on some nodes');
   }
 
@@ -109,6 +114,7 @@ export class SentEffects {
   /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
     await this.#running;
+    await Promise.all(this.#recording);
   }
 
   /** Returns whether the events reached every node; local readers have them when it returns. Never rejects. */
@@ -131,10 +137,7 @@ export class SentEffects {
       try {
         await this.#run(rows);
       } catch (error) {
-        this.#options.log.warn(
-          { err: error },
-          'effects of sent messages failed, the next outbox sweep retries them',
-        );
+        this.#warn(error);
       }
       this.#options.metrics.outboxPending.dec(rows.length);
     }
@@ -142,14 +145,44 @@ export class SentEffects {
   }
 
   async #run(rows: readonly PublishedRow[]): Promise<void> {
-    const { doneRows } = this.#options;
+    const { doneRows, recorder } = this.#options;
     const { revision } = doneRows;
-    await this.#cause(rows.flatMap(({ messages }) => messages));
+    const messages = rows.flatMap((row) => row.messages);
+    const recorded = recorder?.sent(messages, false);
+    // Where the other effects fail too, theirs is the failure that is logged.
+    recorded?.catch(() => {});
+    await this.#cause(messages);
+    const removed = this.#removeDone(rows, revision, recorded);
+    if (recorded === undefined) await removed;
+    else this.#finishBeside(removed);
+  }
+
+  async #removeDone(
+    rows: readonly PublishedRow[],
+    revision: ListenersRevision,
+    recorded: Promise<void> | undefined,
+  ): Promise<void> {
     const published = await Promise.all(rows.map((row) => row.published));
+    await recorded;
     const done = rows.filter((_, index) => published[index]);
-    doneRows.add(
+    this.#options.doneRows.add(
       done.map(({ outboxId }) => outboxId),
       revision,
+    );
+  }
+
+  /** Lets rows wait for their webhooks beside the next rows: a slow receiver holds up no other effect. */
+  #finishBeside(removed: Promise<void>): void {
+    const finished = removed
+      .catch((error: unknown) => this.#warn(error))
+      .finally(() => this.#recording.delete(finished));
+    this.#recording.add(finished);
+  }
+
+  #warn(error: unknown): void {
+    this.#options.log.warn(
+      { err: error },
+      'effects of sent messages failed, the next outbox sweep retries them',
     );
   }
 

@@ -115,12 +115,10 @@ const PROVE = statement<[webhookId: string, conversationIds: readonly string[]],
 // An event that was committed before the statement began is in its snapshot: as an outbox row, which is not younger than
 // the commit, or as a delivery. An event has the time of a statement of its transaction, plus a microsecond for each other
 // one of that statement.
-const PROVE_ALL = statement<
-  [webhookId: string, topics: readonly string[]],
-  { readonly all_through: string }
->({
-  name: 'prove-webhook-all',
-  text: `
+const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { readonly all_through: string }>(
+  {
+    name: 'prove-webhook-all',
+    text: `
     UPDATE webhooks w SET all_through = greatest(w.all_through, least(
       statement_timestamp(),
       (SELECT min(o.created_at) FROM outbox o WHERE o.topic = ANY($2)),
@@ -133,7 +131,8 @@ const PROVE_ALL = statement<
     ))
     WHERE w.id = $1
     RETURNING w.all_through`,
-});
+  },
+);
 
 const REMOVE = statement<[webhookId: string, limit: number], { readonly conversation_id: string }>({
   name: 'remove-webhook-progress',

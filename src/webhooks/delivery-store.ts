@@ -20,6 +20,16 @@ export interface DeliveryState {
   readonly ms: number | null;
 }
 
+/** A delivery that the next sweep takes. */
+export const DUE: DeliveryState = {
+  status: 'pending',
+  attempts: 0,
+  dueInMs: 0,
+  statusCode: null,
+  error: null,
+  ms: null,
+};
+
 /**
  * Inserts deliveries with their states, all in one statement. One that exists takes a state only where it was pending
  * and the new one is not. Deliveries of webhooks that are gone are left out; those of disabled webhooks that were not

@@ -1,13 +1,16 @@
 import type { TSchema } from 'typebox';
-import { type EventReads, type EventSource } from '../conversations/event-source.ts';
-import type { Change } from '../conversations/outbox-topics.ts';
+import type { EventReads, EventSource } from '../conversations/event-source.ts';
 import { conversationEvents } from '../conversations/events.ts';
+import type { Change } from '../conversations/outbox-topics.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { sourceOf } from '../event-sources.ts';
 import { readSentMessages } from '../messages/store.ts';
+import { readEvents } from '../platform-events/event-store.ts';
+import { presentEvent } from '../platform-events/platform-event.ts';
 import { formAt } from '../protocol/forms.ts';
 import { AgentRun } from '../protocol/resources/agent-run.ts';
+import { PlatformEvent } from '../protocol/resources/platform-event.ts';
 import { EVENT_DATA } from '../protocol/socket/event-data.ts';
 import type { ChangeEventName } from '../protocol/socket/events.ts';
 import type { Version } from '../protocol/versions.ts';
@@ -66,7 +69,7 @@ async function readAll(
   const found = new Map<string, ReadonlyMap<string, EventData>>();
   await Promise.all(
     [...byType].map(async ([type, ofType]) => {
-      const read = READERS[type as WebhookEventName];
+      const read = Object.hasOwn(READERS, type) ? READERS[type as WebhookEventName] : readPlatformEvents;
       found.set(type, await read(from, ofType));
     }),
   );
@@ -99,6 +102,14 @@ const READERS: Readonly<Record<WebhookEventName, Read>> = {
   },
   'email.received': async () => new Map(),
 };
+
+async function readPlatformEvents(
+  { database }: EventReads,
+  deliveries: readonly Delivery[],
+): Promise<ReadonlyMap<string, EventData>> {
+  const rows = await readEvents(database, idsOf(deliveries));
+  return new Map(rows.map((row) => [row.id, { schema: PlatformEvent, value: presentEvent(row) }]));
+}
 
 /** Conversations as the team sees them, by id. */
 export async function readConversations(

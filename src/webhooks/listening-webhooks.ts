@@ -34,10 +34,7 @@ export function wants(
   return filtersOf(type).some((filter) => filters.has(filter));
 }
 
-const READ = statement<
-  [],
-  Omit<ListeningWebhook, 'filters'> & { readonly event_types: readonly string[] }
->({
+const READ = statement<[], Omit<ListeningWebhook, 'filters'> & { readonly event_types: readonly string[] }>({
   name: 'read-listening-webhooks',
   text: 'SELECT id, account_id, include_direct, version, event_types FROM webhooks',
 });

@@ -1,19 +1,32 @@
 import { LRUCache } from 'lru-cache';
+import type { RunEnded } from '../agents/runs/outbox-topics.ts';
+import { readCompletedRun } from '../agents/runs/store.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import { type DomainEvent, microseconds } from '../engine/publish.ts';
 import { readHeads } from '../messages/timeline-store.ts';
+import { type PlatformEventRow, presentEvent } from '../platform-events/platform-event.ts';
 import { timedId } from '../protocol/ids.ts';
 import { AgentRun } from '../protocol/resources/agent-run.ts';
-import type { AgentRun as RunResource } from '../protocol/resources/agent-run.ts';
+import { PlatformEvent } from '../protocol/resources/platform-event.ts';
+import { EVENT_DATA } from '../protocol/socket/event-data.ts';
 import { formatTraceparent, type TraceContext } from '../protocol/traceparent.ts';
 import type { Version } from '../protocol/versions.ts';
 import type { Downloads } from '../resources/attachment.ts';
-import { type MessageWithParts, messageEvent } from '../resources/message.ts';
+import { type MessageWithParts, presentForTeam } from '../resources/message.ts';
+import { readRuns } from '../resources/run.ts';
 import { insertProgress } from './completeness-store.ts';
-import type { Delivery, FirstTry } from './delivery.ts';
-import { dataOf, type EventData, encodeData, isOfConversation, readConversations, resourceOf } from './event-data.ts';
+import type { Deliveries, Delivery, FirstTry } from './delivery.ts';
+import { DUE, insertDeliveries } from './delivery-store.ts';
+import {
+  dataOf,
+  type EventData,
+  encodeData,
+  isOfConversation,
+  readConversations,
+  resourceOf,
+} from './event-data.ts';
 import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
 
 export interface EventRecorderOptions {
@@ -21,15 +34,7 @@ export interface EventRecorderOptions {
   readonly files: Downloads;
   readonly directory: ConversationDirectory;
   readonly listeners: { readonly found: { readonly webhooks: ListeningWebhooks } };
-  readonly deliverer: DeliveryIntake;
-}
-
-/** Where recorded events go (deliverer.ts). */
-export interface DeliveryIntake {
-  /** Tries each delivery at once if there is room. Resolves when all are stored: delivered, or to be tried later. */
-  begin(tries: readonly FirstTry[]): Promise<void>;
-  /** Stores deliveries that may exist already, each to be tried soon unless it does. */
-  store(deliveries: readonly Delivery[]): Promise<void>;
+  readonly deliveries: Deliveries;
 }
 
 /** A message that entered the timeline. */
@@ -94,19 +99,34 @@ export class EventRecorder {
     await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
   }
 
-  /** Records the end of a run that is completed. */
-  async runCompleted(
-    { accountId, conversationId, at, run }: CompletedRun,
-    isRepeated: boolean,
-  ): Promise<void> {
-    if (!this.#options.listeners.found.webhooks.has(accountId)) return;
-    const place =
+  /** Records an event of a producer. */
+  async raised(row: PlatformEventRow, trace: TraceContext | undefined, isRepeated: boolean): Promise<void> {
+    const { id, account_id: accountId, type, created_at: at } = row;
+    const place = { accountId, conversationId: null, isDirect: false };
+    const data = { schema: PlatformEvent, value: presentEvent(row) };
+    await this.#record(
+      [{ type, at, ...place, sequence: null, eventId: id, resourceId: id, change: null, trace, data }],
+      isRepeated,
+    );
+  }
+
+  /** Records the end of a run if it is completed. */
+  async runEnded({ run_id: id }: RunEnded, isRepeated: boolean): Promise<void> {
+    const { database, listeners } = this.#options;
+    if (listeners.found.webhooks.size === 0) return;
+    const ended = await readCompletedRun(database, id);
+    if (ended === undefined || !listeners.found.webhooks.has(ended.account_id)) return;
+    const { account_id: accountId, conversation_id: conversationId, completed_at: at } = ended;
+    const [place, runs] = await Promise.all([
       conversationId === null
         ? { accountId, conversationId, isDirect: false }
-        : await this.#placeOf(conversationId);
-    if (place === undefined) return;
-    const data = { schema: AgentRun, value: run };
-    const event = { type: 'agent_run.completed', at, ...place, sequence: null, resourceId: run.id, data };
+        : this.#placeOf(conversationId),
+      readRuns(database, [id]),
+    ]);
+    const value = runs.get(id);
+    if (place === undefined || value === undefined) return;
+    const data = { schema: AgentRun, value };
+    const event = { type: 'agent_run.completed', at, ...place, sequence: null, resourceId: id, data };
     await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
   }
 
@@ -126,7 +146,7 @@ export class EventRecorder {
         type: 'message.created',
         accountId: row.account_id,
         conversationId: row.conversation_id,
-        isDirect: facts.type === 'direct',
+        isDirect: facts.type === 'direct_message',
         sequence,
         head: heads.get(row.conversation_id)!,
         resourceId: row.id,
@@ -134,7 +154,7 @@ export class EventRecorder {
         at: outcome?.at ?? created_at,
         change: null,
         trace,
-        data: dataOf(messageEvent('message.created', message, facts.audience))!,
+        data: { schema: EVENT_DATA['message.created'].data, value: presentForTeam(row, message) },
       });
     }
     await this.#record(events, isRepeated);
@@ -143,7 +163,7 @@ export class EventRecorder {
   async #placeOf(conversationId: string): Promise<Place | undefined> {
     const facts = await this.#options.directory.facts(conversationId);
     if (facts === undefined) return undefined;
-    return { accountId: facts.accountId, conversationId, isDirect: facts.type === 'direct' };
+    return { accountId: facts.accountId, conversationId, isDirect: facts.type === 'direct_message' };
   }
 
   /** Adds the highest number of each conversation. */
@@ -156,7 +176,7 @@ export class EventRecorder {
   }
 
   async #record(events: readonly RecordedEvent[], isRepeated: boolean): Promise<void> {
-    const { listeners, deliverer } = this.#options;
+    const { database, listeners, deliveries: intake } = this.#options;
     const tries: FirstTry[] = [];
     for (const event of events) {
       const encoded = new Map<Version, string>();
@@ -170,7 +190,12 @@ export class EventRecorder {
     if (tries.length === 0) return;
     const deliveries = tries.map(({ delivery }) => delivery);
     await Promise.all([
-      isRepeated ? deliverer.store(deliveries) : deliverer.begin(tries),
+      isRepeated
+        ? insertDeliveries(
+            database,
+            deliveries.map((delivery) => ({ delivery, state: DUE })),
+          )
+        : intake.deliver(tries),
       this.#list(deliveries),
     ]);
   }
@@ -189,13 +214,6 @@ export class EventRecorder {
   }
 }
 
-export interface CompletedRun {
-  readonly accountId: string;
-  readonly conversationId: string | null;
-  readonly at: string;
-  readonly run: RunResource;
-}
-
 interface Place {
   readonly accountId: string;
   readonly conversationId: string | null;
@@ -207,6 +225,8 @@ interface RecordedEvent extends Place {
   readonly at: string;
   readonly sequence: number | null;
   readonly head?: number | null;
+  /** Absent: it is derived from what the event is. */
+  readonly eventId?: string;
   readonly resourceId: string;
   readonly change: object | null;
   readonly trace?: TraceContext | undefined;
@@ -216,7 +236,7 @@ interface RecordedEvent extends Place {
 function toDelivery(webhookId: string, event: RecordedEvent): Delivery {
   const { type, at, resourceId, trace } = event;
   const moment = microseconds(at);
-  const eventId = timedId('event', moment, `${type} ${resourceId} ${at}`);
+  const { eventId = timedId('event', moment, `${type} ${resourceId} ${at}`) } = event;
   return {
     webhook_id: webhookId,
     id: timedId('webhookDelivery', moment, `${webhookId} ${eventId}`),

@@ -44,6 +44,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0020_notification_settings.ts': 'fa73bdf9b2cff8ac',
   '0022_platform_events.ts': 'be1dd1b07e9c7bc3',
   '0018_webhooks.ts': '09837339e6e97404',
+  '0019_completeness.ts': '56c066656b8032b5',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -48,7 +48,7 @@ t.test('a topic has one handler', async (t) => {
   const topic = defineTopic<{ id: string }>('a');
   const seen: string[] = [];
   const handler = handle(topic, async ({ id }) => void seen.push(id));
-  await byTopic([handler]).get('a')?.({ id: 'one' });
+  await byTopic([handler]).get('a')?.({ id: 'one' }, false);
   t.strictSame(seen, ['one']);
   t.throws(() => byTopic([handler, handle(topic, async () => {})]), {
     message: 'Two handlers of the topic a.',

@@ -56,7 +56,7 @@ export class ReplyNode {
       onFinished: (messageIds) => effects.finished(messageIds),
     });
     const outbox = new OutboxWorker({ database, engine, doneRows, metrics, log });
-    outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes))]);
+    outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
       await replies.close();

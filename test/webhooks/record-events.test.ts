@@ -1,0 +1,175 @@
+/** From a committed event to its deliveries: which are recorded, once, and what the payload is read from. */
+
+import type { Selectable } from 'kysely';
+import t from 'tap';
+import type { Schema } from '../../src/db/schema.ts';
+import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { eventDataReader } from '../../src/webhooks/event-data.ts';
+import { Conversations } from '../conversations/fixture.ts';
+import { startTestApp } from '../support/app.ts';
+import { NO_FILES } from '../support/files.ts';
+import { addWebhook, settled } from './webhook.ts';
+
+const app = await startTestApp(t);
+const { database, demo } = app;
+const conversations = new Conversations(app);
+const owner = { accountId: demo.account_id, actorId: demo.users.ada.id };
+const readData = eventDataReader({ database, files: NO_FILES });
+
+type Row = Selectable<Schema['webhook_deliveries']>;
+
+async function deliveries(webhookId: string): Promise<Row[]> {
+  await settled(database);
+  return database.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .orderBy('id')
+    .execute();
+}
+
+const all = await addWebhook(database, owner);
+const messages = await addWebhook(database, owner, { eventTypes: ['message.created', 'order.*'] });
+const direct = await addWebhook(database, owner, { eventTypes: ['message.*'], includeDirect: true });
+const disabled = await addWebhook(database, owner, { eventTypes: ['message.created'], isDisabled: true });
+const drafts = await addWebhook(database, owner, { eventTypes: ['draft.created', 'scheduled.updated'] });
+
+async function send(conversationId: string, body: object = {}): Promise<{ id: string; sequence: number }> {
+  const path = `/v1/messaging/conversations/${conversationId}/messages`;
+  return conversations.ok('POST', path, {
+    body: { body: 'ahoy', client_message_id: newId('message'), ...body },
+  });
+}
+
+t.test('every event of a conversation is recorded once for each webhook that wants it', async (t) => {
+  const { id } = await conversations.create({ title: 'Pier' });
+  const sent = await send(id);
+  await send(id);
+  await conversations.ok('PATCH', `/v1/messaging/messages/${sent.id}`, { body: { body: 'edited' } });
+  const grace = await conversations.add(id, { type: 'user', actor_id: demo.users.grace.id });
+  const participant = `/v1/messaging/conversations/${id}/participants/${grace.id}`;
+  await conversations.ok('PATCH', participant, { body: { role: 'viewer' } });
+  await conversations.ok('DELETE', participant);
+  await conversations.update(id, { title: 'Quay' });
+  const rows = (await deliveries(all)).filter(({ conversation_id }) => conversation_id === id);
+  t.strictSame(rows.map(({ event_type, sequence }) => `${event_type} ${sequence}`).sort(), [
+    'conversation.created null',
+    'conversation.updated null',
+    'message.created 1',
+    'message.created 2',
+    'message.created 3',
+    'message.created 4',
+    'message.created 5',
+    'message.updated 1',
+    'participant.added null',
+    'participant.removed null',
+    'participant.updated null',
+  ]);
+  for (const row of rows) {
+    t.ok(row.head! >= (row.sequence ?? 0), `${row.event_type} has a head`);
+    t.equal(row.status, 'pending');
+    const data = JSON.parse((await readData({ version: NEWEST_VERSION } as never, row)) ?? 'null');
+    // The participant is gone, and so is what its earlier events would show.
+    const isGone = row.event_type === 'participant.added' || row.event_type === 'participant.updated';
+    t.equal(data?.id, isGone && data === null ? undefined : row.resource_id, row.event_type);
+  }
+  const created = rows.find(({ resource_id }) => resource_id === sent.id)!;
+  const { updated_at, ...shown } = JSON.parse(
+    (await readData({ version: NEWEST_VERSION } as never, created))!,
+  );
+  t.match(shown, { id: sent.id, body: 'edited', sequence: 1, author_id: demo.users.ada.id });
+  t.equal(created.occurred_at, shown.created_at);
+  t.ok(updated_at > shown.created_at);
+
+  const own = (await deliveries(messages)).filter(({ conversation_id }) => conversation_id === id);
+  t.strictSame(own.map(({ event_type, sequence }) => [event_type, sequence]).sort(), [
+    ['message.created', 1],
+    ['message.created', 2],
+    ['message.created', 3],
+    ['message.created', 4],
+    ['message.created', 5],
+  ]);
+  t.not(own[0]!.id, created.id, 'each webhook has deliveries of its own');
+  t.equal(own[0]!.event_id, created.event_id, 'of the same event');
+
+  // A node that takes over does not know whether the events were recorded.
+  await database.transaction(async (tx) => {
+    const payload = JSON.stringify({ messages: [{ conversation_id: id, id: sent.id }] });
+    await tx.kysely
+      .insertInto('outbox')
+      .values({ topic: MESSAGES_SENT.name, payload, due_at: '2026-01-01T00:00:00Z' })
+      .execute();
+  });
+  const again = (await deliveries(all)).filter(({ conversation_id }) => conversation_id === id);
+  t.strictSame(again, rows, 'the same events are the same deliveries');
+});
+
+t.test('direct messages go only to a webhook that includes them', async (t) => {
+  const sent = await send(demo.conversations.direct);
+  const ofIt = async (id: string) => (await deliveries(id)).filter((row) => row.resource_id === sent.id);
+  t.equal((await ofIt(all)).length, 0);
+  t.equal((await ofIt(direct)).length, 1);
+});
+
+t.test('events of a disabled webhook are recorded as failed', async (t) => {
+  const { id } = await send(demo.conversations.group);
+  const row = (await deliveries(disabled)).find(({ resource_id }) => resource_id === id);
+  t.match(row, { status: 'failed', last_error: 'webhook_disabled', next_try_at: null });
+});
+
+t.test('drafts and schedules of cases are sent, schedules elsewhere are not', async (t) => {
+  const { conversation } = await conversations.createCase();
+  const before = (await deliveries(drafts)).length;
+  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+  const draft = await send(conversation.id, { mode: 'draft', audience: 'customer', channel: 'message' });
+  const scheduled = await send(conversation.id, { scheduled_at: scheduledAt });
+  const elsewhere = await send(demo.conversations.group, { scheduled_at: scheduledAt });
+  for (const { id } of [scheduled, elsewhere]) {
+    await conversations.ok('PATCH', `/v1/messaging/messages/${id}`, { body: { body: 'later' } });
+  }
+  const rows = (await deliveries(drafts)).slice(before);
+  t.strictSame(
+    new Set(rows.map(({ event_type, resource_id }) => `${event_type} ${resource_id}`)),
+    new Set([`draft.created ${draft.id}`, `scheduled.updated ${scheduled.id}`]),
+  );
+});
+
+t.test('an event of a producer is recorded under its own id', async (t) => {
+  const body = { type: 'order.created', data: { number: 7 } };
+  const { id } = await conversations.ok<{ id: string }>('POST', '/v1/events', {
+    body,
+    token: demo.api_key,
+    headers: { 'Service-Version': NEWEST_VERSION },
+  });
+  const rows = (await deliveries(messages)).filter(({ event_type }) => event_type === 'order.created');
+  t.match(rows, [{ event_id: id, resource_id: id, conversation_id: null }]);
+  t.match(JSON.parse((await readData({ version: NEWEST_VERSION } as never, rows[0]!))!), {
+    object: 'event',
+    ...body,
+  });
+});
+
+t.test('a trace travels from the request to the delivery', async (t) => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const { body } = await app.call<{ id: string }>(
+    'POST',
+    `/v1/messaging/conversations/${demo.conversations.group}/messages`,
+    {
+      body: { body: 'traced', client_message_id: newId('message') },
+      token: demo.users.ada.access_token,
+      headers: { traceparent },
+    },
+  );
+  const row = (await deliveries(messages)).find(({ resource_id }) => resource_id === body.id);
+  t.match(row?.trace, /^00-0af7651916cd43dd8448eb211c80319c-/);
+});
+
+t.test('a payload whose resource is gone has no data', async (t) => {
+  const { id } = await send(demo.conversations.group);
+  const row = (await deliveries(messages)).find(({ resource_id }) => resource_id === id)!;
+  await database.pool.query('DELETE FROM notifications WHERE message_id = $1', [id]);
+  await database.pool.query('DELETE FROM messages WHERE id = $1', [id]);
+  t.equal(await readData({ version: NEWEST_VERSION } as never, row), undefined);
+});
