@@ -57,6 +57,8 @@ export interface Config {
   readonly models: ModelsConfig;
   /** `PARLEY_FETCH_ALLOW`: addresses, networks or names, each with or without a port. */
   readonly fetchAllow: readonly string[];
+  /** `PARLEY_VAPID_SUBJECT`: whom push services write to about what this server sends. */
+  readonly vapidSubject: string;
   /** `PARLEY_S3_*`; null: uploaded files are stored in the data directory. */
   readonly s3: S3Config | null;
   /** `PARLEY_SOCKET_*`. */
@@ -129,10 +131,11 @@ export function readConfig(env: Environment): Config {
   const databaseUrl = reader.read('DATABASE_URL', POSTGRES_URL, null);
   const demo = reader.read('PARLEY_DEMO', SWITCH, databaseUrl === null);
   const host = reader.read('HOST', HOST, demo ? '127.0.0.1' : '0.0.0.0');
+  const publicUrl = reader.read('PARLEY_PUBLIC_URL', WEB_URL, null);
   const config: Config = {
     port: reader.read('PORT', PORT_NUMBER, 8080),
     host,
-    publicUrl: reader.read('PARLEY_PUBLIC_URL', WEB_URL, null),
+    publicUrl,
     databaseUrl,
     redisUrl: reader.read('REDIS_URL', REDIS_URL, null),
     dataDir: resolve(reader.read('PARLEY_DATA_DIR', PATH, './.data')),
@@ -153,6 +156,7 @@ export function readConfig(env: Environment): Config {
     tls: readTls(reader),
     models: readModels(reader),
     fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
+    vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', CONTACT, contactOf(publicUrl)),
     s3: readS3(reader),
     socket: readSocketLimits(reader),
     startedByNpm: env.npm_lifecycle_event === 'start',
@@ -256,6 +260,14 @@ function readTls(reader: Reader): Config['tls'] {
     reader.problem('PARLEY_TLS_CERT and PARLEY_TLS_KEY must be set together: two paths of PEM files');
   }
   return null;
+}
+
+/** Apple refuses a subject that is neither a real URL with https nor an address of mail. */
+function contactOf(publicUrl: string | null): string {
+  const { protocol, origin, hostname } = new URL(publicUrl ?? 'http://localhost');
+  if (protocol === 'https:') return origin;
+  const isAddress = isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  return `mailto:postmaster@${isAddress ? 'localhost' : hostname}`;
 }
 
 function readS3(reader: Reader): S3Config | null {
@@ -375,6 +387,14 @@ const ADDRESSES = listOf(
     return Number(port ?? 0) <= 65_535 ? item : undefined;
   },
 );
+
+const CONTACT: Kind<string> = {
+  accepts: 'a URL that begins with https://, or mailto:<address>',
+  parse: (text) => {
+    const isContact = /^mailto:[^\s@]+@[^\s@]+$/.test(text) || URL.parse(text)?.protocol === 'https:';
+    return isContact ? text : undefined;
+  },
+};
 
 const RATE_LIMIT: Kind<RateLimit | null> = {
   accepts: 'off or <requests>/<seconds>, such as 600/60',

@@ -179,6 +179,45 @@ export function createMetrics() {
       registers,
     }),
 
+    pushTries: new Counter({
+      name: 'parley_push_tries_total',
+      help: 'Web pushes of this node, by outcome: accepted, gone, refused, busy (429), failed; obsolete: seen or not wanted any more, so not sent',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    pushSeconds: new Histogram({
+      name: 'parley_push_duration_seconds',
+      help: 'Time until a push service answered, or was given up',
+      buckets: SECONDS,
+      registers,
+    }),
+    pushEnded: new Counter({
+      name: 'parley_push_subscriptions_ended_total',
+      help: 'Push subscriptions that this node has ended, by reason: gone (404, 410), failing, stale (expired, or of another key)',
+      labelNames: ['reason'],
+      registers,
+    }),
+    pushPending: new Gauge({
+      name: 'parley_push_pending',
+      help: 'Pushes that wait for their try, of all nodes',
+      registers,
+    }),
+    pushLagSeconds: new Gauge({
+      name: 'parley_push_lag_seconds',
+      help: 'How late the push is that has been due for longest',
+      registers,
+    }),
+    digests: new Counter({
+      name: 'parley_digests_total',
+      help: 'Digests of unseen notifications that this node has queued',
+      registers,
+    }),
+    digestsWaiting: new Gauge({
+      name: 'parley_digests_waiting',
+      help: 'Digests that wait for their transport, of all nodes',
+      registers,
+    }),
+
     scheduledEnded: new Counter({
       name: 'parley_scheduled_total',
       help: 'Scheduled messages dealt with by this node, by result: sent, canceled (too late), failed',

@@ -19,6 +19,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['event-sources'],
   ['compliance'],
   ['agents'],
+  ['push'],
   ['notifications'],
   ['messages', 'platform-events'],
   ['conversations'],

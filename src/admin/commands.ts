@@ -243,6 +243,28 @@ export const COMMANDS: Commands<AdminContext> = {
       return { ...pair, user_id: id, account_id };
     },
   },
+  'digest list': {
+    help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
+    options: { limit: LIMIT },
+    run: async ({ database }, { limit }) => {
+      const { readDigests } = await import('../push/digest-store.ts');
+      return listOf('digest', limit, async (fetch) =>
+        (await readDigests(database, fetch)).map(({ actor_id, notification_ids, ...digest }) => ({
+          ...{ user_id: actor_id, notifications: notification_ids.length, ...digest },
+        })),
+      );
+    },
+  },
+  'digest show': {
+    help: 'Show the mail that a digest would be now',
+    options: { user: USER },
+    async run({ database }, { user = '' }) {
+      const { readDigestMail } = await import('../push/digests.ts');
+      const mail = await readDigestMail(database, user);
+      if (mail === undefined) throw new Error(`nothing is to be mailed to the user ${user}`);
+      return { object: 'digest_mail', user_id: user, ...mail };
+    },
+  },
   'audit key': {
     help: 'Show the id and the public key of what signs the audit; makes the key if there is none',
     options: {},

@@ -8,6 +8,8 @@ import { RIGHTS_CHANGED } from '../accounts/rights-changed.ts';
 import { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { handle } from '../db/topic.ts';
+import { SettingsOfUsers } from '../notifications/settings.ts';
+import { deleteOfDeactivated } from '../push/subscription-store.ts';
 import { readListeningWebhooks } from '../webhooks/listening-webhooks.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
@@ -26,12 +28,14 @@ export async function openAccess({ config, log, disposer }: PartOptions, { datab
   const directory = new ConversationDirectory(database, rights);
   const opened = await Listeners.open({ database, rights, read: readListeners, log });
   const listeners = disposer.add('listeners', opened, (it) => it.close());
+  const settings = new SettingsOfUsers(database, rights);
   const handlers = [
     handle(RIGHTS_CHANGED, async ({ subjects }) => {
       await Promise.all(subjects.map((subject) => rights.announce(subject)));
+      await deleteOfDeactivated(database, subjects);
     }),
   ];
-  return { rights, tokens, authenticator, rateLimits, directory, listeners, handlers };
+  return { rights, tokens, authenticator, rateLimits, directory, listeners, settings, handlers };
 }
 
 /** What listens to the events of accounts. */

@@ -16,6 +16,7 @@ import { openAgents } from './agents.ts';
 import { openData } from './data.ts';
 import { openMessaging } from './messaging.ts';
 import type { PartOptions } from './part.ts';
+import { openPush } from './push.ts';
 import { apiRoutes } from './routes.ts';
 import { describeNode, type RunsOn } from './runs-on.ts';
 import { openServing, startAdminServer } from './serving.ts';
@@ -70,11 +71,12 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
 
   const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
   const { recorder } = openWebhooks(data, access);
-  const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access);
+  const push = await openPush({ ...part, guard }, data, access);
+  const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
-  const routes = apiRoutes(data, access, messaging, { catalogue, tickets, config });
+  const routes = apiRoutes(data, access, push, messaging, { catalogue, tickets, config });
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, demo: hasDemoPage ? () => demo : undefined },

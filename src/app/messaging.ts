@@ -44,7 +44,6 @@ import { notifyAdded } from '../notifications/added.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
-import { SettingsOfUsers } from '../notifications/settings.ts';
 import { readEvents } from '../platform-events/event-store.ts';
 import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
 import { parseTraceparent } from '../protocol/traceparent.ts';
@@ -55,6 +54,7 @@ import type { EventRecorder } from '../webhooks/record-events.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
+import type { Push } from './push.ts';
 
 export type Messaging = ReturnType<typeof openMessaging>;
 
@@ -71,7 +71,8 @@ export interface MessagingOptions extends PartOptions {
 export function openMessaging(
   { config, log, metrics, disposer, maxBatch, triggers, recorder }: MessagingOptions,
   { database, lock, engine, store, signingKey }: Data,
-  { directory, listeners, rights, rateLimits }: Access,
+  { directory, listeners, settings, rights, rateLimits }: Access,
+  { pushes }: Push,
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
   // exist.
@@ -84,11 +85,11 @@ export function openMessaging(
   const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
-  const settings = new SettingsOfUsers(database, rights);
   const effects = new SentEffects({
     ...{ database, files: store, engine, directory, settings, doneRows, metrics, log },
     onMessages: (messages) => triggers.onMessages(messages),
     recorder,
+    onNotified: (groups) => pushes.notified(groups),
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const changed = new ChangedEffects({
@@ -171,6 +172,7 @@ export function openMessaging(
     handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
     handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
       await changed.publish(changes, isRepeated);
+      await pushes.changed(changes);
       await triggers.changed(changes.changes);
     }),
     handle(CONVERSATION_CREATED, async (created, isRepeated) => {

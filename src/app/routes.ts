@@ -21,14 +21,17 @@ import { messageRoutes } from '../messages/routes.ts';
 import { notificationRoutes } from '../notifications/routes.ts';
 import { settingsRoutes } from '../notifications/settings-routes.ts';
 import { eventRoutes } from '../platform-events/event-routes.ts';
+import { subscriptionRoutes } from '../push/subscription-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
+import type { Push } from './push.ts';
 
 /** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
 export function apiRoutes(
   { database, engine, store, signingKey }: Data,
   { directory, rights, tokens }: Access,
+  { vapid, guard }: Push,
   { sender, lockedWrites, timeline, encoded, retention }: Messaging,
   {
     catalogue,
@@ -53,6 +56,7 @@ export function apiRoutes(
     ...notificationRoutes(database, encoded.notifications),
     ...settingsRoutes(database),
     ...eventRoutes(database),
+    ...subscriptionRoutes({ database, guard, vapid }),
     ...agentRoutes({ database, catalogue }),
     ...runRoutes({ database, directory, catalogue }),
     ...occurrenceRoutes({ database }),

@@ -18,6 +18,7 @@ import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { Loop } from '../lifecycle.ts';
 import { purgeEvents } from '../platform-events/event-store.ts';
+import { workerRoutes } from '../push/worker-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
@@ -62,6 +63,7 @@ export async function openServing(
     publicRoutes: {
       ...docsRoutes({ routes, docsUrl: urls.docs }),
       ...clientRoutes(),
+      ...workerRoutes(),
       ...consoleRoutes({
         version: runsOn.version,
         runsOn: () => ({ ...runsOn }),

@@ -72,6 +72,8 @@ export const RECORDS: readonly OfAccount[] = [
   ofActors('notifications', 'recipient_id'),
   deletion('notification_settings'),
   deletion('platform_events'),
+  deletion('push_subscriptions'),
+  ofActors('digests', 'actor_id'),
   deletion('compliance_jobs'),
   deletion('idempotency_keys'),
   deletion(

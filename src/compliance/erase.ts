@@ -10,6 +10,8 @@ import { forgetSettings } from '../notifications/settings.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Erasure } from '../protocol/resources/erasure.ts';
+import { deleteDigestOf } from '../push/digest-store.ts';
+import { deleteSubscriptionsOf } from '../push/subscription-store.ts';
 import { type ComplianceJobRow, endExportsOf, insertComplianceJob } from './jobs/job-store.ts';
 import { withoutPerson } from './without-person.ts';
 
@@ -50,6 +52,8 @@ export async function eraseUser(
   };
   await blankPerson(tx, id);
   await forgetSettings(tx, { id, accountId });
+  await deleteSubscriptionsOf(tx, id);
+  await deleteDigestOf(tx, id);
   await endExportsOf(tx, [id]);
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
   const jobId = newId('erasure');

@@ -16,7 +16,6 @@ import type {
   ConversationType,
 } from '../protocol/resources/conversation.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
-import type { NotificationSettings } from '../protocol/resources/notification-settings.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type {
   AgentOccurrencesTable,
@@ -26,6 +25,13 @@ import type {
   ArtifactsTable,
 } from './agent-run-tables.ts';
 import type { Streamed, Time, Times } from './columns.ts';
+import type {
+  DigestsTable,
+  NotificationSettingsTable,
+  NotificationsTable,
+  PushDeliveriesTable,
+  PushSubscriptionsTable,
+} from './notification-tables.ts';
 import type { WebhookDeliveriesTable, WebhookProgressTable, WebhooksTable } from './webhook-tables.ts';
 
 /**
@@ -48,6 +54,9 @@ export interface Schema {
   attachments: AttachmentsTable;
   notifications: NotificationsTable;
   notification_settings: NotificationSettingsTable;
+  push_subscriptions: PushSubscriptionsTable;
+  push_deliveries: PushDeliveriesTable;
+  digests: DigestsTable;
   outbox: OutboxTable;
   idempotency_keys: IdempotencyKeysTable;
   agent_definitions: AgentDefinitionsTable;
@@ -261,47 +270,6 @@ interface AttachmentsTable {
   /** When its bytes were purged; it has no `s3_key` any more. */
   removed_at: string | null;
   created_at: Time;
-}
-
-interface NotificationsTable extends Times {
-  /** SQL's notification_id(at, cause, recipient_id): ids are in the order of the feed. */
-  id: string;
-  account_id: string;
-  recipient_id: string;
-  category: string;
-  title: string;
-  body: string | null;
-  status: Generated<Notification['status']>;
-  priority: Generated<Notification['priority']>;
-  sender_id: string | null;
-  sender_type: Generated<'user' | 'group' | 'system'>;
-  resource_type: 'account' | 'actor' | 'entity' | null;
-  resource_id: string | null;
-  message_id: string | null;
-  agent_run_id: string | null;
-  /** What a notification that was not made from a message is found by: a message, a run, or what it is about. */
-  subject: string | null;
-  seen_at: string | null;
-  read_at: string | null;
-  dismissed_at: string | null;
-  /** Null: the row was made in time and has not changed (docs/decisions.md#new-notifications-are-found-by-their-ids). */
-  changed_in: string | null;
-}
-
-interface NotificationSettingsTable extends Times {
-  actor_id: string;
-  account_id: string;
-  /** The categories that differ from the default. */
-  categories: ColumnType<NotificationSettings['categories'], string | undefined, string>;
-  /** Whether a category is kept off sockets. */
-  off_sockets: ColumnType<boolean, never, never>;
-  mute_until: string | null;
-  do_not_disturb: ColumnType<
-    NotificationSettings['do_not_disturb'],
-    string | null | undefined,
-    string | null
-  >;
-  digest_after_minutes: number | null;
 }
 
 interface OutboxTable {

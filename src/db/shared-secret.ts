@@ -2,13 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from './database.ts';
 
 /**
- * Returns a secret that all nodes of a database share, created at first use: 43 characters, 256 bits. If several nodes
- * create it at once, the first one stays and all of them read it.
+ * Returns a secret that all nodes of a database share, created at first use: by default 43 characters, 256 bits. If
+ * several nodes create it at once, the first one stays and all of them read it.
  */
-export async function sharedSecret({ kysely }: Database, name: string): Promise<string> {
+export async function sharedSecret(
+  { kysely }: Database,
+  name: string,
+  create: () => string = () => randomBytes(32).toString('base64url'),
+): Promise<string> {
   await kysely
     .insertInto('settings')
-    .values({ name, value: randomBytes(32).toString('base64url') })
+    .values({ name, value: create() })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
   const { value } = await kysely

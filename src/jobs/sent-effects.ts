@@ -17,6 +17,7 @@ import { publishNew } from '../notifications/publish-new.ts';
 import type { SettingsOfUsers } from '../notifications/settings.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { type MessageRow, type MessageWithParts, messageEvent, withParts } from '../resources/message.ts';
+import type { NotificationRow } from '../resources/notification.ts';
 import type { EventRecorder } from '../webhooks/record-events.ts';
 
 export interface SentEffectsOptions {
@@ -29,6 +30,11 @@ export interface SentEffectsOptions {
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly recorder?: Pick<EventRecorder, 'sent'>;
+  /**
+   * Effects of new notifications, in groups of one account each. Called like `onMessages`; undefined: there is nothing to
+   * wait for.
+   */
+  readonly onNotified?: (groups: readonly (readonly NotificationRow[])[]) => Promise<void> | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -188,7 +194,8 @@ export class SentEffects {
 
   async #cause(messages: readonly Caused[]): Promise<void> {
     const { database, directory } = this.#options;
-    await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
+    const made = await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
+    await this.#options.onNotified?.([...made, ...messages.map(({ notifications = [] }) => notifications)]);
     await showAgain(
       database,
       directory,
@@ -197,7 +204,8 @@ export class SentEffects {
     await this.#options.onMessages?.(messages);
   }
 
-  async #notify(messages: readonly Caused[]): Promise<void> {
+  /** Returns the notifications of these messages, those of each account together. */
+  async #notify(messages: readonly Caused[]): Promise<(readonly NotificationRow[])[]> {
     const { database, directory } = this.#options;
     const due: DueNotifications[] = [];
     for (const { row, sender, rosterVersion } of messages) {
@@ -206,7 +214,9 @@ export class SentEffects {
       if (plan !== undefined) due.push({ row, plan });
     }
     const made = Map.groupBy(await insertDue(database, due), ({ account_id }) => account_id);
-    await Promise.all([...made.values()].flatMap((rows) => publishNew(this.#options, rows)));
+    const groups = [...made.values()];
+    await Promise.all(groups.flatMap((rows) => publishNew(this.#options, rows)));
+    return groups;
   }
 }
 

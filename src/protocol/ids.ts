@@ -24,6 +24,8 @@ export const ID_PREFIXES = {
   webhook: 'whk',
   webhookDelivery: 'whd',
   connection: 'con',
+  pushSubscription: 'psh',
+  digest: 'dig',
   auditEvent: 'aud',
   export: 'exp',
   erasure: 'ers',

@@ -150,4 +150,12 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Activates a deactivated user again, with the role and memberships of before. An active user stays as it is.',
   create_realtime_ticket:
     'Returns a ticket that opens one socket within 30 seconds, for browsers, which cannot send headers with a WebSocket.',
+  get_push_key:
+    'Returns the public key of this server for web push (RFC 8292). A page compares its `id` with the one of its subscription, and subscribes again where they differ: a new key ends the subscriptions of the old one.',
+  create_push_subscription:
+    'Takes what `PushSubscription.toJSON()` returns in a browser, so that notifications reach it while no page is open. The same endpoint and keys again answer 200 with the same subscription: register at every visit. The same endpoint with other keys replaces the subscription before it. Only users have subscriptions, 20 at most; beyond them the answer is `limit_exceeded`.',
+  list_push_subscriptions:
+    'Lists the browsers and devices that the caller has registered. A subscription that its push service has ended, or that failed for a day, is not there any more.',
+  delete_push_subscription:
+    'Ends a subscription, as a page does when its user signs out. One that the browser has renewed since has another id, and stays.',
 };

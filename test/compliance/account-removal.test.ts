@@ -126,6 +126,10 @@ t.test(
   },
 );
 
+/** A public key, from RFC 8291. */
+const EXAMPLE_POINT =
+  'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4';
+
 /** Something in every table that an account fills. */
 async function fill(): Promise<void> {
   const { id: caseId } = await cases.open(user(vera.id));
@@ -161,6 +165,16 @@ async function fill(): Promise<void> {
       ...{ content_type: 'text/markdown', size_bytes: 2 },
     })
     .execute();
+  await app.call('PUT', '/v1/messaging/notification-settings', {
+    ...{ token: vera.access_token, headers: NEWEST, body: { digest_after_minutes: 5 } },
+  });
+  const keys = { p256dh: EXAMPLE_POINT, auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  await app.call('POST', '/v1/messaging/push-subscriptions', {
+    ...{ token: vera.access_token, headers: NEWEST },
+    body: { endpoint: 'https://push.invalid/sturgeon', keys },
+  });
+  const digest = { actor_id: vera.id, id: 'dig_1', notification_ids: ['ntf_1'] };
+  await database.kysely.insertInto('digests').values(digest).execute();
   const group = { name: 'Sturgeon', members: [vera.id] };
   await app.call('POST', '/v1/messaging/groups', { body: group });
   await app.call('POST', '/v1/events', { body: { type: 'order.created', data: {} }, headers: NEWEST });

@@ -54,6 +54,7 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   await reader.frame('ready');
   reader.send({ type: 'subscribe', id: 's', conversation_id: id });
   await reader.frame('caught_up');
+  const browser = await subscribed(person);
   const shown = await exported(app, `/v1/users/${person}/exports`);
   const run = await startedRun(person, name);
   const data = { buyer: person, name, deep: [{ email }] };
@@ -84,6 +85,8 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   t.equal(progress.done, progress.total);
 
   t.strictSame(await storedText(database, email), []);
+  t.strictSame(await storedText(database, browser), [], 'its browsers receive nothing any more');
+  t.notOk((await storedText(database, person)).includes('public.digests.actor_id'));
   // The title that ada gave is her text; the audit of it is not.
   t.strictSame(await storedText(database, name), [spoken], 'nowhere but in a system message about a title');
   t.ok((await bodies(id)).every((body) => !body?.includes(name) || body.includes(`“About ${name}”`)));
@@ -413,4 +416,22 @@ function row(messageId: string) {
 
 function row2(actorId: string) {
   return database.kysely.selectFrom('actors').selectAll().where('id', '=', actorId).executeTakeFirstOrThrow();
+}
+
+/** Gives the person a browser and a digest; returns a part of the endpoint of the browser. */
+async function subscribed(person: string): Promise<string> {
+  const name = randomUUID();
+  await database.kysely
+    .insertInto('push_subscriptions')
+    .values({
+      ...{ id: newId('pushSubscription'), account_id: demo.account_id, actor_id: person, key_id: '' },
+      ...{ endpoint: `https://push.example.com/${name}`, origin: 'https://push.example.com' },
+      ...{ p256dh: 'p256dh', auth: 'auth' },
+    })
+    .execute();
+  await database.kysely
+    .insertInto('digests')
+    .values({ actor_id: person, id: newId('digest'), notification_ids: ['ntf_1'] })
+    .execute();
+  return name;
 }

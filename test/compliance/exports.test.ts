@@ -168,8 +168,26 @@ t.test('a person: a user, and a customer', async (t) => {
   const mine = await cases.draft(id, { body: 'my draft' });
   await until(async () => (await notificationsOf(grace.id)) > 0, { what: 'a notification' });
 
+  await database.kysely
+    .insertInto('push_subscriptions')
+    .values({
+      ...{
+        id: 'psh_1',
+        account_id: demo.account_id,
+        actor_id: grace.id,
+        key_id: '',
+        p256dh: 'secret',
+        auth: 'secret',
+      },
+      ...{ endpoint: 'https://push.example.com/1', origin: 'https://push.example.com' },
+    })
+    .execute();
+
   const shown = await exported(app, `/v1/users/${grace.id}/exports`);
   const { files, path } = await downloaded(shown, dataDir);
+  const [browser] = lines(files, 'push_subscriptions.jsonl');
+  t.match(browser, { id: 'psh_1', endpoint: 'https://push.example.com/1' });
+  t.notOk('p256dh' in browser! || 'auth' in browser!, 'without keys');
   t.match(JSON.parse(files.get('profile.json')!), { id: grace.id, name: 'Grace Hopper', email: grace.email });
   const messages = lines<{ id: string; body: string; author_id: string }>(files, 'messages.jsonl');
   t.ok(messages.every(({ author_id }) => author_id === grace.id));

@@ -41,10 +41,11 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0015_removal.ts': 'e247fcdb8b0da244',
   '0016_compliance_jobs.ts': 'fcb7a088bfc2d9b7',
   '0017_audit_chain.ts': 'e0419a27b67e1747',
-  '0020_notification_settings.ts': 'fa73bdf9b2cff8ac',
-  '0022_platform_events.ts': 'be1dd1b07e9c7bc3',
   '0018_webhooks.ts': '09837339e6e97404',
   '0019_completeness.ts': '56c066656b8032b5',
+  '0020_notification_settings.ts': 'fa73bdf9b2cff8ac',
+  '0021_push.ts': 'e190be93df7dd2c4',
+  '0022_platform_events.ts': 'be1dd1b07e9c7bc3',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   users: 'actor',
   exports: 'export',
   erasures: 'erasure',
+  'push-subscriptions': 'pushSubscription',
   events: 'event',
 };
 
@@ -396,6 +397,21 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
         .executeTakeFirst(),
     { what: 'a notification' },
   );
+  const pushSubscription = newId('pushSubscription');
+  await database.kysely
+    .insertInto('push_subscriptions')
+    .values({
+      ...{
+        id: pushSubscription,
+        account_id: accountId,
+        actor_id: zoe.id,
+        key_id: 'key',
+        p256dh: '',
+        auth: '',
+      },
+      ...{ endpoint: 'https://push.example.com/1', origin: 'https://push.example.com' },
+    })
+    .execute();
   const [exported, erased] = [newId('export'), newId('erasure')];
   const job = { account_id: accountId, subject_id: zoe.id, requested_by: zoe.id, status: 'failed' } as const;
   await database.kysely
@@ -422,6 +438,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     event: event.id,
     participant,
     notification,
+    pushSubscription,
     account: accountId,
   } as Record<IdKind, string>;
 }

@@ -8,13 +8,14 @@ import { readWholeFeed } from '../../notifications/feed-store.ts';
 import { readOwnSettings } from '../../notifications/settings.ts';
 import { readEventsRaisedBy } from '../../platform-events/event-store.ts';
 import { presentEvent } from '../../platform-events/platform-event.ts';
+import { readSubscriptionsOf } from '../../push/subscription-store.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
 /**
  * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, its notifications and their settings, the events that it raised, the runs that it started with their files, and the
- * audit of what it did.
+ * revisions and files, its notifications, their settings and its push subscriptions, the events that it raised, the runs
+ * that it started with their files, and the audit of what it did.
  */
 export async function addPerson(
   db: Db,
@@ -27,6 +28,7 @@ export async function addPerson(
   await contents.addLines('notifications', readWholeFeed(db, id));
   await contents.addDocument('notification_settings.json', await readOwnSettings(db, id));
   await contents.addLines('events', events(db, account_id, id));
+  await contents.addLines('push_subscriptions', readSubscriptionsOf(db, id));
   await contents.addLines('agent_runs', readRunsStartedBy(db, id));
   await contents.addLines('artifacts', artifacts(db, contents, id));
   await contents.addLines(

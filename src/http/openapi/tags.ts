@@ -35,7 +35,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     name: 'Notifications',
     description: "The caller's own feed, and its settings.",
-    paths: /^\/v1\/messaging\/notification/,
+    paths: /^\/v1\/messaging\/(?:notification|push-subscription)/,
   },
   {
     name: 'Groups and entities',

@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+import type { Pushed } from './delivery-store.ts';
+
+/** What a service worker receives (docs/contract.md#web-push). */
+export interface PushPayload {
+  /** The tag of what the browser shows, so that a notification that arrives twice is shown once. */
+  readonly notification_id: string;
+  readonly category: string;
+  readonly title: string;
+  readonly body: string | null;
+  readonly priority: Pushed['priority'];
+  readonly conversation_id: string | null;
+  readonly message_id: string | null;
+  /** The counts of the user's feed. */
+  readonly unseen: number;
+  readonly unread: number;
+  readonly created_at: string;
+}
+
+/**
+ * Bytes of a payload, at most. A push service takes messages of 4,096 bytes (RFC 8030, 7.2), of which the encryption
+ * takes 103: the header with our key, the end of the padding, and the tag (RFC 8188).
+ */
+export const MAX_PAYLOAD_BYTES = 4_096 - 103;
+
+/** Returns the payload as JSON; a text that is too long is cut at its end. */
+export function payloadOf(row: Pushed): Buffer {
+  const payload: PushPayload = {
+    notification_id: row.id,
+    category: row.category,
+    title: row.title,
+    body: row.body,
+    priority: row.priority,
+    conversation_id: row.conversation_id,
+    message_id: row.message_id,
+    unseen: row.unseen,
+    unread: row.unread,
+    created_at: row.created_at,
+  };
+  for (const field of ['body', 'title'] as const) {
+    const fitting = fit(payload, field);
+    if (fitting !== undefined) return fitting;
+    Object.assign(payload, { [field]: field === 'body' ? null : '…' });
+  }
+  return encode(payload);
+}
+
+/**
+ * Returns the topic of a push: a device that was offline receives only the newest one of a topic. Push services see that two
+ * messages have the same topic, so it says nothing else. Undefined: each of them is delivered.
+ */
+export function topicOf({ subscription_id, conversation_id }: Pushed): string | undefined {
+  if (conversation_id === null) return undefined;
+  // At most 32 characters of base64url (RFC 8030, 5.4).
+  return hash('sha256', `${subscription_id} ${conversation_id}`, 'base64url').slice(0, 32);
+}
+
+/** Returns the payload with as much of a text as fits; undefined if it is too long without the text too. */
+function fit(payload: PushPayload, field: 'body' | 'title'): Buffer | undefined {
+  const whole = encode(payload);
+  if (whole.length <= MAX_PAYLOAD_BYTES) return whole;
+  const characters = [...(payload[field] ?? '')];
+  let [fits, tooLong] = [-1, characters.length];
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >>> 1;
+    if (encode(cut(payload, field, characters, middle)).length <= MAX_PAYLOAD_BYTES) fits = middle;
+    else tooLong = middle;
+  }
+  return fits < 0 ? undefined : encode(cut(payload, field, characters, fits));
+}
+
+function cut(
+  payload: PushPayload,
+  field: 'body' | 'title',
+  characters: readonly string[],
+  length: number,
+): PushPayload {
+  return { ...payload, [field]: `${characters.slice(0, length).join('')}…` };
+}
+
+function encode(payload: PushPayload): Buffer {
+  return Buffer.from(JSON.stringify(payload));
+}

@@ -1,0 +1,127 @@
+import { createECDH } from 'node:crypto';
+import type { Static } from 'typebox';
+import type { Principal } from '../access/principal.ts';
+import type { Tx } from '../db/handle.ts';
+import type { AddressGuard } from '../outbound/address-guard.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { readOutboundUrl, targetOf } from '../outbound/outbound-url.ts';
+import { ApiError, invalid, notFound } from '../protocol/errors.ts';
+import { derivedId } from '../protocol/ids.ts';
+import {
+  type CreatePushSubscriptionBody,
+  MAX_PUSH_SUBSCRIPTIONS,
+  type PushSubscription,
+} from '../protocol/resources/push-subscription.ts';
+import { announceSubscriber } from './audience.ts';
+import {
+  deleteSubscription,
+  lockAndCount,
+  type NewSubscription,
+  type SubscriptionRow,
+  writeSubscription,
+} from './subscription-store.ts';
+
+/**
+ * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys again are the same
+ * subscription; the same endpoint with other keys replaces the one before. Throws ApiError `insufficient_permissions`
+ * (the caller is no user), `invalid_format` or `validation_failed` (params endpoint, keys.p256dh, keys.auth,
+ * expirationTime), or `limit_exceeded`.
+ */
+export async function subscribe(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  body: Static<typeof CreatePushSubscriptionBody>,
+  { guard, keyId }: { readonly guard: Pick<AddressGuard, 'isAllowed'>; readonly keyId: string },
+): Promise<{ readonly row: SubscriptionRow; readonly isNew: boolean }> {
+  if (actor.type !== 'user') {
+    throw new ApiError(
+      'insufficient_permissions',
+      'Only users have push subscriptions: use the token of a user.',
+    );
+  }
+  const subscription = readSubscription(actor.id, body, guard);
+  const used = await lockAndCount(tx, actor.id);
+  const written = await writeSubscription(tx, { ...subscription, accountId, keyId });
+  if (written.isNew && used >= MAX_PUSH_SUBSCRIPTIONS) {
+    const message = 'You have as many push subscriptions as you may have. Delete one first.';
+    const quota = { limit: MAX_PUSH_SUBSCRIPTIONS, used, reset_at: null };
+    throw new ApiError('limit_exceeded', message, { quota });
+  }
+  if (used === 0) await announceSubscriber(tx, accountId);
+  return written;
+}
+
+/** Throws ApiError `resource_not_found` (param id), also for a subscription of another user. */
+export async function unsubscribe(tx: Tx, { actor }: Principal, id: string): Promise<SubscriptionRow> {
+  const row = await deleteSubscription(tx, actor.id, id);
+  if (row === undefined) throw notFound('push subscription', 'id');
+  return row;
+}
+
+export function presentSubscription(row: SubscriptionRow): PushSubscription {
+  const { actor_id: _, id, ...shown } = row;
+  return { id, object: 'push_subscription', ...shown };
+}
+
+function readSubscription(
+  actorId: string,
+  { endpoint, expirationTime = null, keys }: Static<typeof CreatePushSubscriptionBody>,
+  guard: Pick<AddressGuard, 'isAllowed'>,
+): Omit<NewSubscription, 'accountId' | 'keyId'> {
+  const { href, origin } = readEndpoint(endpoint, guard);
+  const p256dh = readKey(
+    keys.p256dh,
+    'keys.p256dh',
+    isPoint,
+    'a point of the curve P-256, 65 bytes in base64url',
+  );
+  const auth = readKey(keys.auth, 'keys.auth', ({ length }) => length === 16, '16 bytes in base64url');
+  if (expirationTime !== null && expirationTime <= Date.now()) {
+    throw invalid('expirationTime', 'The subscription has expired. Subscribe again first.');
+  }
+  return {
+    // Endpoint and keys together, so that a browser that renews its keys gets another subscription.
+    id: derivedId('pushSubscription', JSON.stringify([actorId, href, p256dh, auth])),
+    ...{ actorId, endpoint: href, origin, p256dh, auth },
+    expiresAt: expirationTime === null ? null : new Date(expirationTime).toISOString(),
+  };
+}
+
+/** The address is checked at every connection (outbound/), since names change theirs. */
+function readEndpoint(endpoint: string, guard: Pick<AddressGuard, 'isAllowed'>): URL {
+  let url: URL;
+  try {
+    url = readOutboundUrl(endpoint);
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    throw new ApiError(error.condition, error.message, { param: 'endpoint' });
+  }
+  if (url.protocol !== 'https:' && !guard.isAllowed(targetOf(url))) {
+    throw invalid('endpoint', 'The endpoint of a push service begins with https://.');
+  }
+  if (url.href.length > MAX_ENDPOINT) throw invalid('endpoint', 'The URL is too long.');
+  return url;
+}
+
+/** A URL becomes longer where its characters are escaped; the row of an index has room for this much. */
+const MAX_ENDPOINT = 2_000;
+
+/** Returns the key in the one form that browsers use. Some libraries pad it, or use the alphabet of base64. */
+function readKey(text: string, param: string, isKey: (bytes: Buffer) => boolean, what: string): string {
+  const plain = text.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_');
+  const bytes = Buffer.from(plain, 'base64url');
+  if (bytes.toString('base64url') === plain && isKey(bytes)) return plain;
+  throw new ApiError('invalid_format', `Must be ${what}, as PushSubscription.toJSON() has it.`, { param });
+}
+
+function isPoint(bytes: Buffer): boolean {
+  if (bytes.length !== 65) return false;
+  const curve = createECDH('prime256v1');
+  curve.generateKeys();
+  try {
+    curve.computeSecret(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
