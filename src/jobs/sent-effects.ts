@@ -195,7 +195,11 @@ export class SentEffects {
   async #cause(messages: readonly Caused[]): Promise<void> {
     const { database, directory } = this.#options;
     const made = await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
-    await this.#options.onNotified?.([...made, ...messages.map(({ notifications = [] }) => notifications)]);
+    const pushed = this.#options.onNotified?.([
+      ...made,
+      ...messages.map(({ notifications = [] }) => notifications),
+    ]);
+    if (pushed !== undefined) await pushed;
     await showAgain(
       database,
       directory,

@@ -57,18 +57,16 @@ async function encrypted(
 ): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly body: Buffer }> {
   // Loaded here, since a node without subscriptions needs none of it.
   const { default: webPush } = await import('web-push');
-  const { endpoint, p256dh, auth, priority } = row;
+  const { p256dh, auth, priority } = row;
   const topic = topicOf(row);
-  const { headers, body } = webPush.generateRequestDetails(
-    { endpoint, keys: { p256dh, auth } },
-    payloadOf(row),
-    {
-      headers: { Authorization: authorization },
-      TTL: PUSHED_FOR_MS / 1_000,
-      urgency: priority,
-      ...(topic !== undefined && { topic }),
-    },
-  );
+  // Of the endpoint the library wants to know whether it is one of Google's former service, about which it writes lines.
+  const subscription = { endpoint: 'https://push.invalid', keys: { p256dh, auth } };
+  const { headers, body } = webPush.generateRequestDetails(subscription, payloadOf(row), {
+    headers: { Authorization: authorization },
+    TTL: PUSHED_FOR_MS / 1_000,
+    urgency: priority,
+    ...(topic !== undefined && { topic }),
+  });
   const { 'Content-Length': _, ...others } = headers as Readonly<Record<string, string | number>>;
   return {
     headers: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, String(value)])),

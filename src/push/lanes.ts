@@ -1,10 +1,10 @@
 import { type Delivery, LEASE_MS } from './delivery-store.ts';
 
-/** Tries to one push service at the same time. */
-const MAX_BUSY = 16;
+/** Tries to one push service at the same time: a handful of them serves all browsers, in 100 ms or so each. */
+export const MAX_BUSY = 64;
 /** Deliveries to one push service that wait in memory; the others stay in the table. */
-const MAX_WAITING = 500;
-/** Push services that a node has to do with at the same time. A handful serves all browsers. */
+export const MAX_WAITING = 2_000;
+/** Push services that a node has to do with at the same time. */
 const MAX_LANES = 100;
 
 /** A try that begins later than this may not end within its lease, in milliseconds. */

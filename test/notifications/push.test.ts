@@ -1,6 +1,9 @@
 /** Web push (docs/contract.md#web-push): subscriptions over HTTP, and what browsers receive from a push service that decrypts. */
 
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { Rights } from '../../src/access/rights.ts';
 import { updateAccount } from '../../src/accounts/accounts.ts';
@@ -18,6 +21,7 @@ import {
   type PushSubscription,
 } from '../../src/protocol/resources/push-subscription.ts';
 import type { Pushed } from '../../src/push/delivery-store.ts';
+import { Lanes, MAX_BUSY, MAX_WAITING } from '../../src/push/lanes.ts';
 import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/push/payload.ts';
 import { Pushes } from '../../src/push/pushes.ts';
 import { readSubscribers } from '../../src/push/subscription-store.ts';
@@ -55,8 +59,11 @@ t.test('a subscription: made, made again, renewed, listed, deleted', async (t) =
   const key = await ask<PushKey>('GET', `${PATH}/key`, reader);
   t.equal(Buffer.from(key.body.public_key, 'base64url').length, 65);
   const browser = service.browser();
-  const made = await ask<PushSubscription>('POST', PATH, reader, { body: browser.toJSON() });
+  const once = { body: browser.toJSON(), headers: { 'Idempotency-Key': randomUUID() } };
+  const made = await ask<PushSubscription>('POST', PATH, reader, once);
   t.equal(made.status, 201);
+  const repeated = await ask<PushSubscription>('POST', PATH, reader, once);
+  t.strictSame([repeated.status, repeated.text], [201, made.text]);
   t.strictSame(made.body, {
     ...{ id: made.body.id, object: 'push_subscription', endpoint: browser.endpoint, key_id: key.body.id },
     ...{ expires_at: null, last_success_at: null, failing_since: null },
@@ -322,8 +329,7 @@ t.test('ten failures in a row over a day end a subscription', async (t) => {
 
 t.test('a push service that does not answer holds up no other, and no send', async (t) => {
   const [slow, reader] = [await newReader(app), await newReader(app)];
-  const silent = await startPushService(t, '127.0.0.1');
-  const deaf = silent.browser();
+  const deaf = (await startPushService(t)).browser();
   deaf.answers = 'silence';
   await ask('POST', PATH, slow, { body: deaf.toJSON() });
   const browser = await subscribed(reader);
@@ -331,7 +337,87 @@ t.test('a push service that does not answer holds up no other, and no send', asy
   for (let i = 1; i <= 40; i++) await cases.sent(conversationId, { body: `number ${i}` });
   const messages = () => browser.received.filter(({ payload }) => payload.category === 'chat.message');
   await until(() => messages().length >= 40, { what: 'all of them' });
-  t.ok(deaf.tries <= 17, 'the other has its tries under way');
+  t.ok((await waiting(slow)) > 0);
+
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const lanes = new Lanes((delivery) => {
+    begun.push(delivery.origin);
+    return new Promise((resolve) => ends.set(delivery.notification_id, resolve));
+  });
+  const deliveries = (origin: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ subscription_id: 'psh', notification_id: `${origin}-${n}`, origin, attempts: 1 },
+    }));
+  const left = lanes.add(deliveries('slow', MAX_WAITING + 5));
+  t.strictSame(
+    [begun.length, left.length, lanes.busyOrigins],
+    [MAX_BUSY, 5, ['slow']],
+    'the rest stays in the table',
+  );
+  t.strictSame(lanes.add(deliveries('fast', 3)), []);
+  t.equal(begun.filter((origin) => origin === 'fast').length, 3);
+  ends.get('slow-0')!();
+  await until(() => begun.length === MAX_BUSY + 4, { what: 'the next one' });
+  t.equal(lanes.stop().length, MAX_WAITING - MAX_BUSY - 1);
+  for (const end of ends.values()) end();
+  await lanes.idle();
+});
+
+t.test('an endpoint of this machine is not connected to', async (t) => {
+  let reached = 0;
+  const canary = createServer(() => {
+    reached += 1;
+  });
+  await new Promise<void>((resolve) => canary.listen(0, '127.0.0.2', resolve));
+  t.teardown(() => void canary.close());
+  const { port } = canary.address() as AddressInfo;
+  const node = await otherNode(t);
+  for (const host of ['127.0.0.2', '0x7f000002', '[::ffff:127.0.0.2]']) {
+    const reader = await newReader(app);
+    const body = { ...service.browser().toJSON(), endpoint: `https://${host}:${port}/push` };
+    t.equal((await ask('POST', PATH, reader, { body })).status, 201);
+    await pushedAndWaited(node, reader);
+    t.type((await listed(reader))[0]!.failing_since, 'string', host);
+  }
+  t.equal(reached, 0);
+});
+
+t.test('the worker shows what arrives once, and not above a page that has the focus', async (t) => {
+  const code = await (await fetch(`${app.baseUrl}/v1/push-worker.js`)).text();
+  const listeners = new Map<string, (event: object) => void>();
+  const done: unknown[] = [];
+  const pages = [
+    { focused: true, focus: () => done.push('focus'), postMessage: (data: object) => done.push(data) },
+  ];
+  const self = {
+    addEventListener: (name: string, listener: (event: object) => void) => listeners.set(name, listener),
+    clients: { matchAll: async () => pages, openWindow: async (url: string) => done.push(url) },
+    navigator: { setAppBadge: async (count: number) => done.push(count) },
+    registration: { showNotification: async (...shown: unknown[]) => done.push(shown) },
+  };
+  runInNewContext(code, { self });
+  const raise = async (name: string, event: object) => {
+    done.length = 0;
+    let work: Promise<void> | undefined;
+    listeners.get(name)!({ ...event, waitUntil: (given: Promise<void>) => (work = given) });
+    await work;
+    return structuredClone(done);
+  };
+  const payload = {
+    ...{ notification_id: 'ntf_1', title: 'Ada', body: null, unseen: 3, conversation_id: 'cnv_1' },
+    created_at: '2026-03-02T12:00:00.000000Z',
+  };
+  const push = { data: { json: () => payload } };
+  t.strictSame(await raise('push', push), [{ type: 'parley-push', payload }, 3]);
+  pages[0]!.focused = false;
+  const shown = { body: '', tag: 'ntf_1', timestamp: Date.parse(payload.created_at), data: payload };
+  t.strictSame((await raise('push', push)).at(-1), ['Ada', shown]);
+  t.strictSame(await raise('push', { data: { json: () => ({ another: 'form' }) } }), []);
+  const click = { notification: { data: payload, close: () => done.push('close') } };
+  t.strictSame(await raise('notificationclick', click), ['close', 'focus', { type: 'parley-open', payload }]);
+  pages.length = 0;
+  t.strictSame(await raise('notificationclick', click), ['close', '/?conversation=cnv_1']);
 });
 
 t.test('a node that dies loses no push, and two nodes make one of it', async (t) => {
