@@ -74,7 +74,17 @@ const streams = new Streams({
 });
 
 const doneRows = new DoneRows({ database, listeners: { revision: '0', renew: async () => {} }, log });
-const effects = new SentEffects({ database, files, engine, directory, settings, doneRows, metrics, log });
+const effects = new SentEffects({
+  database,
+  files,
+  engine,
+  directory,
+  settings,
+  timeline,
+  doneRows,
+  metrics,
+  log,
+});
 const changed = new ChangedEffects({
   ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),

@@ -14,6 +14,7 @@ import { RetentionSweep } from '../compliance/sweep.ts';
 import {
   CONVERSATION_CREATED,
   CONVERSATION_DELETED,
+  CONVERSATION_READ,
   PARTICIPANT_ADDED,
   RESOURCES_CHANGED,
   SYSTEM_EVENT,
@@ -41,6 +42,7 @@ import { appendSystemEvent } from '../messages/system-messages.ts';
 import { Timeline } from '../messages/timeline.ts';
 import { WritePath } from '../messages/write-path.ts';
 import { notifyAdded } from '../notifications/added.ts';
+import { markConversationRead } from '../notifications/mark-conversation.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
@@ -85,8 +87,9 @@ export function openMessaging(
   const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
+  const timeline = new Timeline(database, engine, metrics);
   const effects = new SentEffects({
-    ...{ database, files: store, engine, directory, settings, doneRows, metrics, log },
+    ...{ database, files: store, engine, directory, settings, timeline, doneRows, metrics, log },
     onMessages: (messages) => triggers.onMessages(messages),
     recorder,
     onNotified: (groups) => pushes.notified(groups),
@@ -97,7 +100,6 @@ export function openMessaging(
     onFinished: (messageIds) => effects.finished(messageIds),
   });
 
-  const timeline = new Timeline(database, engine, metrics);
   const writes = {
     ...{ database, files: store, engine, timeline, metrics },
     maySend: () => lock.held,
@@ -187,6 +189,7 @@ export function openMessaging(
       await triggers.onPlatformEvent(event, trace);
     }),
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
+    handle(CONVERSATION_READ, (read) => markConversationRead({ database, timeline }, read)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),

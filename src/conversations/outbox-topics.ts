@@ -99,6 +99,17 @@ export async function enqueueAdded(
   await enqueue(tx, PARTICIPANT_ADDED, { participant_id: id, at, by });
 }
 
+/** A user has read a conversation: its notifications of these messages are read (notifications/mark-conversation.ts). */
+export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
+
+/** The position has moved from `after` to `through`, the numbers of messages. */
+export interface ConversationRead {
+  readonly conversation_id: string;
+  readonly actor_id: string;
+  readonly after: number;
+  readonly through: number;
+}
+
 /** The timeline gets a message that describes a change of the conversation (messages/system-messages.ts). */
 export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
 

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
+import { enqueue } from '../db/outbox.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -13,7 +14,7 @@ import type { MessageRow } from '../resources/message.ts';
 import { readHeadOfReader } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
-import { enqueueChanged } from './outbox-topics.ts';
+import { CONVERSATION_READ, enqueueChanged } from './outbox-topics.ts';
 import { writeParticipant, writeReadPosition, writeShownAgain } from './participant-store.ts';
 
 /**
@@ -78,7 +79,7 @@ export interface MarkedRead {
 
 /**
  * Moves the caller's read position forward, never back (docs/contract.md#own-state): at most to the highest number
- * that it may see. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
+ * that it may see. The notifications of what a user has read follow the commit. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
  */
 export async function markRead(
   tx: Tx,
@@ -91,7 +92,14 @@ export async function markRead(
   if (sequence > (await readHeadOfReader(tx, conversationId, principal.customer))) {
     throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
   }
-  return { conversation, movedAt: await writeReadPosition(tx, own.id, sequence) };
+  const movedAt = await writeReadPosition(tx, own.id, sequence);
+  if (own.type === 'user') {
+    await enqueue(tx, CONVERSATION_READ, {
+      ...{ conversation_id: conversationId, actor_id: principal.actor.id },
+      ...{ after: own.read_sequence, through: sequence },
+    });
+  }
+  return { conversation, movedAt };
 }
 
 /** An ephemeral event: a reader that misses it sees the position move with the next one (docs/realtime.md#events). */

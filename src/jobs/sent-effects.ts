@@ -11,7 +11,9 @@ import { type DueNotifications, insertDue, readNotificationsOf } from '../messag
 import type { MessagesSent } from '../messages/outbox-topics.ts';
 import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import { readSentMessages } from '../messages/store.ts';
+import type { Timeline } from '../messages/timeline.ts';
 import type { Metrics } from '../metrics.ts';
+import { markReadAlready } from '../notifications/mark-conversation.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { publishNew } from '../notifications/publish-new.ts';
 import type { SettingsOfUsers } from '../notifications/settings.ts';
@@ -26,6 +28,7 @@ export interface SentEffectsOptions {
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
   readonly settings: SettingsOfUsers;
+  readonly timeline: Pick<Timeline, 'settle'>;
   readonly doneRows: DoneRows;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
@@ -220,6 +223,12 @@ export class SentEffects {
     const made = Map.groupBy(await insertDue(database, due), ({ account_id }) => account_id);
     const groups = [...made.values()];
     await Promise.all(groups.flatMap((rows) => publishNew(this.#options, rows)));
+    if (due.length > 0) {
+      await markReadAlready(
+        this.#options,
+        due.map(({ row }) => row.id),
+      );
+    }
     return groups;
   }
 }

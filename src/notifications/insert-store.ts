@@ -45,15 +45,9 @@ export function insertNotifications(
   recipientIds: readonly string[],
   { resource, cause, priority = 'normal', ...notification }: NewNotification,
 ): Promise<NotificationKey[]> {
-  const row = {
-    ...{
-      ...notification,
-      priority,
-      resource_type: resource?.type ?? null,
-      resource_id: resource?.id ?? null,
-    },
-    ...cause,
-  };
+  const [resource_type, resource_id] = [resource?.type ?? null, resource?.id ?? null];
+  const subject = notification.message_id ?? notification.agent_run_id ?? resource_id;
+  const row = { ...notification, priority, resource_type, resource_id, subject, ...cause };
   return tx.query(INSERT, JSON.stringify(row), recipientIds);
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../protocol/states/notification-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import type { NotificationRow } from '../resources/notification.ts';
-import { lockNotification, moveAll, moveOne } from './store.ts';
+import { lockNotification, moveAll, moveOne } from './mark-store.ts';
 
 /**
  * Applies a move of protocol/states/notification-states.ts to a recipient's notification and returns it. A move that
@@ -67,7 +67,7 @@ const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const sat
   NotificationMove
 >;
 
-function enqueueUpdated(
+export function enqueueUpdated(
   tx: Tx,
   recipientId: string,
   rows: readonly { readonly id: string }[],

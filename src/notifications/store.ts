@@ -3,51 +3,12 @@ import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched } from '../db/touched.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
-import type { Notification } from '../protocol/resources/notification.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /** Characters of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
-
-/** Returns the recipient's notification, locked until the transaction ends. */
-export async function lockNotification(
-  tx: Tx,
-  recipientId: string,
-  id: string,
-): Promise<NotificationRow | undefined> {
-  const [row] = await tx.query(LOCK, recipientId, id);
-  return row;
-}
-
-/** Moves a locked row to another state. The time at which it first reached a state is kept. */
-export async function moveOne(
-  tx: Tx,
-  { recipient_id, id }: NotificationRow,
-  to: Notification['status'],
-): Promise<NotificationRow> {
-  const [row] = await tx.query(MOVE_ONE, recipient_id, to, id);
-  return row!;
-}
-
-/** The rows that `moveAll` moves: `limit` rows in these states, the newest first. */
-export interface Batch {
-  readonly from: readonly Notification['status'][];
-  readonly to: Notification['status'];
-  /** Only rows older than this id; null: all. */
-  readonly before: string | null;
-  readonly limit: number;
-}
-
-/** Returns the rows that it moved, in no particular order. */
-export function moveAll(
-  tx: Tx,
-  recipientId: string,
-  { from, to, before, limit }: Batch,
-): Promise<Pick<NotificationRow, 'id'>[]> {
-  return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
-}
 
 /** A message that notifications are about, and its conversation. */
 export interface MessagePlace {
@@ -324,46 +285,6 @@ const READ_AGE = statement<[accountId: string], { age: number | null }>({
       SELECT n.created_at FROM notifications n WHERE n.recipient_id = a.id AND ${NOT_HELD} ORDER BY n.id LIMIT 1
     ) n
     WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer`,
-});
-
-const LOCK = statement<[recipientId: string, id: string], NotificationRow>({
-  name: 'lock-notification',
-  text: `
-    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
-});
-
-// Moves rows to the state $2, at the row's time in `due`. Reading implies seeing.
-const MOVE = `
-    UPDATE notifications n SET status = $2,
-      seen_at = CASE WHEN $2 IN ('seen', 'read') THEN coalesce(n.seen_at, due.at) ELSE n.seen_at END,
-      read_at = CASE WHEN $2 = 'read' THEN coalesce(n.read_at, due.at) ELSE n.read_at END,
-      dismissed_at = CASE WHEN $2 = 'dismissed' THEN due.at ELSE n.dismissed_at END,
-      ${setTouched('due.at')}
-    FROM due WHERE n.recipient_id = $1 AND n.id = due.id`;
-
-const MOVE_ONE = statement<[recipientId: string, status: string, id: string], NotificationRow>({
-  name: 'move-notification',
-  text: `
-    WITH due AS MATERIALIZED (
-      SELECT id, later_than(updated_at) AS at FROM notifications WHERE recipient_id = $1 AND id = $3
-    ) ${MOVE}
-    RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`,
-});
-
-// Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
-const MOVE_ALL = statement<
-  [recipientId: string, status: string, from: readonly string[], before: string | null, limit: number],
-  Pick<NotificationRow, 'id'>
->({
-  name: 'move-notifications',
-  text: `
-    WITH due AS MATERIALIZED (
-      SELECT id, later_than(updated_at) AS at FROM notifications
-      WHERE recipient_id = $1 AND status = ANY($3) AND id < coalesce($4, '~')
-      ORDER BY id DESC LIMIT $5 FOR UPDATE
-    ) ${MOVE}
-    RETURNING n.id`,
 });
 
 /**

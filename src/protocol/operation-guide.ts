@@ -58,7 +58,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   remove_participant:
     "Removes a participant, whose `membership` becomes `removed`. Removing one's own participant leaves the conversation: `membership` becomes `left`.",
   mark_conversation_read:
-    "Moves the caller's read position forward, never back, and returns the conversation with its new `unread`.",
+    "Moves the caller's read position forward, never back, and returns the conversation with its new `unread`. The notifications of the messages up to there become `read` right after.",
   hide_conversation:
     "Hides the conversation from the caller's own list until the next message. The caller stays a member.",
   unhide_conversation: "Shows a hidden conversation in the caller's own list again.",

@@ -297,7 +297,8 @@ class DeafNode {
   ) {
     const { directory, metrics } = parts;
     this.#directory = directory;
-    this.effects = new SentEffects({ ...parts, ...{ database, files: NO_FILES, engine, log } });
+    const timeline = new Timeline(database, engine, metrics);
+    this.effects = new SentEffects({ ...parts, ...{ database, files: NO_FILES, engine, timeline, log } });
     this.#writePath = new WritePath({
       ...{ database, engine, metrics, log, planNotifications },
       timeline: new Timeline(database, engine, metrics),

@@ -459,8 +459,8 @@ t.test('callers see only their own feed', async (t) => {
 t.test('it exists since 1.0, and takes no body and no other method', async (t) => {
   const oldest = { token: vera.access_token, headers: { 'Service-Version': '1.0.harbor' } };
   t.equal((await app.call('GET', PATH, oldest)).status, 200);
-  const posted = await app.call('POST', PATH, { token: vera.access_token, body: {} });
-  t.equal(refusalOf(posted), '405 method_not_allowed null');
+  const put = await app.call('PUT', PATH, { token: vera.access_token, body: {} });
+  t.equal(refusalOf(put), '405 method_not_allowed null');
   const anonymous = await app.call('GET', PATH, { headers: { Authorization: undefined } });
   t.equal(refusalOf(anonymous), '401 invalid_credentials Authorization');
 });

@@ -17,14 +17,8 @@ import {
   readSummary,
 } from '../../src/notifications/feed-store.ts';
 import { insertNotifications, type NewNotification } from '../../src/notifications/insert-store.ts';
-import {
-  lockNotification,
-  moveAll,
-  moveOne,
-  readChanged,
-  withdrawNotifications,
-  writePreviews,
-} from '../../src/notifications/store.ts';
+import { lockNotification, moveAll, moveOne, moveRead } from '../../src/notifications/mark-store.ts';
+import { readChanged, withdrawNotifications, writePreviews } from '../../src/notifications/store.ts';
 import type { MessageRow } from '../../src/resources/message.ts';
 import { type NotificationRow, readNotifications } from '../../src/resources/notification.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -108,6 +102,11 @@ t.test('marking all goes on behind the rows that are done', async (t) => {
   const batch = { from: ['unseen', 'seen'], to: 'read', limit: 20 } as const;
   await along(t, 'the first batch', 1_000, (tx) => moveAll(tx, READER, { ...batch, before: null }));
   await along(t, 'a later one', 1_000, (tx) => moveAll(tx, READER, { ...batch, before: idAt }));
+});
+
+t.test('reading a conversation makes the ids of its messages again', async (t) => {
+  const range = { recipientId: READER, conversationId: 'cnv_1', after: ROWS - 40, through: ROWS };
+  await along(t, 'read messages', 20 * 40, (tx) => moveRead(tx, range, 20).catch(() => undefined));
 });
 
 t.test('one notification, and those of some recipients', async (t) => {

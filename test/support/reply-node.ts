@@ -40,12 +40,12 @@ export class ReplyNode {
     const directory = new ConversationDirectory(database, rights);
     const doneRows = new DoneRows({ database, listeners: NO_LISTENERS, log });
     const settings = new SettingsOfUsers(database, rights);
+    const timeline = new Timeline(database, engine, metrics);
     const effects = new SentEffects({
-      ...{ database, files: FILES, engine, directory, settings, doneRows, metrics, log },
+      ...{ database, files: FILES, engine, directory, settings, timeline, doneRows, metrics, log },
     });
     const writes = {
-      ...{ database, files: FILES, engine, metrics, log, planNotifications },
-      timeline: new Timeline(database, engine, metrics),
+      ...{ database, files: FILES, engine, timeline, metrics, log, planNotifications },
       maySend: () => true,
       onCommitted: (committed: Committed) => effects.committed(committed),
     };
