@@ -215,6 +215,20 @@ export function createMetrics() {
     digestsWaiting: new Gauge({
       name: 'parley_digests_waiting',
       help: 'Digests that wait for their transport, of all nodes',
+    webhookDeliveries: new Counter({
+      name: 'parley_webhook_deliveries_total',
+      help: 'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    webhookPending: new Gauge({
+      name: 'parley_webhook_deliveries_pending',
+      help: 'Deliveries that wait for a try or its outcome, up to 100,000',
+      registers,
+    }),
+    webhookPendingSeconds: new Gauge({
+      name: 'parley_webhook_oldest_pending_seconds',
+      help: 'Age of the oldest event of them',
       registers,
     }),
 

@@ -70,13 +70,13 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const { database, engine } = data;
 
   const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
-  const { recorder } = openWebhooks(data, access);
+  const { deliverer, recorder } = openWebhooks({ ...part, guard }, data, access);
   const push = await openPush({ ...part, guard }, data, access);
   const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
-  const routes = apiRoutes(data, access, push, messaging, { catalogue, tickets, config });
+  const routes = apiRoutes(data, access, push, messaging, { catalogue, tickets, config, deliverer });
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, demo: hasDemoPage ? () => demo : undefined },
@@ -115,6 +115,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
         gateway.drain('shutdown', config.drainMs),
         serving.drain(config.drainMs),
         agents.runner.drain(config.drainMs),
+        deliverer.drain(config.drainMs),
       ]);
       await disposer.close();
     },

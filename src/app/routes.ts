@@ -22,6 +22,9 @@ import { notificationRoutes } from '../notifications/routes.ts';
 import { settingsRoutes } from '../notifications/settings-routes.ts';
 import { eventRoutes } from '../platform-events/event-routes.ts';
 import { subscriptionRoutes } from '../push/subscription-routes.ts';
+import type { Deliverer } from '../webhooks/deliverer.ts';
+import { deliveryRoutes } from '../webhooks/delivery-routes.ts';
+import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -37,7 +40,13 @@ export function apiRoutes(
     catalogue,
     tickets,
     config,
-  }: { readonly catalogue: ToolCatalogue; readonly tickets: Tickets; readonly config: Config },
+    deliverer,
+  }: {
+    readonly catalogue: ToolCatalogue;
+    readonly tickets: Tickets;
+    readonly config: Config;
+    readonly deliverer: Deliverer;
+  },
 ): Route[] {
   return [
     ...accountRoutes(database, tokens),
@@ -62,6 +71,8 @@ export function apiRoutes(
     ...occurrenceRoutes({ database }),
     ...artifactRoutes({ database, directory, files: store }),
     ...toolRoutes(catalogue),
+    ...webhookRoutes({ database, guard }),
+    ...deliveryRoutes({ database, deliverer }),
     ...realtimeRoutes(tickets),
   ];
 }

@@ -1,20 +1,46 @@
-import type { Deliveries } from '../webhooks/delivery.ts';
-import { DUE, insertDeliveries } from '../webhooks/delivery-store.ts';
+import type { AddressGuard } from '../outbound/address-guard.ts';
+import { GuardedPost } from '../outbound/guarded-post.ts';
+import { Deliverer } from '../webhooks/deliverer.ts';
+import { eventDataReader } from '../webhooks/event-data.ts';
+import { Health } from '../webhooks/health.ts';
+import { Receivers } from '../webhooks/receivers.ts';
 import { EventRecorder } from '../webhooks/record-events.ts';
+import { openRemoval } from '../webhooks/removal.ts';
+import { RetrySchedule } from '../webhooks/retry-schedule.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
+import type { PartOptions } from './part.ts';
 
 export type Webhooks = ReturnType<typeof openWebhooks>;
 
-/** Opens what makes deliveries of committed events. */
-export function openWebhooks({ database, store }: Data, { directory, listeners }: Access) {
-  const deliveries: Deliveries = {
-    deliver: (tries) =>
-      insertDeliveries(
-        database,
-        tries.map(({ delivery }) => ({ delivery, state: DUE })),
-      ),
-  };
-  const recorder = new EventRecorder({ database, files: store, directory, listeners, deliveries });
-  return { recorder };
+export interface WebhooksOptions extends PartOptions {
+  /** Decides which hosts this node may connect to. */
+  readonly guard: AddressGuard;
+}
+
+/**
+ * Opens what makes deliveries of committed events and sends them. Opened before the handlers of the outbox, so that it
+ * closes after them.
+ */
+export function openWebhooks(
+  { config, log, metrics, disposer, guard }: WebhooksOptions,
+  { database, store }: Data,
+  { rights, directory, listeners }: Access,
+) {
+  const schedule = new RetrySchedule();
+  const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
+  const health = disposer.add('health of webhooks', new Health({ database, schedule, log }), (it) =>
+    it.close(),
+  );
+  const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
+  const deliverer = new Deliverer({
+    ...{ database, receivers, posts, schedule, metrics, log },
+    readData: eventDataReader({ database, files: store }),
+    onWritten: (written) => health.note(written),
+  });
+  disposer.add('webhook deliveries', deliverer, (it) => it.close());
+  const removal = openRemoval({ database, schedule, keepDays: config.webhookDays, log });
+  disposer.add('removal of webhook deliveries', removal, (it) => it.close());
+  const recorder = new EventRecorder({ database, files: store, directory, listeners, deliveries: deliverer });
+  return { deliverer, recorder };
 }

@@ -40,6 +40,24 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Brings a deleted conversation back as it was, with its messages and files, for those that may delete it. Drafts, scheduled messages and notifications that ended with the deletion stay ended. Where the two users of a direct message have begun another one meanwhile, the answer is `resource_conflict`. A conversation that is not deleted stays as it is.',
   list_conversation_audit:
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
+  create_webhook:
+    'Has events sent to a URL as they happen, signed as Standard Webhooks describes. `event_types` names types, areas (`message.*`) or everything (`*`); events of producers are among them. Events of direct messages are sent only with `include_direct`, which is audited. The URL is https and leads to a public address; the operator can allow others. An account can have 20 webhooks. The answer shows the secret, which cannot be read again.',
+  list_webhooks: 'Lists the webhooks of the account, without their secrets.',
+  get_webhook: 'Returns one webhook: whether it is enabled, and since when its tries have failed.',
+  update_webhook:
+    'Changes a webhook. What is absent stays. `status` `disabled` stops the sending, and `enabled` starts it again, also after Parley itself disabled it: when its receiver answered 410, or after five days without a success. Events of the time between are recorded as `failed` deliveries, which can be sent again.',
+  delete_webhook:
+    'Deletes a webhook and, within minutes, the record of its deliveries. Its secret signs nothing any more.',
+  rotate_webhook_secret:
+    'Gives a webhook a new secret, which the answer shows this once. For 24 hours requests carry two signatures, of the new secret and of the one before, so that the receiver can change over in between.',
+  list_webhook_deliveries:
+    'Lists what was sent to a webhook and what became of it, newest event first. Delivered ones are kept for 30 days, unless the operator has set another time; failed ones for as long as the webhook.',
+  get_webhook_delivery:
+    'Returns one delivery: how often it was tried, how the last try ended, and when the next one follows.',
+  redeliver_webhook_delivery:
+    'Sends an event again, whatever became of it, and starts the schedule of its retries over. The receiver gets the same `webhook-id`, and the resource as it is now. A disabled webhook answers `resource_conflict`.',
+  test_webhook:
+    'Sends the event `webhook.test` at once, whatever the filter, and returns its delivery; read it again to see what became of it. A disabled webhook answers `resource_conflict`.',
   get_retention_policy: 'Returns after how many days what is purged, for admins and keys of an admin role.',
   set_retention_policy:
     'Replaces the whole policy: a period that is left out is null, and what it is for is kept. A change is audited, and what is older than the new policy is purged from then on. What is under legal hold stays until it is released.',

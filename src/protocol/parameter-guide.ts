@@ -32,6 +32,7 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Only messages with this status. `sent` is the timeline; the others are not in it, and closed to customers.',
   'list_notifications.category': 'Only notifications of this category.',
   'list_notifications.status': 'Only notifications with this status. Without it, all that are not dismissed.',
+  'list_webhook_deliveries.status': 'Only deliveries with this status.',
   'list_tools.category': 'Only tools of this category.',
 };
 

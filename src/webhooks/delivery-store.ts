@@ -1,9 +1,10 @@
-import type { Selectable } from 'kysely';
-import type { Querier } from '../db/handle.ts';
+import { type Selectable, sql } from 'kysely';
+import type { Db, Querier, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
 import type { DeliveryError, DeliveryStatus } from '../protocol/resources/webhook-delivery.ts';
+import { WEBHOOK_TEST } from '../protocol/webhook-events.ts';
 import type { Delivery } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
@@ -33,7 +34,7 @@ export const DUE: DeliveryState = {
 /**
  * Inserts deliveries with their states, all in one statement. One that exists takes a state only where it was pending
  * and the new one is not. Deliveries of webhooks that are gone are left out; those of disabled webhooks that were not
- * delivered are stored as failed.
+ * delivered are stored as failed, unless there are too many already (docs/decisions.md#failed-deliveries-are-kept).
  */
 export async function insertDeliveries(
   db: Querier,
@@ -105,6 +106,72 @@ export function readDeliveries(
     : OF_STATUS.readPage(db, [webhookId, status], page);
 }
 
+export interface Pending {
+  /** At most MOST_COUNTED. */
+  readonly pending: number;
+  /** Seconds since the oldest event of them. */
+  readonly oldestSeconds: number;
+}
+
+/** Returns what waits for enabled webhooks. */
+export async function measurePending(db: Querier): Promise<Pending> {
+  const [row] = await db.query(MEASURE);
+  return { pending: row!.pending, oldestSeconds: row!.oldest ?? 0 };
+}
+
+/** Returns the webhook's delivery, locked until the end of the transaction. */
+export async function lockDelivery(tx: Tx, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
+  return tx.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export async function findDelivery(db: Db, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
+  return db.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Inserts the delivery of the event that tries a webhook out, due now. */
+export async function insertTest(
+  tx: Tx,
+  ids: Pick<DeliveryRow, 'webhook_id' | 'id' | 'event_id' | 'trace'>,
+): Promise<DeliveryRow> {
+  const now = sql<string>`clock_timestamp()`;
+  return tx.kysely
+    .insertInto('webhook_deliveries')
+    .values({ ...ids, event_type: WEBHOOK_TEST, occurred_at: now, next_try_at: now })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Starts the schedule of a locked delivery over, whatever became of it. Its ids stay. */
+export function startOver(
+  tx: Tx,
+  { webhook_id, id }: Pick<DeliveryRow, 'webhook_id' | 'id'>,
+): Promise<DeliveryRow> {
+  return tx.kysely
+    .updateTable('webhook_deliveries')
+    .set({
+      status: 'pending',
+      was_delivered: sql<boolean>`was_delivered OR status = 'delivered'`,
+      attempts: 0,
+      next_try_at: sql<string>`clock_timestamp()`,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('webhook_id', '=', webhook_id)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
 type States = [
   statuses: readonly string[],
   attempts: readonly number[],
@@ -128,6 +195,7 @@ function columnsOf(states: readonly DeliveryState[]): States {
 const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
       trace`;
 
+// Sorted, so that two nodes that handle the same events cannot deadlock.
 const INSERT = statement<
   [
     webhookIds: readonly string[],
@@ -148,7 +216,7 @@ const INSERT = statement<
   text: `
     INSERT INTO webhook_deliveries (${COLUMNS},
       status, attempts, next_try_at, last_status_code, last_error, last_ms)
-    SELECT e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
+    SELECT DISTINCT ON (e.webhook_id, e.id) e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
       e.occurred_at, e.trace,
       CASE WHEN refused THEN 'failed' ELSE e.status END, e.attempts,
       CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.status_code,
@@ -158,8 +226,10 @@ const INSERT = statement<
         $15::integer[], $16::text[], $17::integer[])
       AS e(webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
         trace, status, attempts, due_in_ms, status_code, error, ms)
-      JOIN webhooks w ON w.id = e.webhook_id,
+      JOIN webhooks w ON w.id = e.webhook_id
+        AND (w.disabled_reason IS DISTINCT FROM 'backlog' OR e.status = 'delivered'),
       LATERAL (SELECT w.status = 'disabled' AND e.status = 'pending' AS refused) AS r
+    ORDER BY e.webhook_id, e.id, e.status = 'pending'
     ON CONFLICT (webhook_id, id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
       next_try_at = excluded.next_try_at, last_status_code = excluded.last_status_code,
       last_error = excluded.last_error, last_ms = excluded.last_ms, updated_at = clock_timestamp()
@@ -179,19 +249,21 @@ const UPDATE = statement<[webhookIds: readonly string[], ids: readonly string[],
 });
 
 // The webhooks that have something pending are found one by one in the index: one that has much is not read through.
+const WAITING = `waiting AS (
+      (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.webhook_id > waiting.webhook_id ORDER BY d.webhook_id LIMIT 1)
+      FROM waiting WHERE waiting.webhook_id IS NOT NULL
+    )`;
+
 const TAKE_DUE = statement<
   [webhookIds: readonly string[], rooms: readonly number[], room: number, leaseMs: number, limit: number],
   Delivery
 >({
   name: 'take-due-webhook-deliveries',
   text: `
-    WITH RECURSIVE waiting AS (
-      (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
-        WHERE d.status = 'pending' AND d.webhook_id > waiting.webhook_id ORDER BY d.webhook_id LIMIT 1)
-      FROM waiting WHERE waiting.webhook_id IS NOT NULL
-    ), due AS (
+    WITH RECURSIVE ${WAITING}, due AS (
       SELECT taken.webhook_id, taken.id
       FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
         JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
@@ -207,6 +279,25 @@ const TAKE_DUE = statement<
     FROM due WHERE d.webhook_id = due.webhook_id AND d.id = due.id
     RETURNING d.webhook_id, d.id, d.event_id, d.event_type, d.conversation_id, d.sequence, d.head, d.resource_id,
       d.change, d.occurred_at, d.trace, d.attempts`,
+});
+
+/** Counting goes no further. */
+const MOST_COUNTED = 100_000;
+
+const MEASURE = statement<[], { pending: number; oldest: number | null }>({
+  name: 'measure-webhook-deliveries',
+  text: `
+    WITH RECURSIVE ${WAITING}, enabled AS MATERIALIZED (
+      SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+    )
+    SELECT
+      (SELECT count(*) FROM (
+        SELECT FROM enabled, LATERAL (
+          SELECT FROM webhook_deliveries d WHERE d.webhook_id = enabled.id AND d.status = 'pending'
+        ) AS one LIMIT ${MOST_COUNTED}) AS counted) AS pending,
+      (SELECT extract(epoch FROM clock_timestamp() - min(first.occurred_at))::double precision FROM enabled, LATERAL (
+        SELECT d.occurred_at FROM webhook_deliveries d WHERE d.webhook_id = enabled.id AND d.status = 'pending'
+        ORDER BY d.id LIMIT 1) AS first) AS oldest`,
 });
 
 const LIST = {

@@ -1,5 +1,4 @@
-import type { Selectable, Updateable } from 'kysely';
-import { sql } from 'kysely';
+import { type Selectable, sql, type Updateable, type UpdateObject } from 'kysely';
 import { defineAccountList } from '../accounts/account-list.ts';
 import { changeListeners } from '../accounts/listeners.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
@@ -11,6 +10,7 @@ import { newId } from '../protocol/ids.ts';
 import type { DisabledReason } from '../protocol/resources/webhook.ts';
 import type { Version } from '../protocol/versions.ts';
 import type { Receiver } from './delivery.ts';
+import { PREVIOUS_SECRET_HOURS } from './secrets.ts';
 
 export type WebhookRow = Selectable<Schema['webhooks']>;
 
@@ -74,47 +74,35 @@ export async function lockWebhook(tx: Tx, accountId: string, id: string): Promis
   return row;
 }
 
-export type WebhookChanges = Pick<
-  Updateable<Schema['webhooks']>,
-  'url' | 'event_types' | 'include_direct' | 'secret' | 'previous_secret' | 'previous_secret_until'
->;
+/** For what no caller asked for. Undefined: it is gone. */
+export function lockWebhookById(tx: Tx, id: string): Promise<WebhookRow | undefined> {
+  return tx.kysely.selectFrom('webhooks').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export type WebhookChanges = Pick<Updateable<Schema['webhooks']>, 'url' | 'event_types' | 'include_direct'>;
 
 /** Changes a locked webhook. */
-export async function updateWebhook(
-  tx: Tx,
-  { id }: Pick<WebhookRow, 'id'>,
-  changes: WebhookChanges,
-): Promise<WebhookRow> {
-  const row = await tx.kysely
-    .updateTable('webhooks')
-    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  await changed(tx, id);
-  return row;
+export function updateWebhook(tx: Tx, webhook: WebhookRow, changes: WebhookChanges): Promise<WebhookRow> {
+  return update(tx, webhook, changes);
+}
+
+/** Gives a locked webhook a new secret. The one before signs as well for some time. */
+export function rotateSecret(tx: Tx, webhook: WebhookRow, secret: Buffer): Promise<WebhookRow> {
+  return update(tx, webhook, {
+    secret,
+    previous_secret: webhook.secret,
+    previous_secret_until: sql<string>`clock_timestamp() + make_interval(hours => ${PREVIOUS_SECRET_HOURS})`,
+  });
 }
 
 /** Disables a locked webhook for a reason, or with null enables it and forgets its failures. */
-export async function setDisabled(
-  tx: Tx,
-  { id }: Pick<WebhookRow, 'id'>,
-  reason: DisabledReason | null,
-): Promise<WebhookRow> {
-  const row = await tx.kysely
-    .updateTable('webhooks')
-    .set({
-      status: reason === null ? 'enabled' : 'disabled',
-      disabled_reason: reason,
-      disabled_at: reason === null ? null : sql<string>`clock_timestamp()`,
-      ...(reason === null && { failing_since: null }),
-      updated_at: sql<string>`later_than(updated_at)`,
-    })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  await changed(tx, id);
-  return row;
+export function setDisabled(tx: Tx, webhook: WebhookRow, reason: DisabledReason | null): Promise<WebhookRow> {
+  return update(tx, webhook, {
+    status: reason === null ? 'enabled' : 'disabled',
+    disabled_reason: reason,
+    disabled_at: reason === null ? null : sql<string>`clock_timestamp()`,
+    ...(reason === null && { failing_since: null }),
+  });
 }
 
 /** Removes a locked webhook. Its deliveries go in steps afterwards (removal.ts). */
@@ -144,6 +132,21 @@ const READ_RECEIVER = statement<[id: string], Receiver>({
     FROM webhooks w JOIN accounts a ON a.id = w.account_id
     WHERE w.id = $1 AND w.status = 'enabled' AND a.deleted_at IS NULL`,
 });
+
+async function update(
+  tx: Tx,
+  { id }: WebhookRow,
+  changes: UpdateObject<Schema, 'webhooks'>,
+): Promise<WebhookRow> {
+  const row = await tx.kysely
+    .updateTable('webhooks')
+    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await changed(tx, id);
+  return row;
+}
 
 /** Every change that decides what is sent where ends here. */
 async function changed(tx: Tx, id: string): Promise<void> {

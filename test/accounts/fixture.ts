@@ -37,7 +37,7 @@ export async function trustedAgent(app: TestApp): Promise<string> {
 }
 
 export interface Guarded {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
   /** Null: admins alone. */

@@ -34,6 +34,8 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   erasures: 'erasure',
   'push-subscriptions': 'pushSubscription',
   events: 'event',
+  webhooks: 'webhook',
+  deliveries: 'webhookDelivery',
 };
 
 interface Reference {
@@ -383,6 +385,15 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const group = await create('/v1/messaging/groups', { name: `Elsewhere ${newId('group')}` });
   const entity = await create('/v1/entities', { name: 'Elsewhere' });
   const event = await create('/v1/events', { type: 'order.created', data: {} });
+  const webhook = await create('/v1/webhooks', { url: 'https://a.example/', event_types: ['order.created'] });
+  const webhookDelivery = newId('webhookDelivery');
+  await database.kysely
+    .insertInto('webhook_deliveries')
+    .values({
+      ...{ webhook_id: webhook.id, id: webhookDelivery, event_id: event.id, event_type: 'order.created' },
+      ...{ status: 'delivered', occurred_at: '2026-01-01T00:00:00Z' },
+    })
+    .execute();
   const { id: participant } = await database.kysely
     .selectFrom('participants')
     .select('id')
@@ -436,6 +447,8 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     group: group.id,
     entity: entity.id,
     event: event.id,
+    webhook: webhook.id,
+    webhookDelivery,
     participant,
     notification,
     pushSubscription,

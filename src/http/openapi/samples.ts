@@ -30,6 +30,7 @@ export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   role: 'role',
   user: 'actor',
   webhook: 'webhook',
+  webhook_delivery: 'webhookDelivery',
 };
 
 /** By the noun in a field such as `role_id`, or in a path. */
@@ -55,6 +56,8 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   run: 'agentRun',
   sender: 'actor',
   user: 'actor',
+  webhook: 'webhook',
+  delivery: 'webhookDelivery',
 };
 
 /** Optional fields of a request that most callers send. */
@@ -141,6 +144,11 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'push_subscription.key_id': '3f2a9c17d5e8b604',
   'notification.title': 'Ada Lovelace in Broken crane',
   'role.name': 'Support',
+  'webhook.version': '1.2.harbor-preview.1',
+  'webhook_delivery.event_id': 'evt_0652f5f8a6a1d0d41d8cd98f',
+  'webhook_delivery.event_type': 'message.created',
+  'webhook_delivery.resource_id': 'msg_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
   access_token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY3RfIn0.c2lnbmF0dXJl',
   body: 'The crane is fixed.',
   category: 'chat.message',

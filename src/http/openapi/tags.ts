@@ -58,6 +58,11 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/(?:account|roles|users|api-keys|auth)(?:\/|$)/,
   },
   {
+    name: 'Webhooks',
+    description: 'Events of the account, sent to a URL of yours.',
+    paths: /^\/v1\/webhooks(?:\/|$)/,
+  },
+  {
     name: 'Realtime',
     description: 'What live sockets need of REST.',
     paths: /^\/v1\/realtime/,

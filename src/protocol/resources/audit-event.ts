@@ -37,6 +37,13 @@ export const AUDIT_ACTIONS = [
   'export.requested',
   'export.completed',
   'user.erased',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.direct_included',
+  'webhook.secret_rotated',
+  'webhook.enabled',
+  'webhook.disabled',
+  'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

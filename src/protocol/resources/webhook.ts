@@ -13,7 +13,7 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 /** The form of each event filter of a webhook; which names there are, the server checks in code. */
 const EventTypes = Type.Array(
   Type.String({ maxLength: EVENT_TYPE_LIMITS.characters, pattern: EVENT_FILTER_PATTERN }),
-  { minItems: 1, maxItems: 50, uniqueItems: true },
+  { minItems: 1, maxItems: 50, uniqueItems: true, examples: [['message.*', 'order.created']] },
 );
 
 export const URL_CHARACTERS = 2_000;
@@ -23,7 +23,7 @@ const FIELDS = {
   id: Type.String(),
   object: Type.Literal('webhook'),
   url: Type.String(),
-  event_types: Type.Array(Type.String()),
+  event_types: Type.Array(Type.String(), { examples: [['message.*', 'order.created']] }),
   include_direct: Type.Boolean(),
   version: Type.String(),
   status: OneOf(WEBHOOK_STATUSES),
@@ -89,7 +89,7 @@ export const UpdateWebhookBody = Body(
     include_direct: Type.Optional(Type.Boolean()),
     status: Type.Optional(OneOf(WEBHOOK_STATUSES)),
   },
-  { minProperties: 1 },
+  { minProperties: 1, examples: [{ status: 'enabled' }] },
 );
 describe(UpdateWebhookBody, {
   ...BODY_TEXTS,

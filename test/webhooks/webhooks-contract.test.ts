@@ -1,0 +1,376 @@
+/** Webhooks and their deliveries (docs/contract.md#webhooks) over HTTP, on a whole server. */
+
+import { randomUUID } from 'node:crypto';
+import { Webhook as Verifier } from 'standardwebhooks';
+import t from 'tap';
+import type { List } from '../../src/protocol/lists.ts';
+import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
+import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { NewWebhook, Webhook } from '../../src/protocol/resources/webhook.ts';
+import type { WebhookDelivery } from '../../src/protocol/resources/webhook-delivery.ts';
+import { closed, type Guarded, gatesOf, TIME } from '../accounts/fixture.ts';
+import { asNeighbour } from '../agents/bodies.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { WebhookReceiver } from '../support/webhook-receiver.ts';
+
+const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1' });
+const { demo } = app;
+const PATH = '/v1/webhooks';
+const VERSION = '1.2.harbor-preview.1';
+
+t.test('a webhook: the resource with its secret, once; every field and no other', async (t) => {
+  const body = { url: 'https://hooks.example.com/in?a=b#part', event_types: ['message.*', 'order.created'] };
+  const { secret, ...made } = await create(body);
+  t.match(secret, /^whsec_[0-9A-Za-z+/]{43}=$/);
+  t.strictSame(made, {
+    ...{
+      id: made.id,
+      object: 'webhook',
+      url: 'https://hooks.example.com/in?a=b',
+      event_types: body.event_types,
+    },
+    ...{
+      include_direct: false,
+      version: VERSION,
+      status: 'enabled',
+      disabled_at: null,
+      disabled_reason: null,
+    },
+    ...{ failing_since: null, last_success_at: null, previous_secret_until: null },
+    ...{ created_by: made.created_by, created_at: made.created_at, updated_at: made.created_at },
+  });
+  t.match([made.id, made.created_by, made.created_at], [/^whk_\w{24}$/, /^act_/, TIME]);
+  t.strictSame((await call<Webhook>('GET', `${PATH}/${made.id}`)).body, made);
+  t.strictSame(
+    (await list<Webhook>(`${PATH}?q=hooks.example`)).data,
+    [made],
+    'the list never shows the secret',
+  );
+  t.strictSame(await audited(made.id), ['webhook.created {"event_types":["message.*","order.created"]}']);
+
+  const direct = await create({ include_direct: true, event_types: ['*'] });
+  t.equal(direct.include_direct, true);
+  t.strictSame(await audited(direct.id), [
+    'webhook.direct_included {}',
+    'webhook.created {"event_types":["*"]}',
+  ]);
+  await remove(made.id, direct.id);
+});
+
+t.test('what a webhook cannot be', async (t) => {
+  const urls: [url: string, message: RegExp][] = [
+    ['', /^Must not be empty/],
+    ['hooks.example.com', /not an absolute URL/],
+    ['ftp://hooks.example.com/', /Only http and https/],
+    ['http://hooks.example.com/', /https/],
+    ['https://user:password@hooks.example.com/', /user name or password/],
+    ['https://10.0.0.1/', /not public/],
+    ['https://[::1]/', /not public/],
+    ['https://2130706434/', /not public/],
+    [`https://hooks.example.com/${'x'.repeat(2_000)}`, /2,?000/],
+    [`https://hooks.example.com/${'ü'.repeat(1_900)}`, /2,?000/],
+  ];
+  for (const [url, message] of urls) {
+    const refused = await call('POST', PATH, { body: { url, event_types: ['*'] } });
+    t.match([refusalOf(refused), refused.body.error.message], ['422 validation_failed url', message], url);
+  }
+  const types: [types: unknown, refusal: string][] = [
+    [[], '422 validation_failed event_types'],
+    [['message'], '422 validation_failed event_types[0]'],
+    [['Message.created'], '422 validation_failed event_types[0]'],
+    [['*', 'message.sent'], '422 validation_failed event_types[1]'],
+    [['notification.*'], '422 validation_failed event_types[0]'],
+    [['typing'], '422 validation_failed event_types[0]'],
+    [['webhook.test'], '422 validation_failed event_types[0]'],
+    [['*.created'], '422 validation_failed event_types[0]'],
+    [['*', '*'], '422 validation_failed event_types'],
+    [Array.from({ length: 51 }, (_, n) => `order.n${n}`), '422 validation_failed event_types'],
+    ['*', '400 invalid_format event_types'],
+    [undefined, '400 missing_field event_types'],
+  ];
+  for (const [event_types, refusal] of types) {
+    const body = { url: 'https://a.example/', event_types };
+    t.match(refusalOf(await call('POST', PATH, { body })), refusal, JSON.stringify(event_types));
+  }
+  const { id } = await create({
+    event_types: ['order.item.added', 'agent_run.completed', 'messages.purged'],
+  });
+  t.equal(await refusalTo('PATCH', id, {}), '422 validation_failed null');
+  t.equal(await refusalTo('PATCH', id, { url: 'http://a.example/' }), '422 validation_failed url');
+  t.equal(await refusalTo('PATCH', id, { event_types: ['read'] }), '422 validation_failed event_types[0]');
+  t.equal(await refusalTo('PATCH', id, { status: 'paused' }), '422 validation_failed status');
+  t.equal(await refusalTo('PATCH', id, { secret: 'whsec_' }), '422 validation_failed secret');
+  await remove(id);
+});
+
+t.test('callers without the right, and webhooks of others', async (t) => {
+  const { id } = await create({});
+  const delivery = `${PATH}/${id}/deliveries/whd_0`;
+  const guarded: Pick<Guarded, 'method' | 'path' | 'body'>[] = [
+    { method: 'POST', path: PATH, body: { url: 'https://a.example/', event_types: ['*'] } },
+    { method: 'GET', path: PATH },
+    { method: 'GET', path: `${PATH}/${id}` },
+    { method: 'PATCH', path: `${PATH}/${id}`, body: { status: 'disabled' } },
+    { method: 'DELETE', path: `${PATH}/${id}` },
+    { method: 'POST', path: `${PATH}/${id}/actions/rotate-secret` },
+    { method: 'POST', path: `${PATH}/${id}/actions/test` },
+    { method: 'GET', path: `${PATH}/${id}/deliveries` },
+    { method: 'GET', path: delivery },
+    { method: 'POST', path: `${delivery}/actions/redeliver` },
+  ];
+  for (const one of guarded) {
+    const gates = await gatesOf(app, { ...one, permission: null, agents: false, version: VERSION });
+    t.match(gates, closed({ agents: false }), `${one.method} ${one.path}`);
+    if (one.path === PATH) continue;
+    const other = await app.call(one.method, one.path, {
+      ...asNeighbour(app),
+      headers: { ...asNeighbour(app).headers, 'Service-Version': VERSION },
+      body: one.body,
+    });
+    t.equal(refusalOf(other), '404 resource_not_found id', `${one.method} ${one.path}`);
+  }
+  t.strictSame((await call<Webhook>('GET', `${PATH}/${id}`)).body.status, 'enabled');
+  t.equal(refusalOf(await call('GET', delivery)), '404 resource_not_found delivery_id');
+  t.equal(
+    refusalOf(await call('POST', `${delivery}/actions/redeliver`)),
+    '404 resource_not_found delivery_id',
+  );
+  await remove(id);
+});
+
+t.test('a change, and what it records', async (t) => {
+  const { secret: _, ...before } = await create({});
+  const patch = async (body: object) => (await call<Webhook>('PATCH', `${PATH}/${before.id}`, { body })).body;
+  const changed = await patch({ url: 'https://b.example/', event_types: ['order.*'], include_direct: true });
+  t.strictSame(changed, {
+    ...before,
+    ...{ url: 'https://b.example/', event_types: ['order.*'], include_direct: true },
+    updated_at: changed.updated_at,
+  });
+  t.ok(changed.updated_at > before.updated_at);
+  t.strictSame(await patch({ status: 'enabled' }), changed, 'as it is');
+  const disabled = await patch({ status: 'disabled' });
+  t.match(disabled, { status: 'disabled', disabled_reason: 'requested', disabled_at: TIME });
+  for (const action of ['test', 'redeliver']) {
+    const place = action === 'test' ? '' : '/deliveries/whd_0';
+    const refused = await call('POST', `${PATH}/${before.id}${place}/actions/${action}`);
+    t.equal(refusalOf(refused), '409 resource_conflict id', action);
+  }
+  t.match(await patch({ status: 'enabled', include_direct: true }), {
+    ...{ status: 'enabled', disabled_reason: null, disabled_at: null },
+  });
+  await remove(before.id);
+  t.equal(refusalOf(await call('GET', `${PATH}/${before.id}`)), '404 resource_not_found id');
+  t.equal(await refusalTo('DELETE', before.id), '404 resource_not_found id');
+  t.strictSame(await audited(before.id), [
+    'webhook.deleted {}',
+    'webhook.enabled {}',
+    'webhook.updated {"fields":["include_direct"]}',
+    'webhook.disabled {}',
+    'webhook.direct_included {}',
+    'webhook.updated {"fields":["url","event_types","include_direct"]}',
+    'webhook.created {"event_types":["*"]}',
+  ]);
+});
+
+t.test('a repetition with an Idempotency-Key, and the quota', async (t) => {
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const body = { url: 'https://again.example/', event_types: ['*'] };
+  const first = await call<NewWebhook>('POST', PATH, { body, headers });
+  const second = await call<NewWebhook>('POST', PATH, { body, headers });
+  t.strictSame([second.status, second.body], [201, first.body], 'with the same secret');
+  const rest = 20 - (await list(PATH)).data.length;
+  const made = await Promise.all(
+    Array.from({ length: rest + 2 }, () => call<NewWebhook>('POST', PATH, { body })),
+  );
+  const refused = made.filter(({ status }) => status !== 201);
+  t.equal(refused.length, 2, 'also where many are made at once');
+  t.match(refused[0], {
+    status: 403,
+    body: { error: { code: 'limit_exceeded', quota: { limit: 20, used: 20 } } },
+  });
+  const page = await list<Webhook>(`${PATH}?limit=15`);
+  t.equal(page.data.length, 15);
+  const { data } = await list<Webhook>(page.page_info.next_page_url!);
+  await remove(...[...page.data, ...data].map(({ id }) => id));
+  t.strictSame((await list(PATH)).data, []);
+});
+
+t.test('a test event: signed, and its delivery', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const { id, secret } = await create({ url: receiver.url, event_types: ['order.created'] });
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const { status, body: made } = await call<WebhookDelivery>('POST', `${PATH}/${id}/actions/test`, {
+    headers: { traceparent },
+  });
+  t.equal(status, 201);
+  t.strictSame(made, {
+    ...{ id: made.id, object: 'webhook_delivery', webhook_id: id, event_id: made.event_id },
+    ...{ event_type: 'webhook.test', conversation_id: null, sequence: null, resource_id: null },
+    ...{ status: 'pending', attempts: 0, next_try_at: made.next_try_at },
+    ...{ last_status_code: null, last_error: null, last_duration_ms: null },
+    ...{ occurred_at: made.occurred_at, created_at: made.created_at, updated_at: made.updated_at },
+  });
+  t.match([made.id, made.event_id, made.occurred_at], [/^whd_\w{24}$/, /^evt_/, TIME]);
+  const delivered = await awaitDelivery(made, 'delivered');
+  t.match(delivered, { attempts: 1, next_try_at: null, last_status_code: 200, last_error: null });
+  t.type(delivered.last_duration_ms, 'number');
+
+  const [request] = receiver.received;
+  t.match(request!.headers, {
+    ...{ 'content-type': 'application/json', 'webhook-id': made.event_id, 'service-version': VERSION },
+    traceparent: /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/,
+  });
+  t.strictSame(verified(secret, request!), {
+    ...{ type: 'webhook.test', timestamp: made.occurred_at },
+    data: { object: 'webhook_test', webhook_id: id },
+  });
+  t.throws(() => verified(`whsec_${Buffer.alloc(32).toString('base64')}`, request!));
+
+  const again = await call<WebhookDelivery>('POST', `${PATH}/${id}/deliveries/${made.id}/actions/redeliver`);
+  t.match(again.body, { id: made.id, event_id: made.event_id, status: 'pending', attempts: 0 });
+  await awaitDelivery(made, 'delivered');
+  t.equal(receiver.received.length, 2);
+  t.equal(receiver.received[1]!.headers['webhook-id'], made.event_id);
+
+  receiver.answer = () => 500;
+  const failing = (await call<WebhookDelivery>('POST', `${PATH}/${id}/actions/test`)).body;
+  const failed = await until(
+    async () => {
+      const { body } = await call<WebhookDelivery>('GET', `${PATH}/${id}/deliveries/${failing.id}`);
+      return body.attempts > 0 ? body : undefined;
+    },
+    { what: 'the try to fail' },
+  );
+  t.match(failed, { status: 'pending', last_status_code: 500, last_error: 'status', next_try_at: TIME });
+  const listed = await list<WebhookDelivery>(`${PATH}/${id}/deliveries`);
+  t.strictSame(
+    listed.data.map(({ id }) => id),
+    [failing.id, made.id],
+  );
+  const paged = await list<WebhookDelivery>(`${PATH}/${id}/deliveries?limit=1`);
+  t.match((await list<WebhookDelivery>(paged.page_info.next_page_url!)).data, [{ id: made.id }]);
+  for (const [status, ids] of [
+    ['delivered', [made.id]],
+    ['failed', []],
+  ] as const) {
+    const found = await list<WebhookDelivery>(`${PATH}/${id}/deliveries?status=${status}`);
+    t.strictSame(
+      found.data.map(({ id }) => id),
+      ids,
+      status,
+    );
+  }
+  t.equal(
+    refusalOf(await call('GET', `${PATH}/${id}/deliveries?status=done`)),
+    '400 parameter_invalid status',
+  );
+  await until(async () => (await call<Webhook>('GET', `${PATH}/${id}`)).body.failing_since, {
+    what: 'the failure to be noted',
+  });
+  await remove(id);
+});
+
+t.test('a rotation: both secrets sign', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const { id, secret } = await create({ url: receiver.url });
+  const rotated = (await call<NewWebhook>('POST', `${PATH}/${id}/actions/rotate-secret`)).body;
+  t.not(rotated.secret, secret);
+  const leftMs = Date.parse(rotated.previous_secret_until!) - Date.now();
+  t.ok(leftMs > 23 * 3_600_000 && leftMs < 25 * 3_600_000);
+  await awaitDelivery((await call<WebhookDelivery>('POST', `${PATH}/${id}/actions/test`)).body, 'delivered');
+  const [request] = receiver.received;
+  t.match(request!.headers['webhook-signature'], /^v1,[^ ]{44} v1,[^ ]{44}$/);
+  for (const one of [secret, rotated.secret]) t.match(verified(one, request!), { type: 'webhook.test' });
+
+  const third = (await call<NewWebhook>('POST', `${PATH}/${id}/actions/rotate-secret`)).body;
+  await awaitDelivery((await call<WebhookDelivery>('POST', `${PATH}/${id}/actions/test`)).body, 'delivered');
+  t.throws(() => verified(secret, receiver.received[1]!), 'only the last one before');
+  for (const one of [rotated.secret, third.secret]) verified(one, receiver.received[1]!);
+  t.ok((await audited(id)).includes('webhook.secret_rotated {}'));
+  await remove(id);
+});
+
+t.test('a receiver that is gone', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const { id } = await create({ url: receiver.url });
+  receiver.answer = () => 410;
+  await call('POST', `${PATH}/${id}/actions/test`);
+  const disabled = await until(
+    async () => {
+      const { body } = await call<Webhook>('GET', `${PATH}/${id}`);
+      return body.status === 'disabled' ? body : undefined;
+    },
+    { what: 'the webhook to be disabled' },
+  );
+  t.equal(disabled.disabled_reason, 'gone');
+  t.equal((await audited(id))[0], 'webhook.disabled {"reason":"gone"}');
+  const noticesOf = async (user: keyof typeof demo.users) => {
+    const path = '/v1/messaging/notifications';
+    const { body } = await call<List<Notification>>('GET', path, { token: demo.users[user].access_token });
+    return body.data.filter(({ category }) => category === 'webhook.disabled');
+  };
+  t.match(await noticesOf('ada'), [{ priority: 'high', title: /127\.0\.0\.1/ }]);
+  t.strictSame(await noticesOf('vera'), [], 'admins alone');
+  await remove(id);
+});
+
+function call<Body = Parameters<typeof refusalOf>[0]['body']>(
+  method: string,
+  path: string,
+  { headers, ...options }: CallOptions = {},
+) {
+  return app.call<Body>(method, path, { ...options, headers: { 'Service-Version': VERSION, ...headers } });
+}
+
+async function create(body: object): Promise<NewWebhook> {
+  const answer = await call<NewWebhook>('POST', PATH, {
+    body: { url: 'https://a.example/', event_types: ['*'], ...body },
+  });
+  if (answer.status !== 201) throw new Error(answer.text);
+  return answer.body;
+}
+
+async function remove(...ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const { status, text } = await call('DELETE', `${PATH}/${id}`);
+    if (status !== 200) throw new Error(text);
+  }
+}
+
+async function list<Item>(path: string): Promise<List<Item>> {
+  const { status, text, body } = await call<List<Item>>('GET', path);
+  if (status !== 200) throw new Error(text);
+  return body;
+}
+
+async function refusalTo(method: string, id: string, body?: object): Promise<string> {
+  return refusalOf(await call(method, `${PATH}/${id}`, { body }));
+}
+
+function awaitDelivery(
+  delivery: WebhookDelivery,
+  status: WebhookDelivery['status'],
+): Promise<WebhookDelivery> {
+  return until(
+    async () => {
+      const path = `${PATH}/${delivery.webhook_id}/deliveries/${delivery.id}`;
+      const { body } = await call<WebhookDelivery>('GET', path);
+      return body.status === status ? body : undefined;
+    },
+    { what: `the delivery to be ${status}` },
+  );
+}
+
+function verified(secret: string, { text, headers }: WebhookReceiver['received'][number]): unknown {
+  return new Verifier(secret).verify(text, headers as Record<string, string>);
+}
+
+/** The actions on a webhook with their details, newest first. */
+async function audited(id: string): Promise<string[]> {
+  const { data } = await list<AuditEvent>('/v1/account/audit?limit=100');
+  return data
+    .filter(({ details }) => details.webhook_id === id)
+    .map(({ action, details: { webhook_id: _, ...details } }) => `${action} ${JSON.stringify(details)}`);
+}
