@@ -69,7 +69,7 @@ t.test('every event of a conversation is recorded once for each webhook that wan
   ]);
   for (const row of rows) {
     t.ok(row.head! >= (row.sequence ?? 0), `${row.event_type} has a head`);
-    t.equal(row.status, 'pending');
+    t.not(row.status, 'failed');
     const data = JSON.parse((await readData({ version: NEWEST_VERSION } as never, row)) ?? 'null');
     // The participant is gone, and so is what its earlier events would show.
     const isGone = row.event_type === 'participant.added' || row.event_type === 'participant.updated';
