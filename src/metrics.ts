@@ -215,6 +215,9 @@ export function createMetrics() {
     digestsWaiting: new Gauge({
       name: 'parley_digests_waiting',
       help: 'Digests that wait for their transport, of all nodes',
+      registers,
+    }),
+
     webhookDeliveries: new Counter({
       name: 'parley_webhook_deliveries_total',
       help: 'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',
