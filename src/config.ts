@@ -35,6 +35,8 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** `PARLEY_RATE_LIMIT` per credential; null: no limits at all. */
   readonly rateLimit: RateLimit | null;
+  /** `PARLEY_REGISTRATION`: a number allows for as many accounts. */
+  readonly registration: 'closed' | 'open' | number;
   /** `PARLEY_ADMIN_PORT`: serves /metrics there only; 0 takes a free one. */
   readonly adminPort: number | null;
   /** `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default (docs/decisions.md#the-admin-port). */
@@ -147,6 +149,7 @@ export function readConfig(env: Environment): Config {
     auditOldKeys: reader.read('PARLEY_AUDIT_OLD_KEYS', PUBLIC_KEYS, []),
     allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', ORIGINS, []),
     rateLimit: reader.read('PARLEY_RATE_LIMIT', RATE_LIMIT, { requests: 600, seconds: 60 }),
+    registration: reader.read('PARLEY_REGISTRATION', REGISTRATION, 'closed'),
     ...readAdmin(reader, host),
     docsUrl: reader.read('PARLEY_DOCS_URL', WEB_URL, null),
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
@@ -405,6 +408,14 @@ const RATE_LIMIT: Kind<RateLimit | null> = {
     if (text === 'off') return null;
     const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,5})$/.exec(text) ?? [];
     return requests === undefined ? undefined : { requests: Number(requests), seconds: Number(seconds) };
+  },
+};
+
+const REGISTRATION: Kind<Config['registration']> = {
+  accepts: 'closed, open or a number of accounts',
+  parse: (text) => {
+    if (text === 'closed' || text === 'open') return text;
+    return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
   },
 };
 

@@ -22,7 +22,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['push'],
   ['notifications'],
   ['messages', 'platform-events'],
-  ['conversations'],
+  ['conversations', 'registration'],
   ['accounts', 'attachments', 'audit'],
   ['resources'],
   ['http'],

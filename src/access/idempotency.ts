@@ -30,6 +30,8 @@ export interface CompleteOptions {
   readonly tx?: Tx;
   /** The body shows a secret (a new API key, a token): it is stored encrypted and can be read only with the Idempotency-Key. */
   readonly secret?: boolean;
+  /** The body is not stored: a repetition is answered `resource_gone`. */
+  readonly once?: boolean;
 }
 
 /**
@@ -91,7 +93,10 @@ export class Idempotency {
         );
       }
       if (row.status !== null && row.response === null) {
-        throw new ApiError('resource_gone', 'What this request was answered with has been removed since.');
+        throw new ApiError(
+          'resource_gone',
+          'This request was carried out. Its answer is not kept, or has been removed since.',
+        );
       }
       if (row.status !== null && row.response !== null) {
         const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
@@ -131,14 +136,14 @@ export class IdempotencyClaim {
   async complete(status: number, body: Buffer, options: CompleteOptions = {}): Promise<void> {
     if (!isKept(status)) return this.release();
     const { hash, key, owner } = this.#holder;
-    const { tx, secret = false } = options;
+    const { tx, secret = false, once = false } = options;
     const { numUpdatedRows } = await (tx ?? this.#database).kysely
       .updateTable('idempotency_keys')
       .set({
         status,
-        response: secret ? encrypt(body, key, hash) : body,
-        encrypted: secret,
-        about: shownBy(body),
+        response: once ? null : secret ? encrypt(body, key, hash) : body,
+        encrypted: secret && !once,
+        about: once ? null : shownBy(body),
       })
       .where('hash', '=', hash)
       .where('claim', '=', owner)

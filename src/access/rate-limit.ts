@@ -16,6 +16,8 @@ export interface RateLimits {
   readonly deferred: RateLimiter;
   /** By the caller's address, before authentication: ten times as many, because several callers may share an address. */
   readonly addresses: RateLimiter;
+  /** By the caller's address: endpoints that are `scarce` (http/route.ts). */
+  readonly scarce: RateLimiter;
 }
 
 /** Makes the limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
@@ -25,6 +27,7 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
     credentials: new RateLimiter(limit),
     deferred: new RateLimiter(limit),
     addresses: new RateLimiter(perAddress, { keyOf: networkOf }),
+    scarce: new RateLimiter(limit && SCARCE, { keyOf: networkOf }),
   };
 }
 
@@ -187,6 +190,9 @@ export function networkOf(address: string): string {
 }
 
 const PER_ADDRESS = 10;
+
+/** Registrations of an office behind one address, and of mistyped forms; too few to fill a database. */
+const SCARCE: RateLimit = { requests: 20, seconds: 3_600 };
 
 function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {
   return Math.ceil((endsMs - nowMs) / 1_000);

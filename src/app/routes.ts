@@ -22,6 +22,7 @@ import { notificationRoutes } from '../notifications/routes.ts';
 import { settingsRoutes } from '../notifications/settings-routes.ts';
 import { eventRoutes } from '../platform-events/event-routes.ts';
 import { subscriptionRoutes } from '../push/subscription-routes.ts';
+import { registrationRoutes } from '../registration/registration-routes.ts';
 import type { Deliverer } from '../webhooks/deliverer.ts';
 import { deliveryRoutes } from '../webhooks/delivery-routes.ts';
 import { webhookRoutes } from '../webhooks/webhook-routes.ts';
@@ -50,6 +51,7 @@ export function apiRoutes(
 ): Route[] {
   return [
     ...accountRoutes(database, tokens),
+    ...registrationRoutes(config.registration),
     ...auditRoutes(database, signingKey),
     ...policyRoutes(database, retention),
     ...conversationRoutes({ database, directory }),

@@ -87,6 +87,7 @@ export async function openServing(
     ...(config.rateLimit !== null && {
       limiter: rateLimits.credentials,
       addressLimiter: rateLimits.addresses,
+      scarceLimiter: rateLimits.scarce,
     }),
     idempotency,
     database,

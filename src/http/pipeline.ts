@@ -27,6 +27,8 @@ export interface HttpOptions {
   readonly limiter?: Limiter;
   /** By address, before authentication. Omit it if nothing is limited, because reading an address costs time. */
   readonly addressLimiter?: Limiter;
+  /** By address, of endpoints that are `scarce`. */
+  readonly scarceLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
   /** Opens the transactions of routes that change something. */
   readonly database: Pick<Database, 'transaction'>;
@@ -50,6 +52,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly authenticator: HttpOptions['authenticator'];
   readonly limiter: Limiter | undefined;
   readonly addressLimiter: Limiter | undefined;
+  readonly scarceLimiter: Limiter | undefined;
   readonly idempotency: HttpOptions['idempotency'];
   readonly database: HttpOptions['database'];
   readonly cursors: CursorSeal;
@@ -68,6 +71,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.authenticator = options.authenticator;
     this.limiter = options.limiter;
     this.addressLimiter = options.addressLimiter;
+    this.scarceLimiter = options.scarceLimiter;
     this.idempotency = options.idempotency;
     this.database = options.database;
     this.cursors = new CursorSeal(options.cursorSecret ?? randomBytes(32).toString('base64url'));

@@ -45,6 +45,8 @@ export interface Entrance {
 export interface RunHost extends Entrance {
   /** By credential. */
   readonly limiter: Limiter | undefined;
+  /** By address, of endpoints that are `scarce`. */
+  readonly scarceLimiter: Limiter | undefined;
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
   /** Where changes are made. */
   readonly database: Pick<Database, 'transaction'>;
@@ -66,8 +68,8 @@ export interface Limiter {
 /**
  * The life of one request. Each step is a method that ends with the call of the next, in the order of
  * docs/contract.md#order-of-checks: address limit → route → method → version → credential → account → subscription
- * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version
- * to the query. A step waits only where it must: if the caller is cached, nothing does before the handler.
+ * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version,
+ * perhaps over a second limit of its address, to the query. A step waits only where it must: if the caller is cached, nothing does before the handler.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
@@ -80,6 +82,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #query: unknown;
   #body: unknown;
   #claim: IdempotencyClaim | undefined;
+  /** The limit that was checked last. */
+  #limiter: Limiter | undefined;
+  /** Undefined until a limit has asked for it. */
+  #address: string | undefined;
 
   constructor(http: RunHost, exchange: Exchange, entrance: Entrance = http) {
     this.#http = http;
@@ -114,7 +120,13 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #limitAddress(): void {
     const limiter = this.#entrance.addressLimiter;
-    const consumed = limiter?.consume(this.#exchange.readAddress());
+    if (limiter === undefined) {
+      this.#findRoute();
+      return;
+    }
+    this.#limiter = limiter;
+    this.#address = this.#exchange.readAddress();
+    const consumed = limiter.consume(this.#address);
     if (consumed instanceof Promise) this.#await(consumed, this.#findRoute);
     else this.#findRoute();
   }
@@ -144,8 +156,20 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #checkVersion({ since, open }: Route): void {
     this.#version = requireVersion(this.#exchange.head.version, since);
-    if (open === true) this.#admitUnauthenticated();
+    if (open === true) this.#limitScarce();
     else this.#authenticate();
+  }
+
+  #limitScarce(): void {
+    const limiter = this.#endpoint!.route.scarce === true ? this.#http.scarceLimiter : undefined;
+    if (limiter === undefined) {
+      this.#admitUnauthenticated();
+      return;
+    }
+    this.#limiter = limiter;
+    const consumed = limiter.consume(this.#address ?? this.#exchange.readAddress());
+    if (consumed instanceof Promise) this.#await(consumed, this.#admitUnauthenticated);
+    else this.#admitUnauthenticated();
   }
 
   #admitUnauthenticated(): void {
@@ -167,7 +191,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitRate(principal: Principal): void {
-    const state = this.#http.limiter?.consume(principal.credential.id);
+    this.#limiter = this.#http.limiter;
+    const state = this.#limiter?.consume(principal.credential.id);
     if (state instanceof Promise) this.#await(state, this.#showRate);
     else this.#showRate(state);
   }
@@ -182,10 +207,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#checkPermission(this.#principal!, this.#endpoint!);
   }
 
-  /** A caller that is not known yet was stopped by the limit of its address. */
   #showUsedUp({ retryAfterS }: ApiError): void {
-    const limiter = this.#principal === undefined ? this.#entrance.addressLimiter : this.#http.limiter;
-    if (limiter?.limit !== undefined) this.#exchange.setHeader('RateLimit-Limit', String(limiter.limit));
+    const limit = this.#limiter?.limit;
+    if (limit !== undefined) this.#exchange.setHeader('RateLimit-Limit', String(limit));
     this.#exchange.setHeader('RateLimit-Remaining', '0');
     if (retryAfterS !== undefined) this.#exchange.setHeader('RateLimit-Reset', String(retryAfterS));
   }
@@ -300,8 +324,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     if (this.#claim === undefined) return reply;
     const { status, body } = this.#serialize(reply);
     const bytes = Buffer.from(body);
-    const { secret = false } = this.#endpoint!.route;
-    await this.#claim.complete(status, bytes, { tx, secret });
+    const { secret = false, once = false } = this.#endpoint!.route;
+    await this.#claim.complete(status, bytes, { tx, secret, once });
     return new StoredAnswer(status, bytes);
   }
 

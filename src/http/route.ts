@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
+import type { ErrorCondition } from '../protocol/errors.ts';
 import type { AdminPermission, Permission } from '../protocol/permissions.ts';
 import type { TraceContext } from '../protocol/traceparent.ts';
 import type { Version } from '../protocol/versions.ts';
@@ -90,6 +91,8 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * is UNAUTHENTICATED, and `permission` is null.
    */
   readonly open?: boolean;
+  /** An open endpoint that few addresses call more than once: limited per address far below all others. */
+  readonly scarce?: boolean;
   /** Answers also while the account's subscription is not active, so that a caller can find out why others refuse. */
   readonly unsubscribed?: boolean;
   /** Customers may call it (docs/contract.md#customers). By default they may not. */
@@ -111,6 +114,13 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly response: TSchema;
   /** The answer shows a secret: it is encrypted if it is stored for an Idempotency-Key. */
   readonly secret?: boolean;
+  /**
+   * Nothing in the request proves that a repetition comes from the same caller, so the answer is not stored: a repetition with
+   * the same Idempotency-Key has no effect, and is answered `resource_gone`.
+   */
+  readonly once?: boolean;
+  /** Conditions that it may answer beside those of its kind (openapi/refusals.ts). */
+  readonly refuses?: readonly ErrorCondition[];
   /**
    * Called so often that nothing may be left to do for the first request: its validators are compiled before the server
    * listens.

@@ -140,6 +140,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Returns a file that an agent made in a run, with a time-limited address to download it from, to callers that may read the run.',
   get_account:
     'Returns the account that `Service-Account` names, with its plan and subscription, also while the subscription is not active.',
+  register:
+    'Creates an account with its first admin and an API key, without a credential, where the deployment allows public registration. Only `Service-Version` is required. The secret of the key is in this answer alone: a repetition with the same `Idempotency-Key` creates nothing and answers `resource_gone`. Past the number of accounts that the deployment allows, or where registration is closed, the answer is `registration_closed`. An address can register 20 times an hour.',
   create_role:
     'Creates a role of type `user`. It can grant no more than the role of the caller; a taken name answers `resource_exists`.',
   list_roles: 'Lists the roles of the account. Permissions are null unless expanded.',

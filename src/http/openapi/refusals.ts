@@ -24,6 +24,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
   if (route.method !== 'GET') add([...OF_BODIES, ...OF_CHANGES, ...OF_IDEMPOTENCY]);
   if (route.status === 201) add(OF_NEW_ONES);
   if (route.body !== undefined) add(['missing_field']);
+  add(route.refuses ?? []);
   // In the order of the table, so that documents do not depend on the order above.
   return (Object.keys(ERRORS) as ErrorCondition[]).filter((condition) => found.has(condition));
 }

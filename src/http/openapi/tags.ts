@@ -55,7 +55,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     name: 'Access',
     description: 'The account, its roles, users, API keys and tokens.',
-    paths: /^\/v1\/(?:account|roles|users|api-keys|auth)(?:\/|$)/,
+    paths: /^\/v1\/(?:account|registrations|roles|users|api-keys|auth)(?:\/|$)/,
   },
   {
     name: 'Webhooks',

@@ -44,6 +44,7 @@ export const AUDIT_ACTIONS = [
   'webhook.enabled',
   'webhook.disabled',
   'webhook.deleted',
+  'account.registered',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
