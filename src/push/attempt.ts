@@ -28,7 +28,7 @@ export interface Tried {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Encrypts a notification for its subscription (RFC 8291) and sends it to the push service (RFC 8030). Never rejects. */
+/** Encrypts a notification for its subscription (RFC 8291) and sends it to the push service (RFC 8030). */
 export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Promise<Tried> {
   try {
     const url = readOutboundUrl(row.endpoint);
@@ -42,7 +42,8 @@ export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Pro
     });
     return { verdict: verdictOn(status), reason: String(status), retryAfterMs };
   } catch (error) {
-    const condition = error instanceof OutboundError ? error.condition : 'internal_error';
+    if (!(error instanceof OutboundError)) throw error;
+    const { condition } = error;
     return {
       verdict: FAILURES.has(condition) ? 'failed' : 'refused',
       reason: condition,

@@ -20,7 +20,7 @@ export const MAX_NAMED = 100;
 /** Milliseconds for which an unseen notification is considered: twice the longest setting. */
 export const CONSIDERED_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** Days for which a digest waits for its transport. */
+/** Days for which a digest waits for its transport, from what was last added to it. */
 const KEPT_DAYS = 30;
 
 /** Returns users, behind an id, of whom a notification has been unseen for as long as their settings say. */
@@ -173,7 +173,7 @@ const DELETE_OLD = statement({
   name: 'delete-old-digests',
   text: `
     DELETE FROM digests d
-    WHERE d.created_at < clock_timestamp() - interval '${KEPT_DAYS} days' OR NOT EXISTS (
+    WHERE d.updated_at < clock_timestamp() - interval '${KEPT_DAYS} days' OR NOT EXISTS (
       SELECT FROM notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
       WHERE s.actor_id = d.actor_id AND s.digest_after_minutes IS NOT NULL)`,
 });

@@ -119,8 +119,7 @@ export class Pushes {
   async #add(keys: readonly NotificationKey[]): Promise<void> {
     if (keys.length === 0) return;
     const { database, vapid } = this.#options;
-    // Those that have no place are found again when their leases end.
-    this.#lanes.add(await addDeliveries(database, keys, vapid.keyId));
+    await this.#begin(await addDeliveries(database, keys, vapid.keyId));
   }
 
   /** Waits for the tries under way; the others are left to other nodes, at once. Never rejects. */
@@ -140,13 +139,18 @@ export class Pushes {
     await this.#add([...wanted, ...(await Promise.all(unknown)).flat()]);
   }
 
+  /** Returns whether there was a place for all of them; the others are left to the next sweep of any node. */
+  async #begin(deliveries: readonly Delivery[]): Promise<boolean> {
+    const left = this.#lanes.add(deliveries);
+    if (left.length > 0) await releaseDeliveries(this.#options.database, left);
+    return left.length === 0;
+  }
+
   async #takeDue(signal: AbortSignal): Promise<void> {
     const { database, metrics } = this.#options;
     for (let isMore = true; isMore && !signal.aborted; ) {
       const due = await takeDue(database, this.#lanes.busyOrigins, TAKEN_AT_ONCE);
-      const left = this.#lanes.add(due);
-      if (left.length > 0) await releaseDeliveries(database, left);
-      isMore = due.length === TAKEN_AT_ONCE && left.length === 0;
+      isMore = (await this.#begin(due)) && due.length === TAKEN_AT_ONCE;
     }
     const { pending, lag_seconds } = await measureDeliveries(database);
     metrics.pushPending.set(pending);

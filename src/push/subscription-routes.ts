@@ -50,7 +50,7 @@ export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoute
       async change(tx, { principal, body }) {
         const { row, isNew } = await subscribe(tx, principal, body, { guard, keyId: vapid.keyId });
         const shown = presentSubscription(row);
-        return isNew ? shown : new Answer(200, shown);
+        return isNew === false ? new Answer(200, shown) : shown;
       },
     }),
     defineRoute({

@@ -39,19 +39,20 @@ export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
 
 /**
  * Writes a subscription. Where the user has the endpoint with other keys, that row becomes this one, with its deliveries.
- * Returns the row, and whether it, the endpoint or the keys were new.
+ * Returns the row, and what of it is new.
  */
 export async function writeSubscription(
   tx: Tx,
   { id, accountId, actorId, endpoint, origin, p256dh, auth, keyId, expiresAt }: NewSubscription,
-): Promise<{ readonly row: SubscriptionRow; readonly isNew: boolean }> {
+): Promise<{ readonly row: SubscriptionRow; readonly isNew: 'endpoint' | 'keys' | false }> {
   const [again] = await tx.query(REGISTER_AGAIN, id, expiresAt);
   if (again !== undefined) return { row: again, isNew: false };
   const [row] = await tx.query(
     WRITE,
     ...([id, accountId, actorId, endpoint, origin, p256dh, auth, keyId, expiresAt] as const),
   );
-  return { row: row!, isNew: true };
+  const { inserted, ...written } = row!;
+  return { row: written, isNew: inserted ? 'endpoint' : 'keys' };
 }
 
 /** Returns whether the user had this subscription. */
@@ -144,6 +145,7 @@ const REGISTER_AGAIN = statement<[id: string, expiresAt: string | null], Subscri
     RETURNING ${COLUMNS}`,
 });
 
+// A row that was inserted has no transaction that has locked or updated it before.
 const WRITE = statement<
   [
     id: string,
@@ -156,7 +158,7 @@ const WRITE = statement<
     keyId: string,
     expiresAt: string | null,
   ],
-  SubscriptionRow
+  SubscriptionRow & { inserted: boolean }
 >({
   name: 'write-push-subscription',
   text: `
@@ -166,7 +168,7 @@ const WRITE = statement<
     ON CONFLICT (actor_id, endpoint) DO UPDATE SET id = excluded.id, p256dh = excluded.p256dh, auth = excluded.auth,
       key_id = excluded.key_id, expires_at = excluded.expires_at, failures = 0, failing_since = NULL,
       last_success_at = NULL, updated_at = later_than(s.updated_at)
-    RETURNING ${COLUMNS}`,
+    RETURNING ${COLUMNS}, s.xmax = 0 AS inserted`,
 });
 
 const DELETE_OWN = statement<[actorId: string, id: string], SubscriptionRow>({

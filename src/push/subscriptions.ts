@@ -32,7 +32,7 @@ export async function subscribe(
   { accountId, actor }: Principal,
   body: Static<typeof CreatePushSubscriptionBody>,
   { guard, keyId }: { readonly guard: Pick<AddressGuard, 'isAllowed'>; readonly keyId: string },
-): Promise<{ readonly row: SubscriptionRow; readonly isNew: boolean }> {
+): ReturnType<typeof writeSubscription> {
   if (actor.type !== 'user') {
     throw new ApiError(
       'insufficient_permissions',
@@ -42,7 +42,7 @@ export async function subscribe(
   const subscription = readSubscription(actor.id, body, guard);
   const used = await lockAndCount(tx, actor.id);
   const written = await writeSubscription(tx, { ...subscription, accountId, keyId });
-  if (written.isNew && used >= MAX_PUSH_SUBSCRIPTIONS) {
+  if (written.isNew === 'endpoint' && used >= MAX_PUSH_SUBSCRIPTIONS) {
     const message = 'You have as many push subscriptions as you may have. Delete one first.';
     const quota = { limit: MAX_PUSH_SUBSCRIPTIONS, used, reset_at: null };
     throw new ApiError('limit_exceeded', message, { quota });

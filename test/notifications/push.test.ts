@@ -152,6 +152,8 @@ t.test('what is refused', async (t) => {
   t.equal(refused.length, 1, 'also at the same time');
   const { limit, used } = refused[0]!.body.error.quota!;
   t.strictSame([refusalOf(refused[0]!), limit, used], ['403 limit_exceeded null', 20, 20]);
+  const renewed = { ...good, keys: { ...keys, auth: randomBytes(16).toString('base64url') } };
+  t.equal((await ask('POST', PATH, reader, { body: renewed })).status, 201, 'a renewal takes no more room');
 });
 
 t.test('a message reaches every browser, encrypted, and its device once', async (t) => {
@@ -187,6 +189,19 @@ t.test('a message reaches every browser, encrypted, and its device once', async 
     what: 'the success to be written',
   });
   t.equal(phone.received[0]?.payload.category, 'chat.added', 'what is no message is pushed too');
+  const produced = {
+    recipient_ids: [reader.id],
+    category: 'order.updated',
+    title: 'Order 7',
+    priority: 'high',
+  };
+  t.equal((await ask('POST', '/v1/messaging/notifications', undefined, { body: produced })).status, 201);
+  const order = () => phone.received.find(({ payload }) => payload.category === 'order.updated');
+  await until(order, { what: 'the notification of a producer' });
+  t.match(order()!, {
+    payload: { title: 'Order 7', body: null, conversation_id: null, message_id: null, priority: 'high' },
+    headers: { urgency: 'high', topic: undefined },
+  });
   t.strictSame(service.problems, []);
 });
 
