@@ -207,7 +207,7 @@ export function openMessaging(
     everyMs: config.retentionSweepMs,
   });
   disposer.add('retention sweep', retention, (it) => it.close());
-  return { outbox, handlers, settings, timeline, encoded, lockedWrites, writePath, sender, retention };
+  return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender, retention };
 }
 
 const RECOVER_EVERY_MS = 1_000;
