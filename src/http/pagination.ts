@@ -152,6 +152,8 @@ export class Page<Item> implements List<Item> {
   readonly #direction: PageRequest['direction'];
   readonly #infoOf: Layout<Item>['infoOf'];
   readonly #size: number;
+  /** The JSON of further fields of the list, each with a comma behind it. */
+  #facts = '';
 
   constructor(
     data: readonly Item[],
@@ -163,6 +165,12 @@ export class Page<Item> implements List<Item> {
     this.#direction = direction;
     this.#infoOf = infoOf;
     this.#size = size;
+  }
+
+  /** Adds fields that the list has beside its page (protocol/lists.ts). Returns this page. */
+  with(facts: object): this {
+    this.#facts = `${JSON.stringify(facts).slice(1, -1)},`;
+    return this;
   }
 
   get page_info(): PageInfo {
@@ -205,7 +213,7 @@ export class Page<Item> implements List<Item> {
       previous_page_url: sealed(previous_page_url, seal),
       ...rest,
     };
-    return `{"object":"list","page_info":${JSON.stringify(pageInfo)},"data":[${texts.join(',')}]}`;
+    return `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[${texts.join(',')}]}`;
   }
 }
 

@@ -31,9 +31,11 @@ describe(PageInfoSchema, {
   has_prev_page: 'Whether there are results before this page.',
 });
 
-export function ListOf<S extends TSchema>(item: S) {
+/** `facts`: fields of the list beside its page. */
+export function ListOf<S extends TSchema>(item: S, facts: Readonly<Record<string, TSchema>> = {}) {
   const list = Type.Object({
     object: Type.Literal('list'),
+    ...facts,
     page_info: PageInfoSchema,
     data: Type.Array(item),
   });
