@@ -7,7 +7,8 @@ import { type Kysely, sql } from 'kysely';
  *
  * webhook_deliveries.was_delivered: a replay or a redelivery sends it again, so that it holds up no proof.
  *
- * webhooks.replay_after, replay_through: the deliveries between these ids are to be sent again; null: none are.
+ * webhooks.lost_since: since when events were not recorded, because too many deliveries had failed: nothing later can be
+ * proven. replay_after, replay_through: the deliveries between these ids are to be sent again; null: none are.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -29,5 +30,8 @@ const STATEMENTS = [
   // What is delivered at the first try is not in it.
   `CREATE INDEX webhook_deliveries_blocking ON webhook_deliveries (webhook_id, conversation_id, sequence)
     WHERE event_type = 'message.created' AND status IN ('pending', 'failed') AND NOT was_delivered`,
-  `ALTER TABLE webhooks ADD COLUMN replay_after ${ID}, ADD COLUMN replay_through ${ID}`,
+  `ALTER TABLE webhooks
+    ADD COLUMN lost_since timestamptz,
+    ADD COLUMN replay_after ${ID},
+    ADD COLUMN replay_through ${ID}`,
 ];

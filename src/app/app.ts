@@ -11,6 +11,8 @@ import { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { AddressGuard } from '../outbound/address-guard.ts';
+import { Completeness } from '../webhooks/completeness.ts';
+import type { RetrySchedule } from '../webhooks/retry-schedule.ts';
 import { openAccess } from './access.ts';
 import { openAgents } from './agents.ts';
 import { openData } from './data.ts';
@@ -30,6 +32,8 @@ export interface AppOptions {
   readonly log: Logger;
   /** Maximum number of messages in a flush of the write path; the bench turns batching off with 1. */
   readonly maxBatch?: number;
+  /** The clock of retries to webhooks; campaigns have it run faster. */
+  readonly retrySchedule?: RetrySchedule;
 }
 
 export interface App {
@@ -57,7 +61,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer): Promise<App> {
+async function start({ config, log, maxBatch, retrySchedule }: AppOptions, disposer: Disposer): Promise<App> {
   const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
   const urls = new Urls(config);
   const hasDemoPage = config.demo && urls.isLocal;
@@ -70,13 +74,15 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
   const { database, engine } = data;
 
   const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
-  const { deliverer, recorder } = openWebhooks({ ...part, guard }, data, access);
+  const { recorder, ...webhooks } = openWebhooks({ ...part, guard, retrySchedule }, data, access);
   const push = await openPush({ ...part, guard }, data, access);
   const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
-  const routes = apiRoutes(data, access, push, messaging, { catalogue, tickets, config, deliverer });
+  const completeness = new Completeness({ database, timeline: messaging.timeline, log });
+  const parts = { catalogue, tickets, config, completeness, ...webhooks };
+  const routes = apiRoutes(data, access, push, messaging, parts);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, demo: hasDemoPage ? () => demo : undefined },
@@ -115,7 +121,7 @@ async function start({ config, log, maxBatch }: AppOptions, disposer: Disposer):
         gateway.drain('shutdown', config.drainMs),
         serving.drain(config.drainMs),
         agents.runner.drain(config.drainMs),
-        deliverer.drain(config.drainMs),
+        webhooks.deliverer.drain(config.drainMs),
       ]);
       await disposer.close();
     },

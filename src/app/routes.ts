@@ -23,8 +23,11 @@ import { settingsRoutes } from '../notifications/settings-routes.ts';
 import { eventRoutes } from '../platform-events/event-routes.ts';
 import { subscriptionRoutes } from '../push/subscription-routes.ts';
 import { registrationRoutes } from '../registration/registration-routes.ts';
+import type { Completeness } from '../webhooks/completeness.ts';
+import { completenessRoutes } from '../webhooks/completeness-routes.ts';
 import type { Deliverer } from '../webhooks/deliverer.ts';
 import { deliveryRoutes } from '../webhooks/delivery-routes.ts';
+import type { Replays } from '../webhooks/replays.ts';
 import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
@@ -42,11 +45,15 @@ export function apiRoutes(
     tickets,
     config,
     deliverer,
+    completeness,
+    replays,
   }: {
     readonly catalogue: ToolCatalogue;
     readonly tickets: Tickets;
     readonly config: Config;
     readonly deliverer: Deliverer;
+    readonly completeness: Completeness;
+    readonly replays: Replays;
   },
 ): Route[] {
   return [
@@ -75,6 +82,7 @@ export function apiRoutes(
     ...toolRoutes(catalogue),
     ...webhookRoutes({ database, guard }),
     ...deliveryRoutes({ database, deliverer }),
+    ...completenessRoutes({ database, completeness, replays }),
     ...realtimeRoutes(tickets),
   ];
 }

@@ -6,6 +6,7 @@ import { Health } from '../webhooks/health.ts';
 import { Receivers } from '../webhooks/receivers.ts';
 import { EventRecorder } from '../webhooks/record-events.ts';
 import { openRemoval } from '../webhooks/removal.ts';
+import { Replays } from '../webhooks/replays.ts';
 import { RetrySchedule } from '../webhooks/retry-schedule.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
@@ -16,6 +17,8 @@ export type Webhooks = ReturnType<typeof openWebhooks>;
 export interface WebhooksOptions extends PartOptions {
   /** Decides which hosts this node may connect to. */
   readonly guard: AddressGuard;
+  /** Default: the usual times. */
+  readonly retrySchedule?: RetrySchedule | undefined;
 }
 
 /**
@@ -23,11 +26,10 @@ export interface WebhooksOptions extends PartOptions {
  * closes after them.
  */
 export function openWebhooks(
-  { config, log, metrics, disposer, guard }: WebhooksOptions,
+  { config, log, metrics, disposer, guard, retrySchedule: schedule = new RetrySchedule() }: WebhooksOptions,
   { database, store }: Data,
   { rights, directory, listeners }: Access,
 ) {
-  const schedule = new RetrySchedule();
   const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
   const health = disposer.add('health of webhooks', new Health({ database, schedule, log }), (it) =>
     it.close(),
@@ -42,5 +44,9 @@ export function openWebhooks(
   const removal = openRemoval({ database, schedule, keepDays: config.webhookDays, log });
   disposer.add('removal of webhook deliveries', removal, (it) => it.close());
   const recorder = new EventRecorder({ database, files: store, directory, listeners, deliveries: deliverer });
-  return { deliverer, recorder };
+  const onDue = () => deliverer.wake();
+  const replays = disposer.add('replays of webhooks', new Replays({ database, onDue, log }), (it) =>
+    it.close(),
+  );
+  return { deliverer, recorder, replays };
 }

@@ -56,6 +56,10 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Returns one delivery: how often it was tried, how the last try ended, and when the next one follows.',
   redeliver_webhook_delivery:
     'Sends an event again, whatever became of it, and starts the schedule of its retries over. The receiver gets the same `webhook-id`, and the resource as it is now. A disabled webhook answers `resource_conflict`.',
+  get_webhook_completeness:
+    'Proves what a receiver was sent. For each conversation of which the webhook was sent messages: `through_sequence`, the number through which every `message.created` that the filter lets through was delivered, and `head`, the highest number. A delivery that failed stops it until it is delivered. `all_through`: every event that was committed before was delivered. Neither goes back.',
+  replay_webhook:
+    'Sends the events since a time again, delivered or not, a thousand a second at most, with the same `webhook-id` and the resources as they are now. A replay that is under way is extended. A disabled webhook answers `resource_conflict`.',
   test_webhook:
     'Sends the event `webhook.test` at once, whatever the filter, and returns its delivery; read it again to see what became of it. A disabled webhook answers `resource_conflict`.',
   get_retention_policy: 'Returns after how many days what is purged, for admins and keys of an admin role.',

@@ -80,7 +80,8 @@ const LISTED = keysetList<[webhookId: string], { readonly conversation_id: strin
 const IS_UNDONE = `d.status IN ('pending', 'failed') AND NOT d.was_delivered`;
 
 // One snapshot. A message that it has, and whose outbox row it does not have, was recorded for every webhook that wanted
-// it; a number without a message is one that was purged, or it is not below `settled`.
+// it; a number without a message is one that was purged, or it is not below `settled`. Events that were not recorded
+// since too many had failed are not found again, so nothing more is claimed.
 const PROVE = statement<[webhookId: string, conversationIds: readonly string[]], Progress>({
   name: 'prove-webhook-progress',
   text: `
@@ -92,12 +93,13 @@ const PROVE = statement<[webhookId: string, conversationIds: readonly string[]],
       GROUP BY m.conversation_id
     ), proven AS (
       SELECT p.conversation_id, coalesce(h.head, 0) AS head, s.settled,
-        greatest(p.through_sequence, least(s.settled, u.first - 1, (
+        CASE WHEN w.lost_since IS NOT NULL THEN p.through_sequence
+        ELSE greatest(p.through_sequence, least(s.settled, u.first - 1, (
           SELECT min(d.sequence) - 1 FROM webhook_deliveries d
           WHERE d.webhook_id = p.webhook_id AND d.conversation_id = p.conversation_id
             AND d.event_type = 'message.created' AND ${IS_UNDONE}
-        ))) AS through_sequence
-      FROM webhook_progress p
+        ))) END AS through_sequence
+      FROM webhook_progress p JOIN webhooks w ON w.id = p.webhook_id
         LEFT JOIN unrecorded u ON u.conversation_id = p.conversation_id,
         LATERAL ${headOf('p.conversation_id')} h,
         LATERAL ${settledAfter('p.conversation_id', 'greatest(h.floor, p.through_sequence)')} s
@@ -121,6 +123,7 @@ const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { re
     text: `
     UPDATE webhooks w SET all_through = greatest(w.all_through, least(
       statement_timestamp(),
+      w.lost_since,
       (SELECT min(o.created_at) FROM outbox o WHERE o.topic = ANY($2)),
       (SELECT min(first.occurred_at) - interval '100 ms'
         FROM unnest(ARRAY['pending', 'failed']) AS undone(status), LATERAL (

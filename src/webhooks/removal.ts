@@ -146,5 +146,7 @@ const READ_OVERFULL = statement<[most: number], { id: string }>({
 // A webhook that was disabled before for another reason.
 const STOP_RECORDING = statement<[id: string]>({
   name: 'stop-recording-webhook',
-  text: `UPDATE webhooks SET disabled_reason = 'backlog' WHERE id = $1 AND status = 'disabled'`,
+  text: `
+    UPDATE webhooks SET disabled_reason = 'backlog', lost_since = coalesce(lost_since, clock_timestamp())
+    WHERE id = $1 AND status = 'disabled'`,
 });

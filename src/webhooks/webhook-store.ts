@@ -102,6 +102,7 @@ export function setDisabled(tx: Tx, webhook: WebhookRow, reason: DisabledReason 
     disabled_reason: reason,
     disabled_at: reason === null ? null : sql<string>`clock_timestamp()`,
     ...(reason === null && { failing_since: null }),
+    ...(reason === 'backlog' && { lost_since: sql<string>`coalesce(lost_since, clock_timestamp())` }),
   });
 }
 

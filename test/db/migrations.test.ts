@@ -42,7 +42,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0016_compliance_jobs.ts': 'fcb7a088bfc2d9b7',
   '0017_audit_chain.ts': 'e0419a27b67e1747',
   '0018_webhooks.ts': '09837339e6e97404',
-  '0019_completeness.ts': '56c066656b8032b5',
+  '0019_completeness.ts': '3ac870bd77f90636',
   '0020_notification_settings.ts': 'fa73bdf9b2cff8ac',
   '0021_push.ts': 'e190be93df7dd2c4',
   '0022_platform_events.ts': 'be1dd1b07e9c7bc3',
