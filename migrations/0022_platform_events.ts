@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * platform_events: what producers have raised, kept for 30 days. `event_id` is the producer's own key.
+ * platform_events: what producers have raised, kept for 30 days. `event_id` is the producer's own key. `data` is the text as it
+ * was raised: jsonb would print 1e308 as 309 digits, and so 16 KiB as one MB.
  *
  * messages.priority: of the notifications that an alert causes; null is `normal`. They may be made behind the commit, by
  * another node than the one that wrote the alert.
@@ -18,7 +19,7 @@ const STATEMENTS = [
     account_id ${ID} NOT NULL REFERENCES accounts,
     type text NOT NULL,
     event_id text,
-    data jsonb NOT NULL,
+    data json NOT NULL,
     resource_type text,
     resource_id text,
     created_by ${ID} NOT NULL,

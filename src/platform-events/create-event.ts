@@ -62,7 +62,7 @@ function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEven
   });
 }
 
-/** Postgres does not keep the order of the fields of `data`. */
+/** The order of the fields of `data` does not count, as in the fingerprint of an Idempotency-Key. */
 function contentOf({ type, data, resource_type, resource_id }: NewPlatformEvent): string {
   return canonicalJson({ type, data, resource_type, resource_id });
 }

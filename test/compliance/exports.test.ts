@@ -183,6 +183,16 @@ t.test('a person: a user, and a customer', async (t) => {
     })
     .execute();
 
+  const events = [grace.id, ada.id].map((created_by) => ({
+    ...{
+      id: newId('event'),
+      account_id: demo.account_id,
+      type: 'order.created',
+      data: '{"a":1}',
+      created_by,
+    },
+  }));
+  await database.kysely.insertInto('platform_events').values(events).execute();
   const shown = await exported(app, `/v1/users/${grace.id}/exports`);
   const { files, path } = await downloaded(shown, dataDir);
   const [browser] = lines(files, 'push_subscriptions.jsonl');
@@ -194,6 +204,7 @@ t.test('a person: a user, and a customer', async (t) => {
   for (const wanted of [sent.id, mine.id]) t.ok(messages.some(({ id }) => id === wanted));
   t.ok(lines(files, 'memberships.jsonl').some(({ conversation_id }) => conversation_id === id));
   t.equal(lines(files, 'notifications.jsonl').length, await notificationsOf(grace.id));
+  t.match(lines(files, 'events.jsonl'), [{ id: events[0]!.id, object: 'event', data: { a: 1 } }]);
   t.match(JSON.parse(files.get('notification_settings.json')!), { object: 'notification_settings' });
   t.match(await verify(path), {
     subject: { type: 'user', id: grace.id },

@@ -45,7 +45,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0019_completeness.ts': '3ac870bd77f90636',
   '0020_notification_settings.ts': 'fa73bdf9b2cff8ac',
   '0021_push.ts': 'e190be93df7dd2c4',
-  '0022_platform_events.ts': 'be1dd1b07e9c7bc3',
+  '0022_platform_events.ts': 'ede3a3bc7313efd6',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -42,7 +42,7 @@ const list = async (query = '') =>
 
 t.test('an event is shown as it was raised, by its id and in the list', async (t) => {
   const producer = await personWith(app, ['events:create', 'events:read']);
-  const data = { total: 129.9, lines: [{ sku: 'A-1' }, null], note: 'Grüße 👋' };
+  const data = { total: 129.9, lines: [{ sku: 'A-1' }, null], note: 'Grüße 👋', a: 1e308 };
   const made = accepted(
     await raise(
       { data, event_id: 'order-1042', resource_type: 'order', resource_id: 'SO-1042' },
@@ -54,7 +54,12 @@ t.test('an event is shown as it was raised, by its id and in the list', async (t
     ...{ object: 'event', type: 'order.created', event_id: 'order-1042', created_by: producer.id },
     ...{ resource_type: 'order', resource_id: 'SO-1042' },
   });
-  t.strictSame(made.data, data);
+  t.strictSame(JSON.stringify(made.data), JSON.stringify(data), 'in the order in which it was sent');
+  const [stored] = await database.kysely
+    .selectFrom('platform_events')
+    .select(sql<string>`data::text`.as('text'))
+    .execute();
+  t.equal(stored!.text, JSON.stringify(data), 'and no number grows');
   t.match(made.id, /^evt_/);
   t.strictSame(accepted(await read(made.id, { token: producer.token })), made);
   const bare = accepted(await raise({ type: 'order.line_item.added2', event_id: ' ' }), 201);
