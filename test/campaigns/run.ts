@@ -10,6 +10,7 @@ import { forgotten } from './forgotten.ts';
 import { gracefulRestart } from './graceful-restart.ts';
 import { holds } from './holds.ts';
 import { hostileFrames } from './hostile-frames.ts';
+import { hostileUrls } from './hostile-urls.ts';
 import { idempotency } from './idempotency.ts';
 import { scheduleStorm } from './schedule-storm.ts';
 import { anyFaults as anyFaultsOfSchedules, scheduled } from './scheduled.ts';
@@ -40,6 +41,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   holds: (t, seed) => holds(t, { seed, interleavings: 1_000 }),
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
+  'hostile-urls': (t, seed) => hostileUrls(t, { seed, changes: 5_000 }),
   'schedule-storm': (t, seed) =>
     scheduleStorm(t, { seed, messages: 5_000, conversations: 50, spreadMs: 10_000 }),
   scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaultsOfSchedules(seed, 24), messages: 200 }),

@@ -1,0 +1,153 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { AddressGuard } from '../../src/outbound/address-guard.ts';
+import { readOutboundUrl } from '../../src/outbound/outbound-url.ts';
+import { ApiError } from '../../src/protocol/errors.ts';
+import { readWebhookUrl } from '../../src/webhooks/webhook.ts';
+import { hostileUrls as urlsOf } from '../agents/hostile-urls.ts';
+import { Random } from '../support/random.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { createGround } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+import { firstTry, openDelivering } from '../webhooks/delivering.ts';
+import { addWebhook } from '../webhooks/webhook.ts';
+
+export interface HostileUrlsOptions {
+  readonly seed: number;
+  /** Tries of names that change their addresses between look-ups. */
+  readonly changes: number;
+  /** Uses every n-th URL. */
+  readonly every?: number;
+}
+
+/** The address that may be reached. Canaries listen on the same port at other addresses. */
+const FRIEND = '127.0.0.2';
+const NAMES = 40;
+const SIDE_BY_SIDE = 20;
+
+/**
+ * Has webhooks sent to URLs that must not be requested: written in every way that we know, behind redirects, and under
+ * names whose addresses change between look-ups. Those that the endpoint would refuse are put into the table.
+ */
+export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: HostileUrlsOptions) {
+  const random = new Random(seed);
+  /** Where the next answers redirect to. */
+  const redirects: string[] = [];
+  const friend = await listen(t, FRIEND, 0, (request, response) => {
+    request.resume();
+    // Half of the connections end, so that names are looked up again.
+    if (random.next() < 0.5) response.setHeader('Connection', 'close');
+    const to = redirects.shift();
+    if (to === undefined) response.writeHead(200).end();
+    else response.writeHead(random.pick([301, 302, 303, 307, 308]), { Location: to }).end();
+  });
+  const local = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ address }) => !/^(127\.|fe80:|::1$)/.test(address))
+    .map(({ address }) => address);
+  const canaries = ['127.0.0.1', '127.0.1.1', '127.127.127.127', '::1', ...local];
+  let reached = 0;
+  for (const address of canaries) {
+    const { server } = await listen(t, address, friend.port, (_, response) => response.end('canary'));
+    server.on('connection', () => {
+      reached += 1;
+    });
+  }
+  const lookups = new Map<string, number>();
+  const guardOptions = {
+    allow: [`${FRIEND}:${friend.port}`],
+    resolve: async (name: string) => {
+      lookups.set(name, (lookups.get(name) ?? 0) + 1);
+      if (!name.endsWith('.changes.test')) return canaries;
+      return random.pick([[FRIEND], [random.pick(canaries)], [random.pick(canaries), FRIEND], canaries]);
+    },
+  };
+  const ground = await createGround(t);
+  const { deliverer, database } = await openDelivering(t, ground.url, { guard: guardOptions });
+  const add = (url: string) =>
+    addWebhook(database, { accountId: ground.accountId, actorId: ground.authorId }, { url });
+
+  const { refused } = urlsOf(friend.port, `docs.test:${friend.port}`, local);
+  const urls = refused
+    .flatMap((url) => [url, url.replace(/^http:/, 'https:')])
+    .filter((_, n) => n % every === 0);
+  const guard = new AddressGuard(guardOptions);
+  const problems: string[] = [];
+  const refusedAtOnce = urls.filter((url) => isRefused(url, guard));
+  const sent: string[] = [];
+  for (const url of new Set(urls.filter(isUrl))) sent.push(await add(url));
+  await deliverer.deliver(sent.map((id) => firstTry(id)));
+  const ended = await outcomesOf(sent.length);
+  if (ended.delivered > 0) problems.push(`${ended.delivered} hostile URLs count as delivered`);
+
+  const names: string[] = [];
+  for (let n = 0; n < NAMES; n++) names.push(await add(`http://n${n}.changes.test:${friend.port}/`));
+  for (let left = changes; left > 0; left -= SIDE_BY_SIDE) {
+    const tries = Array.from({ length: Math.min(SIDE_BY_SIDE, left) }, () => firstTry(random.pick(names)));
+    await deliverer.deliver(tries);
+  }
+  const changed = await outcomesOf(sent.length + changes);
+
+  const redirecting = await add(`http://${FRIEND}:${friend.port}/`);
+  const targets = refused.filter((url) => /^[\x21-\x7e]+$/.test(url)).filter((_, n) => n % (3 * every) === 0);
+  redirects.push(...targets);
+  await deliverer.deliver(targets.map(() => firstTry(redirecting)));
+  await outcomesOf(sent.length + changes + targets.length);
+  const { rowCount: notFollowed } = await database.pool.query(
+    "SELECT FROM webhook_deliveries WHERE webhook_id = $1 AND last_error = 'redirect'",
+    [redirecting],
+  );
+  if (notFollowed !== targets.length)
+    problems.push(`of ${targets.length} redirects ${notFollowed} failed as such`);
+  if (reached > 0) problems.push(`canaries were reached ${reached} times`);
+  return {
+    ...{ seed, urls: urls.length, refusedAtOnce: refusedAtOnce.length, sent: sent.length },
+    ...{ changes, changesDelivered: changed.delivered, redirects: targets.length },
+    ...{ lookups: [...lookups.values()].reduce((sum, count) => sum + count, 0), reached, problems },
+  };
+
+  /** Waits until this many deliveries have had a try. */
+  function outcomesOf(count: number): Promise<{ delivered: number }> {
+    return until(
+      async () => {
+        const { rows } = await database.pool.query<{ tried: number; delivered: number }>(
+          `SELECT count(*) FILTER (WHERE attempts > 0) AS tried, count(*) FILTER (WHERE status = 'delivered') AS delivered
+           FROM webhook_deliveries`,
+        );
+        return Number(rows[0]!.tried) >= count ? { delivered: Number(rows[0]!.delivered) } : undefined;
+      },
+      { what: `${count} tries` },
+    );
+  }
+}
+
+function isRefused(url: string, guard: AddressGuard): boolean {
+  try {
+    readWebhookUrl(url, guard);
+    return false;
+  } catch (error) {
+    if (error instanceof ApiError) return true;
+    throw error;
+  }
+}
+
+function isUrl(url: string): boolean {
+  try {
+    return readOutboundUrl(url).href !== '';
+  } catch {
+    return false;
+  }
+}
+
+async function listen({ teardown }: Teardown, address: string, port: number, answer: RequestListener) {
+  const server = createServer(answer);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, address, resolve);
+  });
+  teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { server, port: (server.address() as AddressInfo).port };
+}

@@ -1,0 +1,99 @@
+import { Rights } from '../../src/access/rights.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { createMetrics, type Metrics } from '../../src/metrics.ts';
+import { AddressGuard, type AddressGuardOptions } from '../../src/outbound/address-guard.ts';
+import { GuardedPost } from '../../src/outbound/guarded-post.ts';
+import { timedId } from '../../src/protocol/ids.ts';
+import { Deliverer } from '../../src/webhooks/deliverer.ts';
+import type { FirstTry, ReadData } from '../../src/webhooks/delivery.ts';
+import { Health } from '../../src/webhooks/health.ts';
+import { Receivers } from '../../src/webhooks/receivers.ts';
+import { RetrySchedule } from '../../src/webhooks/retry-schedule.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { log } from '../support/timeline.ts';
+
+export interface DeliveringOptions {
+  readonly speed?: number;
+  readonly timeoutMs?: number;
+  readonly readData?: ReadData;
+  /** Default: what is on this machine. */
+  readonly guard?: AddressGuardOptions;
+}
+
+/** The part of a node that sends webhooks, over a database. */
+export interface Delivering {
+  readonly database: Database;
+  readonly deliverer: Deliverer;
+  readonly metrics: Metrics;
+  close(): Promise<void>;
+}
+
+export async function openDelivering(
+  t: Teardown,
+  url: string,
+  {
+    speed,
+    timeoutMs,
+    readData = async () => '{"again":true}',
+    guard = { allow: ['127.0.0.1'] },
+  }: DeliveringOptions = {},
+): Promise<Delivering> {
+  const database = await openDatabase({ url, log });
+  const engine = new MemoryEngine();
+  const rights = await Rights.open(engine);
+  const schedule = new RetrySchedule({ ...(speed !== undefined && { speed }), random: () => 0 });
+  const posts = new GuardedPost(new AddressGuard(guard));
+  const health = new Health({ database, schedule, log });
+  const receivers = new Receivers({ database, rights });
+  const metrics = createMetrics();
+  const deliverer = new Deliverer({
+    ...{ database, receivers, posts, schedule, readData, metrics, log },
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    onWritten: (written) => health.note(written),
+  });
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await deliverer.close();
+    posts.close();
+    await health.close();
+    receivers.close();
+    await rights.close();
+    await engine.close();
+    await database.close();
+  };
+  const once = () => {
+    closing ??= close();
+    return closing;
+  };
+  t.teardown(once);
+  return { database, deliverer, metrics, close: once };
+}
+
+let lastUs = Date.now() * 1_000;
+
+/** A new event for a webhook, later than those before. `data` is JSON. */
+export function firstTry(
+  webhookId: string,
+  data = '{"n":1}',
+  fields: Partial<FirstTry['delivery']> = {},
+): FirstTry {
+  lastUs += 1;
+  const eventId = timedId('event', lastUs, 'order.created');
+  const delivery = {
+    webhook_id: webhookId,
+    id: timedId('webhookDelivery', lastUs, `${webhookId} ${eventId}`),
+    event_id: eventId,
+    event_type: 'order.created',
+    conversation_id: null,
+    sequence: null,
+    head: null,
+    resource_id: eventId,
+    change: null,
+    occurred_at: new Date(lastUs / 1_000).toISOString(),
+    trace: null,
+    attempts: 0,
+    ...fields,
+  };
+  return { delivery, data };
+}
