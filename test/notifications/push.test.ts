@@ -216,32 +216,41 @@ t.test('nothing is sent of what is not wanted at the time of the try', async (t)
   const ofMessages = await feed(reader, 'category=chat.message');
   const browser = await subscribed(reader);
   const hours = { from: '00:00', to: '00:00', timezone: 'UTC' };
-  const ends: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
-    seen: (id) => mark(reader, id, 'see'),
-    read: (id) => mark(reader, id, 'read'),
-    dismissed: (id) => mark(reader, id, 'dismiss'),
-    gone: (id) => database.kysely.deleteFrom('notifications').where('id', '=', id).execute(),
-    'do-not-disturb': () => settings(reader, { do_not_disturb: hours }),
-    muted: () => settings(reader, { mute_until: '2100-01-01T00:00:00Z' }),
-    'a category without push': () => settings(reader, { categories: { 'chat.message': { push: false } } }),
-    'an account that does not pay': () => subscription('inactive'),
-    'older than a day': (id) =>
+  const ends: Readonly<Record<string, (reader: Reader, id: string) => Promise<unknown>>> = {
+    seen: (reader, id) => mark(reader, id, 'see'),
+    read: (reader, id) => mark(reader, id, 'read'),
+    dismissed: (reader, id) => mark(reader, id, 'dismiss'),
+    gone: (_, id) => database.kysely.deleteFrom('notifications').where('id', '=', id).execute(),
+    'do-not-disturb': (reader) => settings(reader, { do_not_disturb: hours }),
+    muted: (reader) => settings(reader, { mute_until: '2100-01-01T00:00:00Z' }),
+    'a category without push': (reader) =>
+      settings(reader, { categories: { 'chat.message': { push: false } } }),
+    'older than a day': (_, id) =>
       database.kysely
         .updateTable('notifications')
         .set({ created_at: new Date(Date.now() - 25 * 60 * 60 * 1_000).toISOString() })
         .where('id', '=', id)
         .execute(),
   };
-  for (const [what, end] of Object.entries(ends)) {
+  const triesAfter = async (end: (reader: Reader, id: string) => Promise<unknown>) => {
+    const reader = await newReader(app);
+    const browser = await subscribed(reader);
     const id = await insertRow(app, reader);
     const rows = await readNotifications(database, [{ recipient_id: reader.id, id }]);
-    await end(id);
+    await end(reader, id);
     await node.notified([rows]);
-    await until(async () => (await waiting(reader)) === 0, { what });
-    t.equal(browser.tries, 0, what);
-    await subscription('active');
-    await settings(reader, {});
-  }
+    await until(async () => (await waiting(reader)) === 0, { what: 'the end' });
+    return browser.tries;
+  };
+  const tries = await Promise.all(
+    Object.entries(ends).map(async ([what, end]) => [what, await triesAfter(end)] as const),
+  );
+  t.ok(
+    tries.every(([, count]) => count === 0),
+    JSON.stringify(tries),
+  );
+  t.equal(await triesAfter(() => subscription('inactive')), 0, 'an account that does not pay');
+  await subscription('active');
   await database.kysely
     .updateTable('messages')
     .set({ deleted_at: new Date().toISOString() })
