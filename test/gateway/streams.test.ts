@@ -62,10 +62,10 @@ t.test('a message that loses its content leaves the memory of the node', async (
   await publish(0, { team: secret });
   await publish(1, {});
   await erase(0);
-  t.equal(journal.since(0), undefined, 'a reader that is behind reads Postgres');
   t.strictSame(
-    journal.since(journal.start)?.map(({ sequence, kind }) => `${sequence} ${kind}`),
-    ['2 created', '1 updated'],
+    journal.since(journal.start)?.map((frame) => frame && `${frame.sequence} ${frame.kind}`),
+    [undefined, '2 created', '1 updated'],
+    'a reader that is behind reads the first one from Postgres',
   );
   unfollow();
   t.strictSame(journal.since(journal.end), [], 'nothing is kept while no reader catches up');
@@ -77,6 +77,30 @@ t.test('a message that loses its content leaves the memory of the node', async (
   t.equal(reader.frames.filter(({ event }) => event === 'secret').length, 1, 'what waited is read again');
   t.equal(journal.start, journal.end);
   t.same(reader.created(), [2, 3, 4]);
+});
+
+t.test('a deletion while a reader catches up costs it no change', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const live = new Recorder(node);
+  await (await node.streams.join(ground.conversationId, live, undefined)).run();
+  const frames = await committedFrames(ground, send, 3);
+  const publish = (index: number, fields: object = {}) =>
+    node.engine.publish(ground.conversationId, { ...frames[index]!, ...fields });
+  const change = (index: number, fields: object) =>
+    publish(index, { kind: 'updated', updatedAtUs: frames[index]!.updatedAtUs + 1, ...fields });
+  await publish(0);
+  const reader = new Recorder(node);
+  const joined = await node.streams.join(ground.conversationId, reader, undefined);
+  await change(0, { team: Buffer.from('{"type":"event","event":"edited"}') });
+  await publish(1, { team: Buffer.from('{"type":"event","event":"secret"}') });
+  await change(1, { erases: true, team: Buffer.from('{"type":"event","event":"deleted"}') });
+  await publish(2);
+  await joined.run();
+  const { frames: received } = reader;
+  t.same(
+    received.map(({ event, type, sequence }) => [event ?? type, sequence].join(' ').trim()),
+    ['message.created 2', 'message.created 3', 'edited', 'deleted', 'caught_up 3'],
+  );
 });
 
 t.test('a void lets what waits behind it through at once', async (t) => {

@@ -99,11 +99,13 @@ export async function replay(
       position.journal = stream.journal.start;
       continue;
     }
-    const isLast = bytesOf(frames, reader) <= BUFFERED_BYTES.pauseAbove;
+    const erased = frames.indexOf(undefined);
+    const isLast = erased === -1 && bytesOf(frames, reader) <= BUFFERED_BYTES.pauseAbove;
     for (const frame of frames) {
-      const isFull = isDue(frame, reader, position, batch);
       position.journal += 1;
-      if (isFull && !isLast) await batch.send();
+      // It may have been a message: what the stream has delivered by now is read by number before the next frame.
+      if (frame === undefined) break;
+      if (isDue(frame, reader, position, batch) && !isLast) await batch.send();
       if (cancelled()) return 'ended';
     }
     if (isLast) {
@@ -127,8 +129,8 @@ function isDue(frame: CommittedFrame, reader: Reader, position: Position, batch:
   return bytes !== undefined && batch.add(bytes);
 }
 
-function bytesOf(frames: readonly CommittedFrame[], reader: Reader): number {
-  return frames.reduce((sum, frame) => sum + (bytesFor(frame, reader)?.length ?? 0), 0);
+function bytesOf(frames: readonly (CommittedFrame | undefined)[], reader: Reader): number {
+  return frames.reduce((sum, frame) => sum + ((frame && bytesFor(frame, reader)?.length) ?? 0), 0);
 }
 
 /** Frames on their way to a reader. A system call for each would be most of the cost of catching up. */

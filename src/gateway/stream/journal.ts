@@ -12,7 +12,7 @@ const CAPACITY = 256;
  * of 25,000 messages then brought a full collection, during which answers took up to 50 ms in place of 2.
  */
 export class Journal {
-  readonly #frames: CommittedFrame[] = [];
+  readonly #frames: (CommittedFrame | undefined)[] = [];
   #followers = 0;
   #start = 0;
   /** The position of the last change that was forgotten: it has no number by which it could be found again. */
@@ -56,13 +56,11 @@ export class Journal {
     if (this.#frames.length > 2 * CAPACITY) this.#forget(CAPACITY);
   }
 
-  /**
-   * Forgets the frames of a resource whose content is gone, and all before them: readers that are behind find messages
-   * again by their numbers.
-   */
+  /** Forgets the frames of a resource whose content is gone; the event that says so is appended afterwards. */
   erase(resource: string): void {
-    const last = this.#frames.findLastIndex((frame) => frame.resource === resource);
-    if (last >= 0) this.#forget(last + 1);
+    for (const [index, frame] of this.#frames.entries()) {
+      if (frame?.resource === resource) this.#frames[index] = undefined;
+    }
   }
 
   /** Forgets all frames: they may show what an actor is not called any more. */
@@ -72,13 +70,16 @@ export class Journal {
 
   #forget(count: number): void {
     const forgotten = this.#frames.splice(0, count);
-    const change = forgotten.findLastIndex(({ kind }) => kind !== 'created');
+    const change = forgotten.findLastIndex((frame) => frame?.kind !== 'created');
     if (change >= 0) this.#forgottenChange = this.#start + change;
     this.#start += count;
   }
 
-  /** Returns the frames from `position` on; undefined where they are not remembered any more. */
-  since(position: number): readonly CommittedFrame[] | undefined {
+  /**
+   * Returns the frames from `position` on; undefined where they are not remembered any more. An erased frame is undefined
+   * too: if it was a message, the reader finds it again by its number.
+   */
+  since(position: number): readonly (CommittedFrame | undefined)[] | undefined {
     return position < this.#start ? undefined : this.#frames.slice(position - this.#start);
   }
 }
