@@ -61,7 +61,7 @@ export interface Config {
   readonly models: ModelsConfig;
   /** `PARLEY_FETCH_ALLOW`: addresses, networks or names, each with or without a port. */
   readonly fetchAllow: readonly string[];
-  /** `PARLEY_VAPID_SUBJECT`: whom push services write to about what this server sends. */
+  /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
   readonly vapidSubject: string;
   /** `PARLEY_S3_*`; null: uploaded files are stored in the data directory. */
   readonly s3: S3Config | null;

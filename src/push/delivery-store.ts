@@ -31,7 +31,7 @@ export async function addDeliveries(
   return db.query(ADD, recipientIds, ids, keyId);
 }
 
-/** Takes deliveries that are due, but for those of push services that have enough to do on this node. */
+/** Takes deliveries that are due, except for those of push services whose queue on this node is long. */
 export function takeDue(db: Querier, busyOrigins: readonly string[], limit: number): Promise<Delivery[]> {
   return db.query(TAKE_DUE, busyOrigins, limit);
 }

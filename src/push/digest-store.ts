@@ -23,7 +23,7 @@ export const CONSIDERED_MS = 14 * 24 * 60 * 60 * 1_000;
 /** Days for which a digest waits for its transport, from what was last added to it. */
 const KEPT_DAYS = 30;
 
-/** Returns users, behind an id, of whom a notification has been unseen for as long as their settings say. */
+/** Returns the ids of users with a notification that was unseen for as long as their settings say, from behind an id. */
 export async function readDueUsers(
   db: Querier,
   after: string,

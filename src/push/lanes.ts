@@ -4,7 +4,7 @@ import { type Delivery, LEASE_MS } from './delivery-store.ts';
 export const MAX_BUSY = 64;
 /** Deliveries to one push service that wait in memory; the others stay in the table. */
 export const MAX_WAITING = 2_000;
-/** Push services that a node has to do with at the same time. */
+/** Push services with a queue on a node at the same time. */
 const MAX_LANES = 100;
 
 /** A try that begins later than this may not end within its lease, in milliseconds. */
@@ -36,7 +36,7 @@ export class Lanes {
     return left;
   }
 
-  /** The push services that have enough to do. */
+  /** The push services whose queue is at least half full. */
   get busyOrigins(): string[] {
     return [...this.#lanes].flatMap(([origin, { waiting }]) =>
       waiting.length >= MAX_WAITING / 2 ? origin : [],

@@ -40,7 +40,8 @@ export interface PushesOptions extends AttemptOptions {
 
 const SWEEP_EVERY_MS = 2_000;
 const TAKEN_AT_ONCE = 200;
-/** Milliseconds between two looks for subscriptions that have ended without a word. */
+const ADDED_AT_ONCE = 1_000;
+/** Milliseconds between two rounds that delete expired subscriptions, and those of another key. */
 const TIDY_EVERY_MS = 60 * 60 * 1_000;
 const TIDIED_AT_ONCE = 1_000;
 /** Milliseconds that tries under way get to end when the node stops; then other nodes repeat them. */
@@ -117,9 +118,10 @@ export class Pushes {
   }
 
   async #add(keys: readonly NotificationKey[]): Promise<void> {
-    if (keys.length === 0) return;
     const { database, vapid } = this.#options;
-    await this.#begin(await addDeliveries(database, keys, vapid.keyId));
+    for (let start = 0; start < keys.length; start += ADDED_AT_ONCE) {
+      await this.#begin(await addDeliveries(database, keys.slice(start, start + ADDED_AT_ONCE), vapid.keyId));
+    }
   }
 
   /** Waits for the tries under way; the others are left to other nodes, at once. Never rejects. */
@@ -168,6 +170,7 @@ export class Pushes {
     const { metrics, log } = this.#options;
     try {
       const row = await this.#rows.ask(delivery);
+      if (this.#isClosed) return;
       if (row === undefined || !(await this.#mayPush(row))) {
         metrics.pushTries.inc({ outcome: 'obsolete' });
         this.#outcomes.add({ ...keyOf(delivery), retry_ms: null, accepted: null });

@@ -5,7 +5,7 @@ import { sharedSecret } from '../db/shared-secret.ts';
 
 export interface VapidOptions {
   readonly database: Database;
-  /** `PARLEY_VAPID_SUBJECT`: whom push services write to about what this server sends. */
+  /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
   readonly subject: string;
   /** Milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;

@@ -29,7 +29,7 @@ t.test('what stayed unseen for long enough goes out as one mail, once over two n
   await Promise.all(many.map((node) => node.look()));
   const digest = (await queued(reader))!;
   t.strictSame([digest.notification_ids, digest.more], [[young, old], 0], 'with what is younger');
-  t.equal(await queued(other), undefined, 'nobody else asked for one');
+  t.equal(await queued(other), undefined, 'other users get none');
   await Promise.all(many.map((node) => node.look()));
   t.strictSame(await queued(reader), digest, 'once');
 
