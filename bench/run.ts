@@ -24,8 +24,25 @@ import { P13 } from './p13-growth.ts';
 import { P14 } from './p14-start.ts';
 import { runPlot } from './plot.ts';
 import { SLOW_READERS } from './slow-readers.ts';
+import { WEBHOOKS } from './webhooks.ts';
 
-const WORKS: readonly Work[] = [P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P12, P13, P14, SLOW_READERS];
+const WORKS: readonly Work[] = [
+  P1,
+  P2,
+  P3,
+  P4,
+  P5,
+  P6,
+  P7,
+  P8,
+  P9,
+  P10,
+  P12,
+  P13,
+  P14,
+  SLOW_READERS,
+  WEBHOOKS,
+];
 
 const USAGE = `npm run bench                    short blocks, one table: says whether something broke
 npm run bench -- full            every work, long blocks and ten pairs: figures to quote. Goes on where an

@@ -67,7 +67,7 @@ export class Deliverer implements Deliveries {
     for (const { delivery, data } of tries) {
       const record = Promise.withResolvers<void>();
       const one: FirstTryUnderWay = { delivery, data, record, tryBeforeMs: Number.POSITIVE_INFINITY };
-      if (!this.#stop.signal.aborted && this.#lanes.add(one)) {
+      if (!this.#stop.signal.aborted && this.#lanes.add(one, Lanes.ROOM_OF_FIRST)) {
         underWay.push(one);
         recorded.push(record.promise);
       } else {
@@ -186,6 +186,10 @@ export class Deliverer implements Deliveries {
   #recordUnended(one: FirstTryUnderWay): void {
     const { delivery, record } = one;
     if (record === undefined) return;
+    if (this.#lanes.withdraw(one)) {
+      this.#putBack(one);
+      return;
+    }
     one.record = undefined;
     one.tryBeforeMs = performance.now() + this.#leaseMs - this.#timeoutMs;
     this.#recorder

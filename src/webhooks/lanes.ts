@@ -23,8 +23,10 @@ export interface LanesOptions {
  * that a slow webhook neither holds up another one nor fills memory.
  */
 export class Lanes {
-  /** Most deliveries of one webhook in memory. */
+  /** Most deliveries of one webhook in memory that a sweep has taken. */
   static readonly ROOM = 64;
+  /** The same with first tries, which come in bursts and do not stay long (`withdraw`). */
+  static readonly ROOM_OF_FIRST = 512;
 
   readonly #options: LanesOptions;
   readonly #lanes = new Map<string, Lane>();
@@ -35,27 +37,36 @@ export class Lanes {
   }
 
   /** Returns whether there was room. A try begins at once if it can. */
-  add(one: Try): boolean {
+  add(one: Try, room = Lanes.ROOM): boolean {
     const id = one.delivery.webhook_id;
     let lane = this.#lanes.get(id);
     if (lane === undefined) {
       lane = { underWay: new Set(), queued: [], wasFull: false };
       this.#lanes.set(id, lane);
     }
-    if (sizeOf(lane) >= Lanes.ROOM) return false;
+    if (sizeOf(lane) >= room) return false;
     lane.queued.push(one);
-    lane.wasFull ||= sizeOf(lane) === Lanes.ROOM;
+    lane.wasFull ||= sizeOf(lane) >= Lanes.ROOM;
     this.#begin(id, lane);
     return true;
   }
 
   /** Returns the room that is left, of those webhooks that have less than all of it. */
   rooms(): ReadonlyMap<string, number> {
-    return new Map([...this.#lanes].map(([id, lane]) => [id, Lanes.ROOM - sizeOf(lane)]));
+    return new Map([...this.#lanes].map(([id, lane]) => [id, Math.max(0, Lanes.ROOM - sizeOf(lane))]));
   }
 
   get underWay(): readonly Try[] {
     return [...this.#lanes.values()].flatMap((lane) => [...lane.underWay]);
+  }
+
+  /** Removes a try that has not begun. Returns whether it had not. */
+  withdraw(one: Try): boolean {
+    const queued = this.#lanes.get(one.delivery.webhook_id)?.queued;
+    const at = queued?.indexOf(one) ?? -1;
+    if (at === -1) return false;
+    queued!.splice(at, 1);
+    return true;
   }
 
   /** Removes and returns what has not begun. */

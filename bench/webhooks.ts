@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { changeListeners } from '../src/accounts/listeners.ts';
+import { newId } from '../src/protocol/ids.ts';
+import { NEWEST_VERSION } from '../src/protocol/versions.ts';
+import { compareWith } from './lib/compare.ts';
+import { type Block, compareBy } from './lib/pairs.ts';
+import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
+import { comparisonRow } from './lib/row.ts';
+import { SendStand } from './lib/send-stand.ts';
+import { ServerProcess } from './lib/server-process.ts';
+import type { Session, Work } from './lib/work.ts';
+
+/** What a webhook for all events adds to the processor time of a send, of the node and of Postgres. */
+export const WEBHOOKS: Work = { name: 'webhooks', title: 'sends with a webhook', fullOnly: true, run };
+
+async function run(session: Session): Promise<void> {
+  const { disposer } = session;
+  const databases = await startPostgres(disposer, ['plain', 'hooked']);
+  const plain = await SendStand.open(session, databases.plain, { name: 'plain' });
+  const env = { PARLEY_FETCH_ALLOW: '127.0.0.1' };
+  const hooked = await SendStand.open(session, databases.hooked, { name: 'hooked', env });
+  const receiver = await startReceiver(session);
+  await addWebhook(databases.hooked, hooked, receiver);
+  const before = async () => {
+    for (const database of Object.values(databases)) {
+      await drainOutbox(database);
+      await checkpoint(database);
+    }
+  };
+  const work = `sends, ${CONNECTIONS} connections, a webhook for all events`;
+  await session.part(work, async () => {
+    const ours = hooked.side(CONNECTIONS, 'direct');
+    const against = [{ work, control: plain.side(CONNECTIONS, 'direct') }];
+    const findings = await compareWith(session, { unit: '/s', ours, against, before });
+    const compared = compareBy(findings.comparisons![work]!, processorTime);
+    const row = comparisonRow(`${work}: node and Postgres`, compared, 'µs', { atMost: MOST });
+    await requireDeliveries(databases.hooked);
+    return {
+      ...findings,
+      rows: [...findings.rows, { ...row, processor: { ours: {}, control: {} } }],
+      facts: { 'events of a send': 1, receiver: 'uWebSockets.js, 204, in another process' },
+    };
+  });
+}
+
+const CONNECTIONS = 64;
+const MOST = 1.3;
+
+function processorTime({ processor }: Block): number {
+  return (processor?.node ?? Number.NaN) + (processor?.postgres ?? Number.NaN);
+}
+
+async function startReceiver({ disposer }: Session): Promise<string> {
+  const receiver = disposer.add(
+    'receiver',
+    new ServerProcess({ entry: 'bench/servers/receiver.ts' }),
+    (process) => process.stop(),
+  );
+  const { port } = await receiver.message<{ port: number }>();
+  return `http://127.0.0.1:${port}/`;
+}
+
+async function addWebhook({ database }: BenchDatabase, { product }: SendStand, url: string): Promise<void> {
+  const { account_id, users } = product.demo;
+  await database.transaction(async (tx) => {
+    await tx.kysely
+      .insertInto('webhooks')
+      .values({
+        ...{ id: newId('webhook'), account_id, url, version: NEWEST_VERSION, created_by: users.ada.id },
+        ...{ event_types: ['*'], include_direct: true, secret: randomBytes(24) },
+      })
+      .execute();
+    await changeListeners(tx);
+  });
+}
+
+/** A block counts only if its events were sent. */
+async function requireDeliveries({ database }: BenchDatabase): Promise<void> {
+  const { rows } = await database.pool.query(
+    `SELECT (SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered') AS open,
+      (SELECT count(*) FROM webhook_deliveries) AS made`,
+  );
+  const { open, made } = rows[0]!;
+  if (Number(made) === 0 || Number(open) > 0) throw new Error(`${open} of ${made} events were not delivered`);
+}
