@@ -203,6 +203,22 @@ const SUBJECTS: readonly Subject[] = [
     token: grace.access_token,
     rows: 6,
   },
+  {
+    name: 'list_push_subscriptions',
+    path: '/v1/messaging/push-subscriptions',
+    filters: [''],
+    add: () =>
+      app.database.kysely
+        .insertInto('push_subscriptions')
+        .values({
+          ...{ id: newId('pushSubscription'), account_id: demo.account_id, actor_id: grace.id, key_id: '' },
+          ...{ endpoint: `https://push.example.com/${made++}`, origin: '', p256dh: '', auth: '' },
+        })
+        .execute(),
+    token: grace.access_token,
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
 ];
 
 t.test('every list that can grow is here', async (t) => {
