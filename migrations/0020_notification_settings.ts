@@ -5,6 +5,8 @@ import { type Kysely, sql } from 'kysely';
  * (src/notifications/settings.ts). `categories` has the channels of the categories that differ from the default;
  * `off_sockets` says whether one of them is kept off sockets, and the index finds the accounts with such users.
  *
+ * conversations.assigned_at: when the present assignee was set; null before this migration and while it never was.
+ *
  * notifications.agent_run_id: the run that a notification is about. notifications.subject: what a notification that was
  * not made from a message is found by later, an id; null in all others, which the index therefore lacks
  * (notifications_subject in src/db/indexes.ts).
@@ -30,5 +32,6 @@ const STATEMENTS = [
   )`,
   'CREATE INDEX notification_settings_of_account ON notification_settings (account_id)',
   'CREATE INDEX notification_settings_off_sockets ON notification_settings (account_id) WHERE off_sockets',
+  'ALTER TABLE conversations ADD COLUMN assigned_at timestamptz',
   `ALTER TABLE notifications ADD COLUMN agent_run_id ${ID}, ADD COLUMN subject ${ID}`,
 ];

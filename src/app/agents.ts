@@ -1,6 +1,7 @@
+import { followApproval } from '../agents/runs/approval-notifications.ts';
 import { onRunEnded } from '../agents/runs/on-run-ended.ts';
 import { openRunner } from '../agents/runs/open-runner.ts';
-import { RUN_DUE, RUN_ENDED } from '../agents/runs/outbox-topics.ts';
+import { RUN_APPROVAL, RUN_DUE, RUN_ENDED } from '../agents/runs/outbox-topics.ts';
 import type { ToolCatalogue } from '../agents/tools/catalogue.ts';
 import { openSchedules } from '../agents/triggers/schedule.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
@@ -37,8 +38,10 @@ export function openAgents(
   });
   disposer.add('runs of agents', runner, (it) => it.close());
   disposer.add('schedules of agents', openSchedules(database, log), (it) => it.close());
+  const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
   const handlers = [
     handle(RUN_DUE, (due) => runner.due(due)),
+    handle(RUN_APPROVAL, (due) => followApproval({ database, endpointOf }, due)),
     handle(RUN_ENDED, async (ended, isRepeated) => {
       await onRunEnded({ database, writePath }, ended);
       await recorder.runEnded(ended, isRepeated);

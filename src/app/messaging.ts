@@ -12,6 +12,7 @@ import { purgeDeleted } from '../compliance/purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
 import { RetentionSweep } from '../compliance/sweep.ts';
 import {
+  CONVERSATION_ASSIGNED,
   CONVERSATION_CREATED,
   CONVERSATION_DELETED,
   CONVERSATION_READ,
@@ -42,9 +43,11 @@ import { appendSystemEvent } from '../messages/system-messages.ts';
 import { Timeline } from '../messages/timeline.ts';
 import { WritePath } from '../messages/write-path.ts';
 import { notifyAdded } from '../notifications/added.ts';
+import { notifyAssigned } from '../notifications/assigned.ts';
 import { markConversationRead } from '../notifications/mark-conversation.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
+import { draftsChanged } from '../notifications/proposed.ts';
 import { refreshNotifications } from '../notifications/refresh.ts';
 import { readEvents } from '../platform-events/event-store.ts';
 import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
@@ -175,6 +178,7 @@ export function openMessaging(
     handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
       await changed.publish(changes, isRepeated);
       await pushes.changed(changes);
+      await draftsChanged(database, changes.changes);
       await triggers.changed(changes.changes);
     }),
     handle(CONVERSATION_CREATED, async (created, isRepeated) => {
@@ -189,6 +193,7 @@ export function openMessaging(
       await triggers.onPlatformEvent(event, trace);
     }),
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
+    handle(CONVERSATION_ASSIGNED, (assigned) => notifyAssigned(database, assigned)),
     handle(CONVERSATION_READ, (read) => markConversationRead({ database, timeline }, read)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),

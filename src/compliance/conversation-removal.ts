@@ -25,7 +25,8 @@ import { isUniqueViolation } from '../db/unique-violation.ts';
 import { conclude } from '../messages/message-outcome.ts';
 import { cancelScheduled } from '../messages/scheduled.ts';
 import { lockWaiting } from '../messages/store.ts';
-import { withdrawAbout } from '../notifications/store.ts';
+import { enqueueUpdated } from '../notifications/mark.ts';
+import { withdrawAbout } from '../notifications/withdraw-store.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { endExportsOf } from './jobs/job-store.ts';
@@ -97,11 +98,7 @@ export async function afterDeleted(
 
 async function withdrawSome(tx: Tx, conversationId: string): Promise<number> {
   const withdrawn = await withdrawAbout(tx, conversationId, WITHDRAWN_AT_ONCE);
-  const event = 'notification.updated';
-  await enqueueChanged(
-    tx,
-    withdrawn.map(({ id, recipient_id: stream }) => ({ event, id, stream })),
-  );
+  await enqueueUpdated(tx, withdrawn);
   return withdrawn.length;
 }
 

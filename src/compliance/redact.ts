@@ -15,7 +15,7 @@ import type { EditRequest } from '../messages/edit-message.ts';
 import { checkRedact } from '../messages/edit-rules.ts';
 import { lockMessage, readAttachmentIds } from '../messages/store.ts';
 import { withdrawContent } from '../messages/withdraw-content.ts';
-import { withdrawNotifications } from '../notifications/store.ts';
+import { withdrawOfMessage } from '../notifications/withdraw-store.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { withoutContent } from '../resources/without-content.ts';
@@ -104,7 +104,7 @@ function isRepeated({ actor }: Principal, { redaction }: MessageRow, reason: str
 }
 
 async function withdrawPreviews(tx: Tx, { id, conversation_id }: MessageRow): Promise<string[]> {
-  const withdrawn = await withdrawNotifications(tx, { messageId: id, conversationId: conversation_id });
+  const withdrawn = await withdrawOfMessage(tx, id, conversation_id);
   await enqueueChanged(
     tx,
     withdrawn.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),

@@ -29,8 +29,8 @@ export function patternsOf(names: readonly string[]): { title: string; systemEve
     .map((name) => name.replace(/[^\p{L}\p{N}_\s]/gu, '\\$&'))
     .join('|');
   return {
-    // "Ada in Pier", "Ada mentioned you in Pier", "Ada added you to Pier", "Ada".
-    title: `^(?:${any})(?= in | mentioned you| added you to |$)`,
+    // "Ada in Pier", "Ada mentioned you in Pier", "Ada added you to Pier", "Ada assigned Pier to you", "Ada proposed a reply", "Ada".
+    title: `^(?:${any})(?= in | mentioned you| added you to | assigned | proposed a reply|$)`,
     // "Ada joined.", "Grace added Ada.", "Grace assigned the conversation to Ada."
     systemEvent: `(?:^|(?<= ))(?:${any})(?= |\\.$)`,
   };

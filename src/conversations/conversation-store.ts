@@ -265,16 +265,26 @@ export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): P
 
 export type ConversationChange = Omit<Updateable<Schema['conversations']>, 'updated_at' | 'changed_in'>;
 
-/** Writes columns of a locked conversation: its time grows, and readers that were away find it changed. */
-export async function writeConversation(tx: Tx, id: string, change: ConversationChange): Promise<void> {
-  await tx.kysely
+/**
+ * Writes columns of a locked conversation: its time grows, and readers that were away find it changed. Returns when the
+ * present assignee was set.
+ */
+export async function writeConversation(
+  tx: Tx,
+  id: string,
+  change: ConversationChange,
+): Promise<string | null> {
+  const { assigned_at } = await tx.kysely
     .updateTable('conversations')
     .set({
       ...change,
+      ...('assignee_id' in change && { assigned_at: sql<string>`clock_timestamp()` }),
       ...touched(),
     })
     .where('id', '=', id)
-    .execute();
+    .returning('assigned_at')
+    .executeTakeFirstOrThrow();
+  return assigned_at;
 }
 
 /** The columns of a case's workflow (docs/contract.md#workflow). */

@@ -99,6 +99,17 @@ export async function enqueueAdded(
   await enqueue(tx, PARTICIPANT_ADDED, { participant_id: id, at, by });
 }
 
+/** A conversation was assigned, or its assignee was removed (notifications/assigned.ts). */
+export const CONVERSATION_ASSIGNED = defineTopic<ConversationAssigned>('conversations.assigned');
+
+export interface ConversationAssigned {
+  readonly conversation_id: string;
+  /** Actor id. */
+  readonly by: string;
+  /** `assigned_at` of the conversation. */
+  readonly at: string;
+}
+
 /** A user has read a conversation: its notifications of these messages are read (notifications/mark-conversation.ts). */
 export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
 

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
+import { enqueue } from '../db/outbox.ts';
 import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
@@ -15,7 +16,7 @@ import type { ConversationRow } from '../resources/conversation.ts';
 import { conversationGone, isManager, requireManager, requireWriter } from './access.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
-import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { CONVERSATION_ASSIGNED, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 import { isReader } from './participant-store.ts';
 import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
@@ -129,7 +130,10 @@ async function write(
   { id }: ConversationRow,
   changes: readonly FieldChange[],
 ): Promise<void> {
-  await writeConversation(tx, id, Object.assign({}, ...changes.map(({ set }) => set)));
+  const at = await writeConversation(tx, id, Object.assign({}, ...changes.map(({ set }) => set)));
+  if (at !== null && changes.some(({ set }) => 'assignee_id' in set)) {
+    await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by: actor.id, at });
+  }
   await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
   // These fields are cached in conversations/directory.ts.
   if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);

@@ -168,6 +168,8 @@ interface ConversationsTable extends Times, Streamed {
   status: Generated<'active' | 'archived'>;
   legal_hold: Generated<Conversation['legal_hold']>;
   assignee_id: string | null;
+  /** When the present assignee was set or removed. */
+  assigned_at: string | null;
   topic_type: 'account' | 'actor' | 'entity' | null;
   topic_id: string | null;
   lane_behind: Conversation['workflow_status'];

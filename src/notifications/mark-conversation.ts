@@ -25,8 +25,7 @@ export async function markConversationRead(
       const moved = await moveRead(tx, range, MESSAGES_AT_ONCE);
       await enqueueUpdated(
         tx,
-        recipientId,
-        moved.ids.map((id) => ({ id })),
+        moved.ids.map((id) => ({ id, recipient_id: recipientId })),
       );
       return moved;
     });

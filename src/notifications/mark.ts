@@ -10,6 +10,7 @@ import {
 } from '../protocol/states/notification-states.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import type { NotificationRow } from '../resources/notification.ts';
+import type { NotificationKey } from './insert-store.ts';
 import { lockNotification, moveAll, moveOne } from './mark-store.ts';
 
 /**
@@ -27,7 +28,7 @@ export async function mark(
   if (row === undefined) throw notFound('notification', 'id');
   if ((NOTIFICATION_MOVED_ALREADY[move] as readonly string[]).includes(row.status)) return row;
   const moved = await moveOne(tx, row, transition(NOTIFICATION_MOVES, move, row.status));
-  await enqueueUpdated(tx, recipientId, [moved]);
+  await enqueueUpdated(tx, [moved]);
   return moved;
 }
 
@@ -48,7 +49,10 @@ export async function markAll<Reply>(
   for (let marked = MARK_ALL_BATCH; ; marked += MARK_ALL_BATCH) {
     const { rows, answer } = await database.transaction(async (tx) => {
       const rows = await moveAll(tx, recipientId, { from, to, before, limit: MARK_ALL_BATCH });
-      await enqueueUpdated(tx, recipientId, rows);
+      await enqueueUpdated(
+        tx,
+        rows.map(({ id }) => ({ id, recipient_id: recipientId })),
+      );
       const isLast = rows.length < MARK_ALL_BATCH || marked >= MAX_MARK_ALL;
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
     });
@@ -67,14 +71,11 @@ const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const sat
   NotificationMove
 >;
 
-export function enqueueUpdated(
-  tx: Tx,
-  recipientId: string,
-  rows: readonly { readonly id: string }[],
-): Promise<void> {
+/** `notification.updated` follows the commit, for every socket of the recipients. */
+export function enqueueUpdated(tx: Tx, keys: readonly NotificationKey[]): Promise<void> {
   const event = 'notification.updated';
   return enqueueChanged(
     tx,
-    rows.map(({ id }) => ({ event, id, stream: recipientId })),
+    keys.map(({ id, recipient_id: stream }) => ({ event, id, stream })),
   );
 }

@@ -1,9 +1,9 @@
-import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
-import type { NotificationRow } from '../resources/notification.ts';
 import { preview } from '../resources/preview.ts';
-import { lockContent, withdrawNotifications, writePreviews } from './store.ts';
+import { enqueueUpdated } from './mark.ts';
+import { lockContent, writePreviews } from './store.ts';
+import { withdrawOfMessage } from './withdraw-store.ts';
 
 /**
  * Updates the notifications of a message to its current state: an edit changes their previews, a deletion withdraws
@@ -18,14 +18,10 @@ export async function refreshNotifications(
     // Locked, so that the later of two concurrent handlers writes the newer text.
     const message = await lockContent(tx, place);
     if (message === undefined) return;
-    const changed: Pick<NotificationRow, 'id' | 'recipient_id'>[] =
+    const changed =
       message.deleted_at === null
         ? await writePreviews(tx, place, message.body && preview(message.body))
-        : await withdrawNotifications(tx, place);
-    const event = 'notification.updated';
-    await enqueueChanged(
-      tx,
-      changed.map(({ id, recipient_id: stream }) => ({ event, id, stream })),
-    );
+        : await withdrawOfMessage(tx, message_id, conversation_id);
+    await enqueueUpdated(tx, changed);
   });
 }

@@ -6,6 +6,7 @@ import type { Actor } from '../protocol/resources/actor.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
+import type { NotificationKey } from './insert-store.ts';
 
 /** Characters of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
@@ -35,30 +36,18 @@ export function writePreviews(
   tx: Tx,
   { messageId, conversationId }: MessagePlace,
   body: string | null,
-): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
+): Promise<NotificationKey[]> {
   return tx.query(WRITE_PREVIEWS, messageId, conversationId, body);
 }
 
-/**
- * Clears the body of a deleted message's notifications and dismisses them. Returns those that were not dismissed yet.
- */
-export function withdrawNotifications(
+/** Like `writePreviews`, for the notifications of a category that were made for this subject (insert-store.ts). */
+export function writePreviewsOfSubject(
   tx: Tx,
-  { messageId, conversationId }: MessagePlace,
-): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
-  return tx.query(WITHDRAW, messageId, conversationId);
-}
-
-/**
- * Clears and dismisses what participants of a conversation were notified of, `limit` at most. Returns those that it
- * withdrew.
- */
-export function withdrawAbout(
-  tx: Tx,
-  conversationId: string,
-  limit: number,
-): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
-  return tx.query(WITHDRAW_ABOUT, conversationId, limit);
+  subject: string,
+  category: string,
+  body: string | null,
+): Promise<NotificationKey[]> {
+  return tx.query(WRITE_PREVIEWS_OF_SUBJECT, subject, category, body);
 }
 
 /** What a notification that is not about a message is made of. */
@@ -70,10 +59,7 @@ export interface NotificationCause {
 }
 
 /** Clears the bodies of the notifications of these causes. Returns those whose body was cleared. */
-export async function clearBodies(
-  tx: Tx,
-  causes: readonly NotificationCause[],
-): Promise<Pick<NotificationRow, 'id' | 'recipient_id'>[]> {
+export async function clearBodies(tx: Tx, causes: readonly NotificationCause[]): Promise<NotificationKey[]> {
   return causes.length === 0 ? [] : tx.query(CLEAR_BODIES, JSON.stringify(causes));
 }
 
@@ -170,56 +156,34 @@ export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow |
 }
 
 // The ids are made again from the message. Every recipient is, or was, a participant.
-const OF_MESSAGE = `
-    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
-    WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
-      AND n.id = notification_id(moment_of(m), m.id, p.actor_id)`;
-
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],
-  Pick<NotificationRow, 'id' | 'recipient_id'>
+  NotificationKey
 >({
   name: 'write-previews-of-notifications',
   text: `
     UPDATE notifications n
     SET body = $3, ${setTouched('later_than(n.updated_at)')}
-    ${OF_MESSAGE} AND n.body IS DISTINCT FROM $3
+    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
+    WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
+      AND n.id = notification_id(moment_of(m), m.id, p.actor_id) AND n.body IS DISTINCT FROM $3
     RETURNING n.id, n.recipient_id`,
 });
 
-const WITHDRAW = statement<
-  [messageId: string, conversationId: string],
-  Pick<NotificationRow, 'id' | 'recipient_id'>
+// The notifications of admins outside of the conversation have no preview and get none.
+const WRITE_PREVIEWS_OF_SUBJECT = statement<
+  [subject: string, category: string, body: string | null],
+  NotificationKey
 >({
-  name: 'withdraw-notifications',
+  name: 'write-previews-of-subject',
   text: `
     UPDATE notifications n
-    SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
-      ${setTouched('later_than(n.updated_at)')}
-    ${OF_MESSAGE} AND (n.body IS NOT NULL OR n.status <> 'dismissed')
+    SET body = $3, ${setTouched('later_than(n.updated_at)')}
+    WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body <> $3
     RETURNING n.id, n.recipient_id`,
 });
 
-// Every recipient is, or was, a participant.
-const WITHDRAW_ABOUT = statement<
-  [conversationId: string, limit: number],
-  Pick<NotificationRow, 'id' | 'recipient_id'>
->({
-  name: 'withdraw-notifications-about-conversation',
-  text: `
-    UPDATE notifications n
-    SET body = NULL, status = 'dismissed', dismissed_at = coalesce(n.dismissed_at, clock_timestamp()),
-      ${setTouched('later_than(n.updated_at)')}
-    FROM (
-      SELECT o.recipient_id, o.id FROM participants p JOIN notifications o ON o.recipient_id = p.actor_id
-      WHERE p.conversation_id = $1 AND o.resource_id = $1 AND (o.body IS NOT NULL OR o.status <> 'dismissed')
-      ORDER BY o.recipient_id, o.id LIMIT $2 FOR UPDATE OF o
-    ) AS due
-    WHERE n.recipient_id = due.recipient_id AND n.id = due.id
-    RETURNING n.id, n.recipient_id`,
-});
-
-const CLEAR_BODIES = statement<[causes: string], Pick<NotificationRow, 'id' | 'recipient_id'>>({
+const CLEAR_BODIES = statement<[causes: string], NotificationKey>({
   name: 'clear-bodies-of-notifications',
   text: `
     UPDATE notifications n SET body = NULL, ${setTouched('later_than(n.updated_at)')}

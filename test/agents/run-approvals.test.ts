@@ -54,6 +54,9 @@ t.test('an approved call is executed as approved, once; the model learns of a re
   const leftMs = Date.parse(first!.expires_at!) - Date.parse(first!.created_at);
   t.ok(Math.abs(leftMs - 86_400_000) < 1_000, 'it waits for a day');
   t.strictSame([paused.completed_at, paused.output], [null, null]);
+  await until(async () => (await notified(id)).includes('unseen'), {
+    what: 'a notification of those that can',
+  });
 
   const changed = { action_id: first!.id, approve: true, arguments: { body: { name: no } } };
   t.equal(await decide(id, [changed]), '422 validation_failed decisions[0].arguments');
@@ -70,6 +73,7 @@ t.test('an approved call is executed as approved, once; the model learns of a re
   const asked = models.requests.length;
   const [decided, again] = [await runs.act(id, 'continue', options), await runs.act(id, 'continue', options)];
   t.equal(accepted(decided).status, 'running');
+  await until(async () => (await notified(id)).join() === 'dismissed', { what: 'its withdrawal' });
   t.equal(again.text, decided.text);
   t.equal(again.headers.get('Idempotent-Replayed'), 'true');
 
@@ -262,4 +266,16 @@ async function groups(name: string): Promise<string[]> {
   const path = `/v1/messaging/groups?q=${name}`;
   const { data } = accepted(await app.call<{ data: { name: string }[] }>('GET', path));
   return data.map((group) => group.name);
+}
+
+/** The states of the notifications that a run waits for approval. */
+async function notified(runId: string): Promise<string[]> {
+  const rows = await database.kysely
+    .selectFrom('notifications')
+    .select('status')
+    .distinct()
+    .where('agent_run_id', '=', runId)
+    .where('category', '=', 'approval.requested')
+    .execute();
+  return rows.map(({ status }) => status);
 }

@@ -43,7 +43,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0017_audit_chain.ts': 'e0419a27b67e1747',
   '0018_webhooks.ts': '09837339e6e97404',
   '0019_completeness.ts': '3ac870bd77f90636',
-  '0020_notification_settings.ts': 'fa73bdf9b2cff8ac',
+  '0020_notification_settings.ts': '2ca14acbefb768b2',
   '0021_push.ts': 'e190be93df7dd2c4',
   '0022_platform_events.ts': 'ede3a3bc7313efd6',
 };

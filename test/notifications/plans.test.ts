@@ -18,7 +18,8 @@ import {
 } from '../../src/notifications/feed-store.ts';
 import { insertNotifications, type NewNotification } from '../../src/notifications/insert-store.ts';
 import { lockNotification, moveAll, moveOne, moveRead } from '../../src/notifications/mark-store.ts';
-import { readChanged, withdrawNotifications, writePreviews } from '../../src/notifications/store.ts';
+import { readChanged, writePreviews } from '../../src/notifications/store.ts';
+import { withdrawOfMessage, withdrawOfSubject } from '../../src/notifications/withdraw-store.ts';
 import type { MessageRow } from '../../src/resources/message.ts';
 import { type NotificationRow, readNotifications } from '../../src/resources/notification.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -119,7 +120,10 @@ t.test('one notification, and those of some recipients', async (t) => {
 
 t.test('the notifications of a message are found by the ids that are made again', async (t) => {
   await along(t, 'previews', 51 * 40, (tx) => writePreviews(tx, message, 'other'));
-  await along(t, 'withdrawn', 51 * 40, (tx) => withdrawNotifications(tx, message));
+  await along(t, 'withdrawn', 51 * 40, (tx) => withdrawOfMessage(tx, message.messageId, 'cnv_1'));
+  await along(t, 'of a subject', 40, (tx) => withdrawOfSubject(tx, 'run_1', 'approval.requested'), {
+    index: 'notifications_subject',
+  });
   const { rows } = await client.query('EXPLAIN (VERBOSE) SELECT moment_of(m) FROM messages m');
   t.notMatch(JSON.stringify(rows), 'moment_of', 'the planner replaces the function by its body');
 });

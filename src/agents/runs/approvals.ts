@@ -4,7 +4,7 @@ import { enqueue } from '../../db/outbox.ts';
 import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../resources/run.ts';
 import { expireActions, hasPendingActions, lockUndecided } from './action-store.ts';
-import { RUN_DUE } from './outbox-topics.ts';
+import { RUN_APPROVAL, RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
@@ -15,7 +15,10 @@ import { updateRun } from './store.ts';
 export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
   const decided = !(await hasPendingActions(tx, run.id));
   const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
-  if (decided) await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id });
+  if (decided) {
+    await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id });
+    await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
+  }
   await enqueueRunUpdated(tx, row);
   return row;
 }

@@ -5,7 +5,7 @@ import { RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
 import { transition } from '../../protocol/states/transitions.ts';
 import type { RunRow } from '../../resources/run.ts';
 import { endOpenActions } from './action-store.ts';
-import { RUN_ENDED } from './outbox-topics.ts';
+import { RUN_APPROVAL, RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { failOpenSteps } from './step-store.ts';
 import { updateRun } from './store.ts';
@@ -33,6 +33,7 @@ export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRo
     lease_until: null,
   });
   await enqueue(tx, RUN_ENDED, { run_id: run.id });
+  if (run.status === 'awaiting_approval') await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
   await enqueueRunUpdated(tx, ended);
   return ended;
 }

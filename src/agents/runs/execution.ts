@@ -2,6 +2,7 @@ import type { Principal } from '../../access/principal.ts';
 import type { StoredCall } from '../../db/agent-run-tables.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
+import { enqueue } from '../../db/outbox.ts';
 import { unlessAborted } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -22,6 +23,7 @@ import { artifactsOf, hasFilesToShow, unattachedArtifacts } from './artifact-sto
 import { type Ending, endRun } from './end-run.ts';
 import { RunFailure, reasonOf, Stop } from './failure.ts';
 import { lockClaimed } from './lease-store.ts';
+import { RUN_APPROVAL } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import {
   completeStep,
@@ -275,6 +277,7 @@ export class Execution {
         lease_until: null,
       });
       await enqueueRunUpdated(tx, paused);
+      await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
     });
     return 'paused';
   }

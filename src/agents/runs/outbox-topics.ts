@@ -16,3 +16,10 @@ export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
 export interface RunEnded {
   readonly run_id: string;
 }
+
+/** A run waits for approval, or does not any more (approval-notifications.ts). */
+export const RUN_APPROVAL = defineTopic<RunApproval>('agent_runs.approval');
+
+export interface RunApproval {
+  readonly run_id: string;
+}

@@ -47,7 +47,7 @@ export type Notification = Static<typeof Notification>;
 
 describe(Notification, {
   category:
-    'Kind of event, such as `chat.message` (a new message), `chat.mention` (a mention, also in muted conversations), `chat.added` (added to a conversation) or `agent.run_completed`. The set is open-ended and may grow.',
+    'Kind of event, such as `chat.message` (a new message), `chat.mention` (a mention, also in muted conversations), `chat.added` (added to a conversation), `approval.requested`, `draft.proposed` and `conversation.assigned` (work that waits) or `agent.run_completed`. The set is open-ended and may grow.',
   title: 'One line for people.',
   body: 'Preview of the text, which follows its edits. Null where there is none, and once the message was deleted.',
   status: '`unseen`, `seen` in the list, `read` when opened, or `dismissed`. It never goes back.',
