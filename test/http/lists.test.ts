@@ -85,6 +85,17 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_events',
+    path: '/v1/events',
+    filters: ['', 'type=page.added', 'type=page.added&resource_id=1'],
+    add: () => {
+      const event = { type: 'page.added', data: {}, resource_type: 'page', resource_id: '1' };
+      return create('/v1/events', event, { 'Service-Version': '1.2.harbor-preview.1' });
+    },
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_conversations',
     path: '/v1/messaging/conversations',
     filters: ['', 'q=page', 'type=group&audience=internal', 'status=active'],
@@ -284,8 +295,8 @@ async function fetchPage(
   return body;
 }
 
-async function create(path: string, body: object): Promise<string> {
-  const answer = await app.call<{ id: string }>('POST', path, { body });
+async function create(path: string, body: object, headers = {}): Promise<string> {
+  const answer = await app.call<{ id: string }>('POST', path, { body, headers });
   if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
   return answer.body.id;
 }

@@ -40,13 +40,21 @@ t.test('in a directory that its owner alone may enter', async (t) => {
 
   t.comment('the approvals of docs/agents.md');
   const blocks = [...readFileSync(join(ROOT, 'docs/agents.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)];
-  const [setUp, approve] = ['ask() {', 'actions/continue'].map(
+  const [setUp, raise, approve] = ['ask() {', 'newest() {', 'actions/continue'].map(
     (part) => blocks.find(([, text = '']) => text.includes(part))?.[1],
   );
   const approved = await runProgram('sh', ['-c', `${setUp}${approve}`], {}, directory);
   t.match(approved.stdout, /"status":"awaiting_approval".*"tool":"create_artifact"/s, approved.stderr);
   const { id, status } = JSON.parse(approved.stdout.trim().split('\n').at(-1) ?? '');
   t.match({ id, status }, { id: /^run_/, status: /^(pending|running|completed)$/ }, approved.stdout);
+
+  t.comment('the event of docs/agents.md');
+  const raised = await runProgram('sh', ['-c', `${setUp}${raise}`], {}, directory);
+  t.match(
+    raised.stdout,
+    /"object":"agent_definition".*\n.*"object":"event","type":"order.created"/,
+    raised.stderr,
+  );
 
   t.comment('the mention of docs/agents.md: the answer is printed once it is complete');
   const mention = lines.curl.replace('"Hello"', '"@assistant how are you?"');
