@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ResourcesChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
@@ -6,6 +5,7 @@ import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../notifications/settings.ts';
+import { Lanes } from '../outbound/lanes.ts';
 import type { NotificationRow } from '../resources/notification.ts';
 import { type AttemptOptions, attempt, type Tried } from './attempt.ts';
 import type { PushAudience, Subscribers } from './audience.ts';
@@ -13,13 +13,13 @@ import {
   addDeliveries,
   type Delivery,
   type DeliveryKey,
+  LEASE_MS,
   measureDeliveries,
   type Pushed,
   readPushed,
   releaseDeliveries,
   takeDue,
 } from './delivery-store.ts';
-import { Lanes } from './lanes.ts';
 import { Outcomes } from './outcomes.ts';
 import { LONGEST_RETRY_MS, PUSHED_FOR_MS, RETRIES_MS } from './retry-schedule.ts';
 import { deleteStale } from './subscription-store.ts';
@@ -47,6 +47,21 @@ const TIDIED_AT_ONCE = 1_000;
 /** Milliseconds that tries under way get to end when the node stops; then other nodes repeat them. */
 const CLOSING_MS = 2_000;
 
+/** Tries to one push service at the same time: a handful of them serves all browsers, in 100 ms or so each. */
+const SIDE_BY_SIDE = 64;
+/** Deliveries to one push service in memory; the others stay in the table. */
+const ROOM = 2_000;
+/** Push services that a node sends to at the same time. */
+const MAX_SERVICES = 100;
+/** A try that begins later than this, in milliseconds, may not end within its lease: the table has it again after that. */
+const BEGUN_WITHIN_MS = LEASE_MS / 2;
+
+/** A delivery that this node has taken. */
+interface Taken {
+  readonly delivery: Delivery;
+  readonly takenAtMs: number;
+}
+
 type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
 
 /**
@@ -56,7 +71,7 @@ type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
  */
 export class Pushes {
   readonly #options: PushesOptions;
-  readonly #lanes = new Lanes((delivery) => this.#push(delivery));
+  readonly #lanes: Lanes<Taken>;
   readonly #outcomes: Outcomes;
   readonly #rows: GatheredReads<DeliveryKey, Pushed | undefined>;
   readonly #sweep: Loop;
@@ -74,6 +89,12 @@ export class Pushes {
       intervalMs: sweepEveryMs,
       run: (signal) => this.#takeDue(signal),
       onError: (error) => log.warn({ err: error }, 'taking due pushes failed'),
+    });
+    this.#lanes = new Lanes({
+      laneOf: ({ delivery }) => delivery.origin,
+      ...{ sideBySide: SIDE_BY_SIDE, room: ROOM, maxLanes: MAX_SERVICES },
+      run: (taken) => this.#push(taken),
+      onDrained: () => this.#sweep.wake(),
     });
     this.#tidy = new Loop({
       intervalMs: TIDY_EVERY_MS,
@@ -127,11 +148,8 @@ export class Pushes {
   /** Waits for the tries under way; the others are left to other nodes, at once. Never rejects. */
   async close(): Promise<void> {
     await Promise.all([this.#sweep.close(), this.#tidy.close()]);
-    const left = this.#lanes.stop();
-    const patience = new AbortController();
-    const over = delay(CLOSING_MS, undefined, { signal: patience.signal }).catch(() => undefined);
-    await Promise.race([this.#lanes.idle(), over]);
-    patience.abort();
+    const left = this.#lanes.abandonQueued().map(({ delivery }) => delivery);
+    await this.#lanes.idle(CLOSING_MS);
     this.#isClosed = true;
     await this.#outcomes.close();
     if (left.length > 0) await releaseDeliveries(this.#options.database, left).catch(() => undefined);
@@ -143,7 +161,8 @@ export class Pushes {
 
   /** Returns whether there was a place for all of them; the others are left to the next sweep of any node. */
   async #begin(deliveries: readonly Delivery[]): Promise<boolean> {
-    const left = this.#lanes.add(deliveries);
+    const takenAtMs = performance.now();
+    const left = deliveries.filter((delivery) => !this.#lanes.add({ delivery, takenAtMs }));
     if (left.length > 0) await releaseDeliveries(this.#options.database, left);
     return left.length === 0;
   }
@@ -151,7 +170,8 @@ export class Pushes {
   async #takeDue(signal: AbortSignal): Promise<void> {
     const { database, metrics } = this.#options;
     for (let isMore = true; isMore && !signal.aborted; ) {
-      const due = await takeDue(database, this.#lanes.busyOrigins, TAKEN_AT_ONCE);
+      const busy = [...this.#lanes.rooms()].flatMap(([origin, room]) => (room < ROOM / 2 ? origin : []));
+      const due = await takeDue(database, busy, TAKEN_AT_ONCE);
       isMore = (await this.#begin(due)) && due.length === TAKEN_AT_ONCE;
     }
     const { pending, lag_seconds } = await measureDeliveries(database);
@@ -166,8 +186,9 @@ export class Pushes {
   }
 
   /** Never rejects: what fails on our side is tried again when its lease ends. */
-  async #push(delivery: Delivery): Promise<void> {
+  async #push({ delivery, takenAtMs }: Taken): Promise<void> {
     const { metrics, log } = this.#options;
+    if (performance.now() - takenAtMs > BEGUN_WITHIN_MS) return;
     try {
       const row = await this.#rows.ask(delivery);
       if (this.#isClosed) return;

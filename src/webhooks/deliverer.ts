@@ -3,11 +3,11 @@ import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { GuardedPost } from '../outbound/guarded-post.ts';
+import { Lanes } from '../outbound/lanes.ts';
 import { WEBHOOK_TEST } from '../protocol/webhook-events.ts';
 import { attempt } from './attempt.ts';
 import type { Deliveries, Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
 import { type DeliveryState, measurePending, takeDue } from './delivery-store.ts';
-import { Lanes, type Try } from './lanes.ts';
 import type { Receivers } from './receivers.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
@@ -34,7 +34,7 @@ export interface DelivererOptions {
 export class Deliverer implements Deliveries {
   readonly #options: DelivererOptions;
   readonly #timeoutMs: number;
-  readonly #lanes: Lanes;
+  readonly #lanes: Lanes<Try>;
   readonly #recorder: Recorder;
   readonly #sweep: Loop;
   readonly #stop = new AbortController();
@@ -58,7 +58,12 @@ export class Deliverer implements Deliveries {
       run: (signal) => this.#takeDue(signal),
       onError: (error) => log.warn({ err: error }, 'sweep of webhook deliveries failed'),
     });
-    this.#lanes = new Lanes({ run: (one) => this.#run(one), onDrained: () => this.#sweep.wake() });
+    this.#lanes = new Lanes({
+      laneOf: ({ delivery }) => delivery.webhook_id,
+      ...{ sideBySide: SIDE_BY_SIDE, room: ROOM },
+      run: (one) => this.#run(one),
+      onDrained: () => this.#sweep.wake(),
+    });
   }
 
   async deliver(tries: readonly FirstTry[]): Promise<void> {
@@ -67,7 +72,7 @@ export class Deliverer implements Deliveries {
     for (const { delivery, data } of tries) {
       const record = Promise.withResolvers<void>();
       const one: FirstTryUnderWay = { delivery, data, record, tryBeforeMs: Number.POSITIVE_INFINITY };
-      if (!this.#stop.signal.aborted && this.#lanes.add(one, Lanes.ROOM_OF_FIRST)) {
+      if (!this.#stop.signal.aborted && this.#lanes.add(one, ROOM_OF_FIRST)) {
         underWay.push(one);
         recorded.push(record.promise);
       } else {
@@ -110,7 +115,7 @@ export class Deliverer implements Deliveries {
     for (let isMore = true; isMore && !signal.aborted; ) {
       const due = await takeDue(database, {
         rooms: this.#lanes.rooms(),
-        room: Lanes.ROOM,
+        room: ROOM,
         leaseMs: this.#leaseMs,
         limit: MAX_TAKEN,
       });
@@ -225,6 +230,17 @@ export class Deliverer implements Deliveries {
   }
 }
 
+/** A delivery that this node is to try, or is trying. */
+interface Try {
+  readonly delivery: Delivery;
+  /** The payload; without it the resource is read. */
+  readonly data?: string;
+  /** For a delivery that has no row yet: settled by writing it. */
+  record?: PromiseWithResolvers<void> | undefined;
+  /** By performance.now(): later the try could outlast its lease. */
+  tryBeforeMs: number;
+}
+
 /** A first try whose delivery has no row yet. */
 type FirstTryUnderWay = Try & { readonly data: string };
 
@@ -235,6 +251,13 @@ function pendingFor(dueInMs: number, { attempts }: Delivery): DeliveryState {
 function withdrawn({ attempts }: Delivery): DeliveryState {
   return { status: 'withdrawn', attempts, dueInMs: null, statusCode: null, error: null, ms: null };
 }
+
+/** Most tries of one webhook under way on this node. */
+const SIDE_BY_SIDE = 16;
+/** Most deliveries of one webhook in memory that a sweep has taken. */
+const ROOM = 64;
+/** The same with first tries, which come in bursts and do not stay long (`withdraw`). */
+const ROOM_OF_FIRST = 512;
 
 const TIMEOUT_MS = 15_000;
 /** The outbox row of an event is taken over after two seconds, and waits for the record. */

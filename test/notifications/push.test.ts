@@ -13,6 +13,7 @@ import { createMetrics } from '../../src/metrics.ts';
 import { SettingsOfUsers } from '../../src/notifications/settings.ts';
 import { AddressGuard } from '../../src/outbound/address-guard.ts';
 import { GuardedPost } from '../../src/outbound/guarded-post.ts';
+import { Lanes } from '../../src/outbound/lanes.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
 import {
@@ -21,7 +22,6 @@ import {
   type PushSubscription,
 } from '../../src/protocol/resources/push-subscription.ts';
 import type { Pushed } from '../../src/push/delivery-store.ts';
-import { Lanes, MAX_BUSY, MAX_WAITING } from '../../src/push/lanes.ts';
 import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/push/payload.ts';
 import { Pushes } from '../../src/push/pushes.ts';
 import { readSubscribers } from '../../src/push/subscription-store.ts';
@@ -364,28 +364,33 @@ t.test('a push service that does not answer holds up no other, and no send', asy
   t.ok((await waiting(slow)) > 0);
 
   const begun: string[] = [];
-  const ends = new Map<string, () => void>();
-  const lanes = new Lanes((delivery) => {
-    begun.push(delivery.origin);
-    return new Promise((resolve) => ends.set(delivery.notification_id, resolve));
+  const ends: (() => void)[] = [];
+  let drained = 0;
+  const lanes = new Lanes<{ readonly name: string }>({
+    ...{ laneOf: ({ name }) => name, sideBySide: 4, room: 10, maxLanes: 2, onDrained: () => (drained += 1) },
+    run({ name }) {
+      begun.push(name);
+      return new Promise((resolve) => ends.push(resolve));
+    },
   });
-  const deliveries = (origin: string, count: number) =>
-    Array.from({ length: count }, (_, n) => ({
-      ...{ subscription_id: 'psh', notification_id: `${origin}-${n}`, origin, attempts: 1 },
-    }));
-  const left = lanes.add(deliveries('slow', MAX_WAITING + 5));
+  const added = Array.from({ length: 12 }, () => lanes.add({ name: 'slow' }));
+  t.strictSame(added, [...Array(10).fill(true), false, false], 'no more than there is room for');
+  t.equal(lanes.add({ name: 'fast' }), true);
+  t.equal(lanes.add({ name: 'third' }), false);
+  t.strictSame(begun, ['slow', 'slow', 'slow', 'slow', 'fast']);
   t.strictSame(
-    [begun.length, left.length, lanes.busyOrigins],
-    [MAX_BUSY, 5, ['slow']],
-    'the rest stays in the table',
+    [...lanes.rooms()],
+    [
+      ['slow', 0],
+      ['fast', 9],
+    ],
   );
-  t.strictSame(lanes.add(deliveries('fast', 3)), []);
-  t.equal(begun.filter((origin) => origin === 'fast').length, 3);
-  ends.get('slow-0')!();
-  await until(() => begun.length === MAX_BUSY + 4, { what: 'the next one' });
-  t.equal(lanes.stop().length, MAX_WAITING - MAX_BUSY - 1);
-  for (const end of ends.values()) end();
-  await lanes.idle();
+  ends[0]!();
+  await until(() => begun.length === 6, { what: 'the next one' });
+  t.equal(lanes.abandonQueued().length, 5);
+  for (const end of ends) end();
+  await lanes.idle(60_000);
+  t.strictSame([drained, lanes.underWay.length], [1, 0]);
 });
 
 t.test('an endpoint of this machine is not connected to', async (t) => {
