@@ -17,6 +17,7 @@ import { anyFaults as anyFaultsOfSchedules, scheduled } from './scheduled.ts';
 import { slowReaders } from './slow-readers.ts';
 import { sockets } from './sockets.ts';
 import { streams } from './streams.ts';
+import { webhooks } from './webhooks.ts';
 
 /**
  * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes them
@@ -49,6 +50,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   sockets: (t, seed) =>
     sockets(t, { seed, sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),
   streams: (t, seed) => streams(t, { seed, conversations: 8, questions: 12, readers: 6 }),
+  webhooks: (t, seed) => webhooks(t, { seed, events: 100_000, conversations: 40, width: 24, kills: 8 }),
 };
 
 interface Figures {

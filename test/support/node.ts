@@ -15,6 +15,8 @@ export interface NodeOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** The data directory of an earlier node: its demo.json and keys are kept. */
   readonly dataDir?: string;
+  /** Runs something else that composes a node. Default: `npm start`. */
+  readonly command?: readonly [file: string, ...args: string[]];
 }
 
 /** Every node of a test signs with this key, as those of one deployment do. */
@@ -140,7 +142,8 @@ export interface ListedMessage {
 
 export async function startNode(t: Teardown, options: NodeOptions): Promise<TestNode> {
   const dataDir = options.dataDir ?? freshDirectory(t);
-  const running = startParley(t, {
+  const { command } = options;
+  const env = {
     DATABASE_URL: options.databaseUrl,
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
     PORT: '0',
@@ -152,7 +155,8 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     // On a busy machine the sockets of a test answer heartbeats late.
     PARLEY_SOCKET_PONG_MS: '60000',
     ...options.env,
-  });
+  };
+  const running = startParley(t, env, command === undefined ? {} : { command });
   await running.says(/Parley is ready/);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   return new TestNode(running, dataDir, demo, await Contract.of(demo.base_url));

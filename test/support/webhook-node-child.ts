@@ -1,0 +1,12 @@
+/** A whole node whose clock of retries to webhooks runs a thousand times faster. */
+
+import { startApp } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { RetrySchedule } from '../../src/webhooks/retry-schedule.ts';
+
+const SPEED = 1_000;
+
+const config = loadConfig();
+const retrySchedule = new RetrySchedule({ speed: SPEED });
+await startApp({ config, log: createLog(config.logLevel), retrySchedule });
