@@ -34,6 +34,8 @@ await app.call('POST', `/v1/messaging/conversations/${held}/actions/set-legal-ho
   body: { legal_hold: 'held' },
 });
 
+const busyWebhook = await addWebhook();
+
 interface Subject {
   /** The endpoint's name. */
   readonly name: string;
@@ -215,6 +217,29 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_webhooks',
+    path: '/v1/webhooks',
+    filters: [''],
+    add: () => addWebhook(),
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
+    name: 'list_webhook_deliveries',
+    path: `/v1/webhooks/${busyWebhook}/deliveries`,
+    filters: ['', 'status=delivered'],
+    add: () =>
+      app.database.kysely
+        .insertInto('webhook_deliveries')
+        .values({
+          ...{ webhook_id: busyWebhook, id: newId('webhookDelivery'), event_id: `evt_${made++}` },
+          ...{ event_type: 'message.created', occurred_at: new Date().toISOString(), status: 'delivered' },
+        })
+        .execute(),
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_push_subscriptions',
     path: '/v1/messaging/push-subscriptions',
     filters: [''],
@@ -305,6 +330,29 @@ async function renameBusy(): Promise<void> {
   const body = { title: `Busy ${made++}` };
   const { status } = await app.call('PATCH', `/v1/messaging/conversations/${busy}`, { body });
   if (status !== 200) throw new Error('the title cannot be changed');
+}
+
+/** Disabled, so that nothing is sent to it. */
+async function addWebhook(): Promise<string> {
+  const { id } = await app.database.kysely
+    .insertInto('webhooks')
+    .values({
+      ...{
+        id: newId('webhook'),
+        account_id: demo.account_id,
+        url: 'https://example.com/',
+        version: '1.1.harbor',
+      },
+      ...{
+        event_types: ['message.created'],
+        status: 'disabled',
+        secret: Buffer.alloc(24),
+        created_by: ada.id,
+      },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
 }
 
 async function firstRole(): Promise<string> {
