@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
+import { jsonbBytes } from '../db/jsonb-bytes.ts';
 import { enqueue } from '../db/outbox.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { ApiError, invalid, missingField, unavailable } from '../protocol/errors.ts';
@@ -45,8 +46,9 @@ export async function createEvent(
 function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
   if (isOwnType(type)) throw invalid('type', OWN_TYPE_REFUSED);
   const { dataBytes } = PLATFORM_EVENT_LIMITS;
-  if (Buffer.byteLength(JSON.stringify(data)) > dataBytes) {
-    throw invalid('data', `Must have at most ${dataBytes} bytes as JSON.`);
+  // It becomes the input of runs.
+  if (jsonbBytes(data) > dataBytes) {
+    throw invalid('data', `Must have at most ${dataBytes} bytes as JSON, with numbers written out.`);
   }
   if (resource_type !== undefined && resource_id === undefined) throw missingField('resource_id');
   if (resource_id !== undefined && resource_type === undefined) throw missingField('resource_type');

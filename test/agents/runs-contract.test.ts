@@ -149,6 +149,11 @@ t.test('Trigger: refusals', async (t) => {
   t.equal(await trigger({}, `${AGENTS}/${inactive.id}/runs`), '409 resource_conflict id');
   t.equal(await trigger({ body: { input: 1, other: 2 } }), '422 validation_failed other');
   t.equal(await trigger({ body: { input: 'x'.repeat(65_535) } }), '422 validation_failed input');
+  t.equal(
+    await trigger({ body: { input: Array(210).fill(1e308) } }),
+    '422 validation_failed input',
+    'written out',
+  );
   t.equal(await trigger({ body: { input: { 'a\u0000': 1 } } }), '400 invalid_format input');
   t.equal(await trigger({}, `${path}?include[]=messages`), '400 parameter_invalid include[]');
   t.equal(

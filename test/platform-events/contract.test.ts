@@ -114,6 +114,7 @@ t.test('what an event may be', async (t) => {
     ['a list for data', { data: [] }, '400 invalid_format data'],
     ['text for data', { data: '{}' }, '400 invalid_format data'],
     ['too much data', { data: big(16_385) }, '422 validation_failed data'],
+    ['numbers that grow', { data: { a: Array(54).fill(-1e-300) } }, '422 validation_failed data'],
     ['U+0000', { data: { deep: ['\0'] } }, '400 invalid_format data.deep[0]'],
     ['half a surrogate pair', { data: { a: '\ud800' } }, '400 invalid_format data.a'],
     ['a key that is too long', { event_id: 'x'.repeat(256) }, '422 validation_failed event_id'],

@@ -1,5 +1,6 @@
 import type { Principal } from '../../access/principal.ts';
 import type { Tx } from '../../db/handle.ts';
+import { jsonbBytes } from '../../db/jsonb-bytes.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import { RUN_LIMITS } from '../../protocol/resources/agent-run.ts';
@@ -11,9 +12,8 @@ import { startRun } from './start.ts';
 
 /** Throws ApiError `validation_failed` (param input) if the input exceeds the size limit. */
 export function checkInput(input: unknown): void {
-  const bytes = Buffer.byteLength(JSON.stringify(input ?? null));
-  if (bytes <= RUN_LIMITS.inputBytes) return;
-  const message = `Must have at most ${RUN_LIMITS.inputBytes} bytes as JSON.`;
+  if (jsonbBytes(input) <= RUN_LIMITS.inputBytes) return;
+  const message = `Must have at most ${RUN_LIMITS.inputBytes} bytes as JSON, with numbers written out.`;
   throw new ApiError('validation_failed', message, { param: 'input' });
 }
 
