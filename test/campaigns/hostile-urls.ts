@@ -23,6 +23,7 @@ export interface HostileUrlsOptions {
 
 /** The address that may be reached. Canaries listen on the same port at other addresses. */
 const FRIEND = '127.0.0.2';
+const REDIRECTS = '/redirects';
 const NAMES = 40;
 const SIDE_BY_SIDE = 20;
 
@@ -32,15 +33,19 @@ const SIDE_BY_SIDE = 20;
  */
 export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: HostileUrlsOptions) {
   const random = new Random(seed);
-  /** Where the next answers redirect to. */
-  const redirects: string[] = [];
+  /** Where the path of redirects leads, one behind the other. */
+  let targets: string[] = [];
+  let redirected = 0;
   const friend = await listen(t, FRIEND, 0, (request, response) => {
     request.resume();
     // Half of the connections end, so that names are looked up again.
     if (random.next() < 0.5) response.setHeader('Connection', 'close');
-    const to = redirects.shift();
-    if (to === undefined) response.writeHead(200).end();
-    else response.writeHead(random.pick([301, 302, 303, 307, 308]), { Location: to }).end();
+    if (request.url === REDIRECTS) {
+      const Location = targets[redirected++ % targets.length];
+      response.writeHead(random.pick([301, 302, 303, 307, 308]), { Location }).end();
+    } else {
+      response.writeHead(200).end();
+    }
   });
   const local = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -89,9 +94,8 @@ export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: Hos
   }
   const changed = await outcomesOf(sent.length + changes);
 
-  const redirecting = await add(`http://${FRIEND}:${friend.port}/`);
-  const targets = refused.filter((url) => /^[\x21-\x7e]+$/.test(url)).filter((_, n) => n % (3 * every) === 0);
-  redirects.push(...targets);
+  const redirecting = await add(`http://${FRIEND}:${friend.port}${REDIRECTS}`);
+  targets = refused.filter((url) => /^[\x21-\x7e]+$/.test(url)).filter((_, n) => n % (3 * every) === 0);
   await deliverer.deliver(targets.map(() => firstTry(redirecting)));
   await outcomesOf(sent.length + changes + targets.length);
   const { rowCount: notFollowed } = await database.pool.query(
