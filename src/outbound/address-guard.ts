@@ -1,14 +1,13 @@
-import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { KeyedLimiter } from '../lifecycle.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
 import { OutboundError } from './outbound-error.ts';
 import type { Target } from './outbound-url.ts';
+import { resolveName } from './resolve-name.ts';
 
 export interface AddressGuardOptions {
   /** `PARLEY_FETCH_ALLOW`. */
   readonly allow: readonly string[];
-  /** Returns all addresses of a name. Default: the resolver of this machine. */
+  /** Returns all addresses of a name. Default: `resolveName`. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
 
@@ -21,7 +20,7 @@ export class AddressGuard {
   readonly #allowed: AllowedPlaces;
   readonly #resolve: (name: string) => Promise<readonly string[]>;
 
-  constructor({ allow, resolve = resolveName }: AddressGuardOptions) {
+  constructor({ allow, resolve = (name) => resolveName(name) }: AddressGuardOptions) {
     this.#allowed = new AllowedPlaces(allow);
     this.#resolve = resolve;
   }
@@ -59,11 +58,9 @@ export class AddressGuard {
   }
 
   async #addressesOf(name: string, port: number, signal?: AbortSignal): Promise<readonly string[]> {
-    const all = await lookups.run({}, async () => {
-      // The caller has given up.
-      signal?.throwIfAborted();
-      return this.#resolve(name);
-    });
+    const all = await this.#resolve(name);
+    // The caller has given up.
+    signal?.throwIfAborted();
     if (all.length === 0) throw new OutboundError('connection_error', 'This name has no address.');
     const open = this.#allowed.hasName(name, port) ? all : all.filter((found) => this.#permits(found, port));
     if (open.length === 0) throw notPublic();
@@ -74,16 +71,6 @@ export class AddressGuard {
     return isPublicAddress(address) || this.#allowed.hasAddress(address, port);
   }
 }
-
-async function resolveName(name: string): Promise<readonly string[]> {
-  return (await lookup(name, { all: true })).map(({ address }) => address);
-}
-
-/**
- * Each look-up occupies one of the process's four threads until the name's server answers: files and compression need
- * the others.
- */
-const lookups = new KeyedLimiter(2);
 
 function notPublic(): OutboundError {
   return new OutboundError('insufficient_permissions', 'This address is not public.');

@@ -36,12 +36,13 @@ export async function removeOld(options: RemovalOptions, signal: AbortSignal): P
   const disabledMs = schedule.disabledMs;
   for (const { id } of await database.query(READ_FORGOTTEN, disabledMs)) await removeForgotten(options, id);
   const before = timedId('webhookDelivery', (Date.now() - keepDays * DAY_MS) * 1_000, '');
-  for (const { id, exists } of await database.query(READ_RECEIVING)) {
+  for (const { id, exists } of await database.query(READ_DELIVERED_TO)) {
     if (exists) await removeAll(options, REMOVE_DONE, [id, before], signal);
-    else {
-      await removeAll(options, REMOVE_EVERY, [id], signal);
-      await removeAll(options, REMOVE_PROGRESS, [id], signal);
-    }
+    else await removeAll(options, REMOVE_EVERY, [id], signal);
+    if (signal.aborted) return;
+  }
+  for (const { id, exists } of await database.query(READ_PROGRESSED)) {
+    if (!exists) await removeAll(options, REMOVE_PROGRESS, [id], signal);
     if (signal.aborted) return;
   }
   for (const { id } of await database.query(READ_OVERFULL, maxFailed)) {
@@ -97,20 +98,25 @@ const READ_FORGOTTEN_ONE = statement<[id: string, disabledMs: number], object>({
   text: `SELECT FROM webhooks WHERE id = $1 AND ${FORGOTTEN.replace('$DISABLED', '$2')}`,
 });
 
-// Each webhook that has deliveries, found one by one in the index.
-const READ_RECEIVING = statement<[], { id: string; exists: boolean }>({
-  name: 'read-webhooks-of-deliveries',
-  text: `
+/** The webhooks that a table has rows of, found one by one in its primary key. */
+function webhooksIn(table: 'webhook_deliveries' | 'webhook_progress') {
+  return statement<[], { id: string; exists: boolean }>({
+    name: `read-webhooks-in-${table.replace('_', '-')}`,
+    text: `
     WITH RECURSIVE found AS (
-      (SELECT webhook_id FROM webhook_deliveries ORDER BY webhook_id LIMIT 1)
+      (SELECT webhook_id FROM ${table} ORDER BY webhook_id LIMIT 1)
       UNION ALL
-      SELECT (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.webhook_id > found.webhook_id
-        ORDER BY d.webhook_id LIMIT 1)
+      SELECT (SELECT t.webhook_id FROM ${table} t WHERE t.webhook_id > found.webhook_id
+        ORDER BY t.webhook_id LIMIT 1)
       FROM found WHERE found.webhook_id IS NOT NULL
     )
     SELECT found.webhook_id AS id, w.id IS NOT NULL AS exists
     FROM found LEFT JOIN webhooks w ON w.id = found.webhook_id WHERE found.webhook_id IS NOT NULL`,
-});
+  });
+}
+
+const READ_DELIVERED_TO = webhooksIn('webhook_deliveries');
+const READ_PROGRESSED = webhooksIn('webhook_progress');
 
 const REMOVE_EVERY = statement<[webhookId: string, limit: number], object>({
   name: 'remove-deliveries-of-removed-webhook',
@@ -138,9 +144,9 @@ const READ_OVERFULL = statement<[most: number], { id: string }>({
   name: 'read-overfull-webhooks',
   text: `
     SELECT w.id FROM webhooks w
-    WHERE w.disabled_reason IS DISTINCT FROM 'backlog' AND (w.status = 'disabled' OR w.failing_since IS NOT NULL)
-      AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'failed'
-        ORDER BY d.id OFFSET $1 LIMIT 1)`,
+    WHERE w.disabled_reason IS DISTINCT FROM 'backlog' AND EXISTS (
+      SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'failed'
+      ORDER BY d.id OFFSET $1 LIMIT 1)`,
 });
 
 // A webhook that was disabled before for another reason.

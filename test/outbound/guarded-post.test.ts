@@ -1,12 +1,19 @@
 /** POST to hosts that accounts name: connections that are kept, odd responses, time, and addresses. */
 
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t from 'tap';
 import { AddressGuard } from '../../src/outbound/address-guard.ts';
 import { GuardedPost, type PostRequest } from '../../src/outbound/guarded-post.ts';
 import { OutboundError } from '../../src/outbound/outbound-error.ts';
 import { readOutboundUrl } from '../../src/outbound/outbound-url.ts';
+import { resolveName } from '../../src/outbound/resolve-name.ts';
+import { freshDirectory } from '../start/parley.ts';
 import type { Teardown } from '../support/teardown.ts';
 
 const PATIENCE_MS = 60_000;
@@ -210,6 +217,66 @@ t.test('addresses are checked where they are connected to', async (t) => {
   script.answers.push(OK);
   t.equal((await post(`http://open.test:${port}/`)).status, 200);
   t.equal(script.connections, 1);
+});
+
+t.test('https: a certificate for the name, and connections that are kept', async (t) => {
+  const directory = freshDirectory(t);
+  const [certFile, keyFile] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+  const request = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+  ];
+  const names = ['-subj', '/CN=open.test', '-addext', 'subjectAltName=DNS:open.test'];
+  execFileSync('openssl', [...request, ...names, '-keyout', keyFile, '-out', certFile], { stdio: 'pipe' });
+  const cert = readFileSync(certFile, 'utf8');
+  const server = createHttpsServer({ cert, key: readFileSync(keyFile) }, (request, response) => {
+    request.resume().on('end', () => response.end('ok'));
+  });
+  let connections = 0;
+  server.on('secureConnection', () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  t.match(await failureOf(`https://open.test:${port}/`), /^connection_error: .*DEPTH_ZERO_SELF_SIGNED_CERT/);
+  const authorities = getCACertificates('default');
+  setDefaultCACertificates([...authorities, cert]);
+  t.teardown(() => setDefaultCACertificates(authorities));
+  connections = 0;
+  t.equal((await post(`https://open.test:${port}/`, { body: 'x'.repeat(100_000) })).status, 200);
+  t.equal((await post(`https://open.test:${port}/`)).status, 200);
+  t.equal(connections, 1);
+  t.match(await failureOf(`https://127.0.0.1:${port}/`), /^connection_error: .*ERR_TLS_CERT_ALTNAME_INVALID/);
+  t.match(await failureOf(`https://inside.test:${port}/`), /^insufficient_permissions: /);
+  t.equal(connections, 1);
+});
+
+t.test('names', async (t) => {
+  const refuse = (code: string) => async () => {
+    throw Object.assign(new Error(code), { code });
+  };
+  const [unknown, slow] = [refuse('ENOTFOUND'), refuse('ETIMEOUT')];
+  const dns = { resolve4: async () => ['192.0.2.1'], resolve6: async () => ['2001:db8::1'] };
+  const asDns = (answers: object) => answers as unknown as Parameters<typeof resolveName>[1];
+  t.strictSame(await resolveName('a.test', asDns(dns)), ['192.0.2.1', '2001:db8::1']);
+  t.strictSame(await resolveName('a.test', asDns({ ...dns, resolve6: slow })), ['192.0.2.1']);
+  t.strictSame(await resolveName('a.test', asDns({ ...dns, resolve4: unknown })), ['2001:db8::1']);
+  await t.rejects(resolveName('localhost', asDns({ resolve4: unknown, resolve6: slow })), {
+    code: 'ETIMEOUT',
+  });
+  const local = await resolveName('localhost', asDns({ resolve4: unknown, resolve6: unknown }));
+  t.ok(local.includes('127.0.0.1'), 'a name of this machine');
 });
 
 t.test('the end', async (t) => {

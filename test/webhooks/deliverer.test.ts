@@ -263,7 +263,10 @@ t.test('what goes', async (t) => {
   for (let n = 0; n < 4; n++) await put(full, 'failed');
   await put(removed, 'failed');
   await put(forgotten, 'failed');
-  await database.pool.query('UPDATE webhooks SET failing_since = now() WHERE id = $1', [full]);
+  await database.pool.query(
+    'INSERT INTO webhook_progress (webhook_id, conversation_id) SELECT unnest($1::text[]), $2',
+    [[kept, forgotten], ground.conversationId],
+  );
   await database.pool.query("UPDATE webhooks SET disabled_at = now() - interval '31 days' WHERE id = $1", [
     forgotten,
   ]);
@@ -274,6 +277,8 @@ t.test('what goes', async (t) => {
   t.strictSame(await rows(removed), []);
   t.equal(await webhook(forgotten), undefined);
   t.strictSame(await rows(forgotten), []);
+  const { rows: progress } = await database.pool.query('SELECT webhook_id FROM webhook_progress');
+  t.strictSame(progress, [{ webhook_id: kept }]);
   const { deliverer } = await openDelivering(t, ground.url);
   await deliverer.deliver([firstTry(full)]);
   t.equal((await rows(full)).length, 4, 'nothing more is recorded for it');
