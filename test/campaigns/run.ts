@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Teardown } from '../support/teardown.ts';
 import { agentKills } from './agent-kills.ts';
 import { auditCampaign } from './audit.ts';
+import { counts } from './counts.ts';
 import { anyFaults, delivery } from './delivery.ts';
 import { feeds } from './feeds.ts';
 import { forgotten } from './forgotten.ts';
@@ -27,6 +28,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   'agent-kills': (t, seed) => agentKills(t, { seed, rounds: 50, runs: 3 }),
   audit: (t, seed) =>
     auditCampaign(t, { seed, tamperings: 1_000, callers: 8, changesPerCaller: 400, kills: 12 }),
+  counts: (t, seed) => counts(t, { seed, histories: 10_000 }),
   delivery: (t, seed) => delivery(t, { seed, faults: anyFaults(seed, 40) }),
   feeds: (t, seed) => feeds(t, { seed, histories: 1_000 }),
   forgotten: (t, seed) => forgotten(t, { seed, rounds: 20 }),

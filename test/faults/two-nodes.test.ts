@@ -1,5 +1,6 @@
 import t from 'tap';
 import { sealedUnderKills } from '../campaigns/audit.ts';
+import { counts } from '../campaigns/counts.ts';
 import { idempotency } from '../campaigns/idempotency.ts';
 import { scheduleStorm } from '../campaigns/schedule-storm.ts';
 import { scheduled } from '../campaigns/scheduled.ts';
@@ -157,6 +158,12 @@ t.test('a node killed while it seals the audit: the chain has every event, once 
   const figures = await sealedUnderKills(t, { ...load, cluster: shared });
   t.same(figures.problems, [], JSON.stringify(figures));
   t.ok(figures.links > 120 && figures.heads > 0, JSON.stringify(figures));
+});
+
+t.test('unread and unseen counts are those of a slow re-count, on both nodes', async (t) => {
+  const figures = await counts(t, { seed: 3, histories: 16, cluster: shared });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.compared >= 16 * 6 && figures.acts.read! > 16, JSON.stringify(figures));
 });
 
 t.test('the checker finds what is wrong', async (t) => {

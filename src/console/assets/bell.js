@@ -1,9 +1,13 @@
 import { element } from './element.js';
 
-/** This person's notifications, with the number of those that were not looked at. */
+/** Milliseconds between the first event of a burst and the question for the new number. */
+const RECOUNT_MS = 200;
+
+/** This person's newest notifications, with the number of all that were not looked at. */
 export class Bell {
   constructor({ client, call, key, name }, report) {
     this.unread = new Map();
+    this.total = 0;
     this.count = element('span', { class: 'count', 'aria-hidden': 'true' });
     this.label = element('span', { class: 'hidden' });
     this.list = element('ul', { class: 'notifications', id: `${key}-notifications`, hidden: true });
@@ -22,12 +26,29 @@ export class Bell {
     );
     this.owner = name;
     for (const event of ['notification.created', 'notification.updated']) {
-      client.on(event, (notification) => this.update(notification));
+      client.on(event, (notification) => {
+        this.update(notification);
+        this.recount(call, report);
+      });
     }
     this.show();
     this.ready = call('GET', '/v1/messaging/notifications?limit=20').then(({ data }) => {
       for (const notification of data.reverse()) this.update(notification);
+      this.recount(call, report);
     });
+  }
+
+  /** The server counts: reading a conversation, here or elsewhere, changes entries that the list does not have. */
+  recount(call, report) {
+    this.recounting ??= setTimeout(() => {
+      this.recounting = undefined;
+      call('GET', '/v1/messaging/notifications/summary')
+        .then(({ unread }) => {
+          this.total = unread;
+          this.show();
+        })
+        .catch(report);
+    }, RECOUNT_MS);
   }
 
   update(notification) {
@@ -38,9 +59,8 @@ export class Bell {
   }
 
   show() {
-    const { size } = this.unread;
-    this.count.textContent = size === 0 ? '' : String(size);
-    this.label.textContent = `Notifications of ${this.owner}: ${size} unread`;
+    this.count.textContent = this.total === 0 ? '' : String(this.total);
+    this.label.textContent = `Notifications of ${this.owner}: ${this.total} unread`;
     const rows = [...this.unread.values()]
       .reverse()
       .map(({ title, body }) =>
