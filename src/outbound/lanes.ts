@@ -5,6 +5,11 @@ export interface LanesOptions<One extends object> {
   readonly sideBySide: number;
   /** Most tries of one lane, those under way included. */
   readonly room: number;
+  /**
+   * From this number of tries under way on, a lane may have one only, so that many slow receivers do not use up the
+   * sockets of the process. Default: any number.
+   */
+  readonly crowd?: number;
   /** Most lanes. Default: as many as there are receivers. */
   readonly maxLanes?: number;
   /** Never rejects. */
@@ -20,6 +25,8 @@ export interface LanesOptions<One extends object> {
 export class Lanes<One extends object> {
   readonly #options: LanesOptions<One>;
   readonly #lanes = new Map<string, Lane<One>>();
+  /** Tries of all lanes under way. */
+  #count = 0;
   #onIdle: (() => void) | undefined;
 
   constructor(options: LanesOptions<One>) {
@@ -80,13 +87,15 @@ export class Lanes<One extends object> {
   }
 
   #begin(name: string, lane: Lane<One>): void {
-    const { sideBySide, run } = this.#options;
-    while (lane.underWay.size < sideBySide) {
+    const { sideBySide, crowd = Number.POSITIVE_INFINITY, run } = this.#options;
+    while (lane.underWay.size < (this.#count < crowd ? sideBySide : 1)) {
       const one = lane.queued.shift();
       if (one === undefined) break;
       lane.underWay.add(one);
+      this.#count += 1;
       void run(one).then(() => {
         lane.underWay.delete(one);
+        this.#count -= 1;
         this.#ended(name, lane);
       });
     }

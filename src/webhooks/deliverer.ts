@@ -60,7 +60,7 @@ export class Deliverer implements Deliveries {
     });
     this.#lanes = new Lanes({
       laneOf: ({ delivery }) => delivery.webhook_id,
-      ...{ sideBySide: SIDE_BY_SIDE, room: ROOM },
+      ...{ sideBySide: SIDE_BY_SIDE, crowd: CROWD, room: ROOM },
       run: (one) => this.#run(one),
       onDrained: () => this.#sweep.wake(),
     });
@@ -260,6 +260,8 @@ const ROOM = 64;
 const ROOM_OF_FIRST = 512;
 
 const TIMEOUT_MS = 15_000;
+/** Tries of this node from which on a webhook gets one at a time. */
+const CROWD = 1_000;
 /** The outbox row of an event is taken over after two seconds, and waits for the record. */
 const RECORD_AFTER_MS = 500;
 /** A delivery may wait for its turn as long as the one before it may take. */
