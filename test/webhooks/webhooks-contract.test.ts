@@ -292,6 +292,34 @@ t.test('a rotation: both secrets sign', async (t) => {
   await remove(id);
 });
 
+t.test('a new URL holds for the next try, and so does the end', async (t) => {
+  const [before, after] = [await WebhookReceiver.start(t), await WebhookReceiver.start(t)];
+  const { id } = await create({ url: before.url });
+  const tryOut = async () => (await call<WebhookDelivery>('POST', `${PATH}/${id}/actions/test`)).body;
+  await awaitDelivery(await tryOut(), 'delivered');
+  await call('PATCH', `${PATH}/${id}`, { body: { url: after.url } });
+  await awaitDelivery(await tryOut(), 'delivered');
+  t.strictSame([before.received.length, after.received.length], [1, 1]);
+  before.answer = () => 500;
+  await call('PATCH', `${PATH}/${id}`, { body: { url: before.url } });
+  const waiting = await tryOut();
+  await until(() => before.received.length === 2, { what: 'the try' });
+  await call('PATCH', `${PATH}/${id}`, { body: { status: 'disabled' } });
+  await app.database.pool.query('UPDATE webhook_deliveries SET next_try_at = now() WHERE webhook_id = $1', [
+    id,
+  ]);
+  const other = await create({ url: after.url });
+  await awaitDelivery(
+    (await call<WebhookDelivery>('POST', `${PATH}/${other.id}/actions/test`)).body,
+    'delivered',
+  );
+  t.equal(before.received.length, 2, 'a disabled one is not tried');
+  before.answer = () => 200;
+  await call('PATCH', `${PATH}/${id}`, { body: { status: 'enabled' } });
+  await awaitDelivery(waiting, 'delivered');
+  await remove(id, other.id);
+});
+
 t.test('a receiver that is gone', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const { id } = await create({ url: receiver.url });
