@@ -64,6 +64,17 @@ t.test('a send notifies the other participants: exactly these fields of the reso
   t.strictSame((await feed(ada.access_token)).data, []);
 });
 
+t.test('a deactivated member is not notified', async (t) => {
+  const [inactive, active] = [await newReader(app), await newReader(app)];
+  const conversation = await conversationWith(inactive, active);
+  const headers = { 'Service-Version': '1.2.harbor-preview.1' };
+  const { status } = await app.call('POST', `/v1/users/${inactive.id}/actions/deactivate`, { headers });
+  t.equal(status, 200);
+  const message = await send(conversation, { body: 'ahoy' });
+  await arrived(active.token, [message.id]);
+  t.equal(await rowsOf(message.id), 1);
+});
+
 t.test('a message without a body has no preview', async (t) => {
   const reader = await newReader(app);
   const conversation = await conversationWith(reader);

@@ -153,7 +153,8 @@ export const EVENT_DATA = {
   },
   'notification.created': { summary: 'The caller was notified.', data: Notification },
   'notification.updated': {
-    summary: 'A notification was seen, read or dismissed, or its message was edited or deleted.',
+    summary:
+      'A notification was seen, read or dismissed, also by reading its conversation; or its message was edited or deleted, or its work was done.',
     data: Notification,
   },
   'agent_run.updated': { summary: 'The status of a run that the caller triggered changed.', data: AgentRun },
