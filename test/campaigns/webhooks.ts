@@ -67,20 +67,25 @@ export async function webhooks(t: Teardown, options: WebhooksOptions): Promise<W
   const sends = new Sends(cluster, groups, Math.ceil(events / receivers.length));
   const sent = sends.run(width, random);
   let killed = 0;
-  const meanwhile = (async () => {
-    while (!sends.isOver) {
-      const beganMs = performance.now();
-      await check.claims(sends.acknowledged);
-      // Spread over the sends, however long they take.
-      if (killed < kills && sends.share > (killed + 1) / (kills + 1)) {
+  const killing = (async () => {
+    // Spread over the sends, however long they take.
+    while (!sends.isOver && killed < kills) {
+      if (sends.share > (killed + 1) / (kills + 1)) {
         killed += 1;
         await cluster.restart(random.below(2) as 0 | 1);
       }
+      await pause(CHECK_EVERY_MS);
+    }
+  })();
+  const checking = (async () => {
+    while (!sends.isOver) {
+      const beganMs = performance.now();
+      await check.claims(sends.acknowledged);
       // A check of many messages takes the processor from the nodes.
       await pause(Math.max(CHECK_EVERY_MS, 3 * (performance.now() - beganMs)));
     }
   })();
-  await Promise.all([sent, meanwhile]);
+  await Promise.all([sent, killing, checking]);
   for (const receiver of receivers) receiver.heal();
   const replays = await check.everything(sends.acknowledged);
   return {
