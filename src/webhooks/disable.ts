@@ -63,5 +63,5 @@ const TEXTS = {
   gone: 'Its receiver answered that it is gone (410). Enable the webhook again if that is wrong.',
   failing: 'No event could be delivered for five days. Enable the webhook again once its receiver works.',
   backlog:
-    'It has too many failed deliveries. Enable it again once its receiver works, and replay what is missing.',
+    'It has too many failed deliveries, and no more are recorded. Read over REST what it missed, and make a new one.',
 } as const;

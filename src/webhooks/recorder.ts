@@ -61,10 +61,12 @@ export class Recorder {
     else this.#timer ??= setTimeout(() => this.#write(), WRITE_AFTER_MS);
   }
 
+  /** Does nothing while a write is under way: the next one follows it. */
+
   #write(): void {
-    if (this.#writing !== undefined || !this.#isWaiting) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (this.#writing !== undefined || !this.#isWaiting) return;
     const [inserts, updates, { resolve, reject }] = [this.#inserts, this.#updates, this.#next];
     this.#inserts = [];
     this.#updates = [];

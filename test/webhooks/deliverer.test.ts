@@ -1,6 +1,7 @@
 /** Tries of deliveries, their retries and what follows from failures, on receivers of every kind. */
 
 import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';
 import type { FirstTry } from '../../src/webhooks/delivery.ts';
@@ -8,6 +9,7 @@ import type { DeliveryRow } from '../../src/webhooks/delivery-store.ts';
 import { removeOld } from '../../src/webhooks/removal.ts';
 import { RetrySchedule } from '../../src/webhooks/retry-schedule.ts';
 import { signatureOf } from '../../src/webhooks/signature.ts';
+import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -69,6 +71,23 @@ t.test('a new event is sent at once, and recorded with its outcome', async (t) =
   t.strictSame(await states(id), ['delivered 1 200', 'delivered 1 200'], 'the same event is the same row');
   t.match(await metrics.registry.metrics(), /parley_webhook_deliveries_total\{outcome="delivered"\} 4/);
   await until(async () => (await webhook(id)).last_success_at, { what: 'the success to be noted' });
+});
+
+t.test('a write that takes long delays the next one, and no more', async (t) => {
+  const { deliverer, receiver, id } = await scene(t);
+  const client = await database.pool.connect();
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE webhook_deliveries IN EXCLUSIVE MODE');
+  const delivering = [deliverer.deliver([firstTry(id)])];
+  await until(async () => (await client.query(WAITING_LOCKS)).rowCount, { what: 'the write to wait' });
+  delivering.push(deliverer.deliver([firstTry(id)]));
+  await until(() => receiver.received.length === 2, { what: 'the second try' });
+  // The time for its write comes while the first one is under way.
+  await pause(150);
+  await client.query('COMMIT');
+  client.release();
+  await Promise.all(delivering);
+  t.strictSame(await states(id), ['delivered 1 200', 'delivered 1 200']);
 });
 
 t.test('tries until it succeeds or the schedule ends, with one id', async (t) => {
