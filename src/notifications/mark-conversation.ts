@@ -19,6 +19,7 @@ export async function markConversationRead(
   { database, timeline }: ReadingOptions,
   { conversation_id: conversationId, actor_id: recipientId, after, through }: ConversationRead,
 ): Promise<void> {
+  let settledThrough = 0;
   for (let last = through; last > after; ) {
     const moved = await database.transaction(async (tx) => {
       const range = { recipientId, conversationId, after, through: last };
@@ -31,7 +32,12 @@ export async function markConversationRead(
     });
     const next = moved.numbers < MESSAGES_AT_ONCE ? after : moved.first! - 1;
     const hasHole = last - next > moved.numbers;
-    if (hasHole && (await timeline.settle({ conversationId, after: next, upTo: last }))) continue;
+    if (hasHole && settledThrough !== last) {
+      await timeline.settle({ conversationId, after: next, upTo: last });
+      // Looked at again in any case: a number may have been committed between this look and that of the timeline.
+      settledThrough = last;
+      continue;
+    }
     if (moved.isBeforeJoining) return;
     last = next;
   }

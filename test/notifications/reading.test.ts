@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import t from 'tap';
+import { markConversationRead } from '../../src/notifications/mark-conversation.ts';
 import { notifyUsers } from '../../src/notifications/notify-users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
@@ -79,20 +80,34 @@ t.test('a message behind the read position that is committed later', async () =>
   const { reader, id } = await member();
   await cases.sent(id, { body: '1' });
   const [late, next] = [newId('message'), newId('message')];
-  const insert = (messageId: string, sequence: number) => sql`
-    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, author_id, sender_id, body)
-    VALUES (${messageId}, ${demo.account_id}, ${id}, ${sequence}, 'chat', 'sent', 'internal',
-      ${demo.users.grace.id}, ${demo.users.grace.id}, ${`${sequence}`})`;
   await database.transaction(async (tx) => {
-    await insert(late, 2).execute(tx.kysely);
-    await insert(next, 3).execute(database.kysely);
+    await insert(id, late, 2).execute(tx.kysely);
+    await insert(id, next, 3).execute(database.kysely);
     await markRead(reader, id, 3);
     await until(async () => (await summary(reader)).unread === 0, { what: 'the first message' });
-    await sql`INSERT INTO notifications (id, account_id, recipient_id, category, title, body, message_id)
-      SELECT notification_id(moment_of(m), m.id, ${reader.id}), m.account_id, ${reader.id}, 'chat.message', 'late', m.body, m.id
-      FROM messages m WHERE m.id = ${late}`.execute(tx.kysely);
+    await notifyOfMessage(reader, late).execute(tx.kysely);
   });
   await counts(reader, { unseen: 0, unread: 0, total: 2 });
+});
+
+t.test('a message that is committed between two looks at the timeline', async (t) => {
+  const { reader, id } = await member();
+  await cases.sent(id, { body: '1' });
+  await insert(id, newId('message'), 3).execute(database.kysely);
+  let looks = 0;
+  const timeline = {
+    settle: async () => {
+      looks += 1;
+      const late = newId('message');
+      await insert(id, late, 2).execute(database.kysely);
+      await notifyOfMessage(reader, late).execute(database.kysely);
+      return false;
+    },
+  };
+  const range = { conversation_id: id, actor_id: reader.id, after: 0, through: 3 };
+  await markConversationRead({ database, timeline }, range);
+  await counts(reader, { unseen: 0, unread: 0, total: 2 });
+  t.equal(looks, 1);
 });
 
 t.test('a long absence: in batches, and nothing from before the reader joined', async (t) => {
@@ -130,6 +145,20 @@ t.test('a long absence: in batches, and nothing from before the reader joined', 
   await markRead(newcomer, id, 1_300);
   await counts(newcomer, { unseen: 1, unread: 1, total: 2 }, 'it does not go on below the time of joining');
 });
+
+function insert(conversationId: string, messageId: string, sequence: number) {
+  return sql`
+    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, author_id, sender_id, body)
+    VALUES (${messageId}, ${demo.account_id}, ${conversationId}, ${sequence}, 'chat', 'sent', 'internal',
+      ${demo.users.grace.id}, ${demo.users.grace.id}, ${`${sequence}`})`;
+}
+
+function notifyOfMessage({ id }: Reader, messageId: string) {
+  return sql`
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, message_id)
+    SELECT notification_id(moment_of(m), m.id, ${id}), m.account_id, ${id}, 'chat.message', 'late', m.body, m.id
+    FROM messages m WHERE m.id = ${messageId}`;
+}
 
 async function member(): Promise<{ reader: Reader; id: string }> {
   const reader = await newReader(app);
