@@ -29,7 +29,7 @@ export interface SentEffectsOptions {
   readonly directory: ConversationDirectory;
   readonly settings: SettingsOfUsers;
   readonly timeline: Pick<Timeline, 'settle'>;
-  readonly doneRows: DoneRows;
+  readonly doneRows: Pick<DoneRows, 'revision' | 'add'>;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly recorder?: Pick<EventRecorder, 'sent'>;

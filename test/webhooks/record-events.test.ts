@@ -2,14 +2,30 @@
 
 import type { Selectable } from 'kysely';
 import t from 'tap';
+import { Rights } from '../../src/access/rights.ts';
+import { RUN_ENDED } from '../../src/agents/runs/outbox-topics.ts';
+import { ConversationDirectory } from '../../src/conversations/directory.ts';
+import { enqueuePurged } from '../../src/conversations/outbox-topics.ts';
+import { enqueue } from '../../src/db/outbox.ts';
 import type { Schema } from '../../src/db/schema.ts';
+import { cutMarked } from '../../src/engine/marked-json.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { toFrame } from '../../src/engine/publish.ts';
+import { SentEffects } from '../../src/jobs/sent-effects.ts';
 import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';
+import { readSentMessages } from '../../src/messages/store.ts';
+import { Timeline } from '../../src/messages/timeline.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { SettingsOfUsers } from '../../src/notifications/settings.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
-import { eventDataReader } from '../../src/webhooks/event-data.ts';
+import { messageEvent, withParts } from '../../src/resources/message.ts';
+import { dataOf, encodeData, eventDataReader } from '../../src/webhooks/event-data.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { NO_FILES } from '../support/files.ts';
+import { log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
 import { addWebhook, settled } from './webhook.ts';
 
 const app = await startTestApp(t);
@@ -153,6 +169,75 @@ t.test('an event of a producer is recorded under its own id', async (t) => {
     object: 'event',
     ...body,
   });
+});
+
+t.test('a purge and the end of a run are recorded', async (t) => {
+  const { id } = await conversations.create();
+  const runId = newId('agentRun');
+  await database.transaction(async (tx) => {
+    const purged = { purged_through: 1, purged_at: new Date().toISOString(), purged_in: '3' };
+    await tx.kysely.updateTable('conversations').set(purged).where('id', '=', id).execute();
+    await enqueuePurged(tx, id);
+    const { agent, account_id } = demo;
+    await tx.kysely
+      .insertInto('agent_runs')
+      .values({
+        ...{ id: runId, account_id, agent_id: agent.id, actor_id: agent.actor_id, conversation_id: id },
+        ...{
+          trigger_type: 'manual',
+          trigger_key: runId,
+          status: 'completed',
+          completed_at: purged.purged_at,
+        },
+      })
+      .execute();
+    await enqueue(tx, RUN_ENDED, { run_id: runId });
+  });
+  const rows = (await deliveries(all)).filter((row) => row.conversation_id === id);
+  const ofType = (type: string) => rows.find(({ event_type }) => event_type === type)!;
+  const read = async (row: Row) => JSON.parse((await readData({ version: NEWEST_VERSION } as never, row))!);
+  t.strictSame(await read(ofType('messages.purged')), { conversation_id: id, through_sequence: 1 });
+  t.match(await read(ofType('agent_run.completed')), { object: 'agent_run', id: runId, status: 'completed' });
+});
+
+t.test('the data of a payload is that of the event on a socket of the same version', async (t) => {
+  const { id } = await send(demo.conversations.group);
+  const [message] = await withParts(database, NO_FILES, await readSentMessages(database, [id]));
+  const event = messageEvent('message.created', message!, 'internal');
+  for (const version of ['1.1.harbor', NEWEST_VERSION] as const) {
+    const frame = JSON.parse(cutMarked(version, toFrame(event).team!)!.toString());
+    t.strictSame(JSON.parse(encodeData(version, dataOf(event)!)), frame.data, version);
+  }
+});
+
+t.test('rows behind a slow webhook are done before it', async (t) => {
+  const engine = new MemoryEngine();
+  const rights = await Rights.open(engine);
+  t.teardown(() => rights.close());
+  const removed: number[] = [];
+  const doneRows = { revision: '0', add: (ids: readonly number[]) => void removed.push(...ids) };
+  const slow = Promise.withResolvers<void>();
+  const answers = [slow.promise, undefined];
+  const directory = new ConversationDirectory(database, rights);
+  const metrics = createMetrics();
+  const effects = new SentEffects({
+    ...{ database, files: NO_FILES, engine, directory, log, metrics },
+    doneRows,
+    recorder: { sent: () => answers.shift() },
+    settings: new SettingsOfUsers(database, rights),
+    timeline: new Timeline(database, engine, metrics),
+  });
+  const { id } = await send(demo.conversations.group);
+  const [message] = await withParts(database, NO_FILES, await readSentMessages(database, [id]));
+  const committed = { ...message!, audience: 'internal' as const, rosterVersion: 0, notifications: [] };
+  effects.committed({ outboxId: 1, messages: [committed] });
+  await until(() => answers.length === 1, { what: 'the first row' });
+  effects.committed({ outboxId: 2, messages: [committed] });
+  await until(() => removed.length === 1, { what: 'the row behind' });
+  t.strictSame(removed, [2]);
+  slow.resolve();
+  await effects.idle();
+  t.strictSame(removed, [2, 1]);
 });
 
 t.test('a trace travels from the request to the delivery', async (t) => {
