@@ -147,7 +147,7 @@ function posted({ status, retryAfter }: ResponseHead): Posted {
 
 /** Seconds, or a date of HTTP. */
 function readRetryAfter(text: string): number | undefined {
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

@@ -152,14 +152,16 @@ t.test('a status is no failure here, and a redirect is not followed', async (t) 
     `HTTP/1.1 302 Found\r\nLocation: ${url}/elsewhere\r\nContent-Length: 0\r\n\r\n`,
     'HTTP/1.1 429 Slow\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n',
     `HTTP/1.1 503 Away\r\nRetry-After: ${new Date(Date.now() + 3_600_000).toUTCString()}\r\nContent-Length: 0\r\n\r\n`,
+    `HTTP/1.1 503 Away\r\nRetry-After: ${'9'.repeat(20)}\r\nContent-Length: 0\r\n\r\n`,
     'HTTP/1.1 503 Away\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n',
   );
   t.strictSame(await post(url), { status: 302, retryAfterMs: undefined });
   t.strictSame(await post(url), { status: 429, retryAfterMs: 120_000 });
   const { retryAfterMs = 0 } = await post(url);
   t.ok(retryAfterMs > 3_000_000 && retryAfterMs <= 3_600_000);
+  t.ok((await post(url)).retryAfterMs! > 3_600_000, 'a very long wait is one');
   t.strictSame(await post(url), { status: 503, retryAfterMs: undefined });
-  t.equal(script.requests.length, 4);
+  t.equal(script.requests.length, 5);
   t.throws(() => readOutboundUrl('ftp://a.test/'), OutboundError);
 });
 
