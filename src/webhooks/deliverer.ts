@@ -122,6 +122,10 @@ export class Deliverer implements Deliveries {
       const tryBeforeMs = performance.now() + this.#leaseMs - this.#timeoutMs;
       for (const delivery of due) {
         const one = { delivery, tryBeforeMs };
+        if (delivery.is_withheld) {
+          this.#ended(one, withdrawn(delivery));
+          continue;
+        }
         // First tries may have taken the room meanwhile.
         if (!this.#lanes.add(one)) this.#putBack(one);
       }

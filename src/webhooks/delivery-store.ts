@@ -73,6 +73,11 @@ export async function updateDeliveries(
   );
 }
 
+export interface DueDelivery extends Delivery {
+  /** Whether it is about a direct message, and the webhook does not include them any more. */
+  readonly is_withheld: boolean;
+}
+
 /**
  * Takes pending deliveries whose time has come, and keeps other nodes away from them for `leaseMs`. At most `room` for
  * each webhook, so that none takes the place of another; `rooms` are those of the webhooks that are busy on this node.
@@ -90,7 +95,7 @@ export function takeDue(
     readonly leaseMs: number;
     readonly limit: number;
   },
-): Promise<Delivery[]> {
+): Promise<DueDelivery[]> {
   return db.query(TAKE_DUE, [...rooms.keys()], [...rooms.values()], room, leaseMs, limit);
 }
 
@@ -259,12 +264,12 @@ const WAITING = `waiting AS (
 
 const TAKE_DUE = statement<
   [webhookIds: readonly string[], rooms: readonly number[], room: number, leaseMs: number, limit: number],
-  Delivery
+  DueDelivery
 >({
   name: 'take-due-webhook-deliveries',
   text: `
     WITH RECURSIVE ${WAITING}, due AS (
-      SELECT taken.webhook_id, taken.id
+      SELECT taken.webhook_id, taken.id, w.include_direct
       FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
         JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
         LEFT JOIN unnest($1::text[], $2::integer[]) AS busy(webhook_id, room) ON busy.webhook_id = w.id,
@@ -278,7 +283,10 @@ const TAKE_DUE = statement<
     UPDATE webhook_deliveries d SET next_try_at = clock_timestamp() + $4::double precision * interval '1 ms'
     FROM due WHERE d.webhook_id = due.webhook_id AND d.id = due.id
     RETURNING d.webhook_id, d.id, d.event_id, d.event_type, d.conversation_id, d.sequence, d.head, d.resource_id,
-      d.change, d.occurred_at, d.trace, d.attempts`,
+      d.change, d.occurred_at, d.trace, d.attempts,
+      NOT due.include_direct AND EXISTS (
+        SELECT FROM conversations c WHERE c.id = d.conversation_id AND c.type = 'direct_message'
+      ) AS is_withheld`,
 });
 
 /** Counting goes no further. */

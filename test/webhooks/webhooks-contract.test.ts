@@ -320,6 +320,36 @@ t.test('a new URL holds for the next try, and so does the end', async (t) => {
   await remove(id, other.id);
 });
 
+t.test(
+  'a webhook that includes direct messages no more is sent none, also of those from before',
+  async (t) => {
+    const receiver = await WebhookReceiver.start(t);
+    const { id } = await create({ url: receiver.url, include_direct: true });
+    await call('POST', `/v1/messaging/conversations/${demo.conversations.direct}/messages`, {
+      token: demo.users.ada.access_token,
+      body: { body: 'between us', client_message_id: randomUUID() },
+    });
+    const path = `${PATH}/${id}/deliveries`;
+    const [sent] = await until(
+      async () => {
+        const { data } = (await call<List<WebhookDelivery>>('GET', `${path}?status=delivered`)).body;
+        return data.length > 0 ? data : undefined;
+      },
+      { what: 'the direct message' },
+    );
+    const count = receiver.received.length;
+    await call('PATCH', `${PATH}/${id}`, { body: { include_direct: false } });
+    await call('POST', `${path}/${sent!.id}/actions/redeliver`);
+    await awaitDelivery(sent!, 'withdrawn');
+    t.equal(receiver.received.length, count);
+    await call('PATCH', `${PATH}/${id}`, { body: { include_direct: true } });
+    await call('POST', `${path}/${sent!.id}/actions/redeliver`);
+    await awaitDelivery(sent!, 'delivered');
+    t.equal(receiver.received.length, count + 1);
+    await remove(id);
+  },
+);
+
 t.test('a receiver that is gone', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const { id } = await create({ url: receiver.url });
