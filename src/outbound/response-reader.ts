@@ -16,6 +16,7 @@ export class ResponseReader {
   /** `unusable` without a head: this is no response. */
   place: 'head' | 'body' | 'end' | 'unusable' = 'head';
   #text = '';
+  #interim = 0;
   #bodyBytes = 0;
   /** Bytes that are left of the body, or of the current chunk with its line end. */
   #left = 0;
@@ -58,12 +59,14 @@ export class ResponseReader {
   #understand(head: string, rest: string): void {
     const [, minor, code] = STATUS_LINE.exec(head) ?? [];
     const status = Number(code);
-    if (code === undefined || status === 101) {
+    // An interim response: the one that counts follows.
+    const isInterim = status < 200 && status !== 101 && this.#interim < MAX_INTERIM;
+    if (code === undefined || (status < 200 && !isInterim)) {
       this.place = 'unusable';
       return;
     }
-    // An interim response: the one that counts follows.
-    if (status < 200) {
+    if (isInterim) {
+      this.#interim += 1;
       this.#readHead(rest);
       return;
     }
@@ -142,6 +145,8 @@ export class ResponseReader {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |\r\n)/;
 const FIELDS = /\r\n(content-length|transfer-encoding|connection|retry-after):([^\r\n]*)/gi;
+/** Interim responses before the one that counts. */
+const MAX_INTERIM = 8;
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_LINE_BYTES = 1024;
 /** More is not read for the sake of a connection. */

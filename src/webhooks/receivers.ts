@@ -2,32 +2,38 @@ import { RevocableCache } from '../access/revocable-cache.ts';
 import type { Rights } from '../access/rights.ts';
 import type { Database } from '../db/database.ts';
 import type { Destination } from './attempt.ts';
-import { readReceiver } from './webhook-store.ts';
+import { type ReceiverRow, readReceiver } from './webhook-store.ts';
 
-/** What tries need of enabled webhooks, kept until a change of the webhook is announced. */
+/**
+ * What tries need of webhooks, kept until a change of the webhook is announced. Disabled ones are kept as well: their
+ * events go on.
+ */
 export class Receivers {
-  readonly #cache: RevocableCache<Destination | undefined>;
+  readonly #cache: RevocableCache<Known | undefined>;
 
   constructor({ database, rights }: { readonly database: Database; readonly rights: Rights }) {
     this.#cache = new RevocableCache({
       rights,
       load: async (id) => {
-        const receiver = await readReceiver(database, id);
-        return receiver && { ...receiver, target: new URL(receiver.url) };
+        const row = await readReceiver(database, id);
+        return row && { ...row, target: new URL(row.url) };
       },
-      subjectsOf: (receiver, id) => (receiver === undefined ? [id] : [id, receiver.account_id]),
+      subjectsOf: (known, id) => (known === undefined ? [id] : [id, known.account_id]),
       max: MAX_RECEIVERS,
     });
   }
 
   /** Returns undefined for a webhook that is disabled or gone. Rejects if Postgres is away. */
-  get(id: string): Destination | undefined | Promise<Destination | undefined> {
-    return this.#cache.get(id);
+  async get(id: string): Promise<Destination | undefined> {
+    const known = await this.#cache.get(id);
+    return known?.is_open ? known : undefined;
   }
 
   close(): void {
     this.#cache.close();
   }
 }
+
+type Known = Destination & ReceiverRow;
 
 const MAX_RECEIVERS = 10_000;

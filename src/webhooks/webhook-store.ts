@@ -120,18 +120,23 @@ export const WEBHOOKS = defineAccountList<WebhookRow>({
   search: ['t.url'],
 });
 
-/** Returns what a try needs of an enabled webhook. */
-export async function readReceiver(db: Db, id: string): Promise<Receiver | undefined> {
+/** What a try needs of a webhook, and whether it may be made: the webhook is enabled, and its account not deleted. */
+export interface ReceiverRow extends Receiver {
+  readonly is_open: boolean;
+}
+
+/** Returns undefined for a webhook that is gone. */
+export async function readReceiver(db: Db, id: string): Promise<ReceiverRow | undefined> {
   const [row] = await db.query(READ_RECEIVER, id);
   return row;
 }
 
-const READ_RECEIVER = statement<[id: string], Receiver>({
+const READ_RECEIVER = statement<[id: string], ReceiverRow>({
   name: 'read-webhook-receiver',
   text: `
-    SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until
-    FROM webhooks w JOIN accounts a ON a.id = w.account_id
-    WHERE w.id = $1 AND w.status = 'enabled' AND a.deleted_at IS NULL`,
+    SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until,
+      w.status = 'enabled' AND a.deleted_at IS NULL AS is_open
+    FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = $1`,
 });
 
 async function update(

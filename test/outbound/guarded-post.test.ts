@@ -128,6 +128,7 @@ t.test('what fails', async (t) => {
   const failures: [answer: string | null, expected: RegExp, timeoutMs?: number][] = [
     ['SSH-2.0-OpenSSH\r\n', /^external_service_error: This is not/],
     ['HTTP/1.1 101 Switching Protocols\r\n\r\n', /^external_service_error: /],
+    [`${'HTTP/1.1 100 C\r\n\r\n'.repeat(20_000)}${OK}`, /^external_service_error: /],
     [`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /^external_service_error: /],
     [null, /^timeout: /, 300],
     ['HTTP/1.1 200 OK\r\nX: ', /^timeout: /, 300],
