@@ -137,10 +137,12 @@ function idOf(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
 }
 
-/** Returns the kind of id in a field such as `role_id`, `mentions[]` or `sender_ids[]`. */
+/** Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]` or `created_by`. */
 function kindOf(field: string): IdKind | undefined {
+  if (field.endsWith('_by')) return 'actor';
   const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
   return NOUNS[noun];
 }
 
+/** Stands where nothing is known of a text. No published example has it (test/http/openapi.test.ts). */
 const ANY_TEXT = 'text';

@@ -50,6 +50,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   message: 'message',
   notification: 'notification',
   participant: 'participant',
+  recipient: 'actor',
   subscription: 'pushSubscription',
   resource: 'entity',
   role: 'role',
@@ -77,11 +78,19 @@ export const USUAL_TIMES = new Set(['created_at', 'updated_at', 'last_message_at
 export const RARE = new Set([
   'agent_trigger_policy',
   'avatar_url',
+  'chat_message.edited_by',
   'conversation.workflow_status',
   'entity.handle',
+  'erasure.error',
   'error_message',
+  'export.error',
+  'failing_since',
+  'notification_settings.mute_until',
   'streaming_state',
   'subject',
+  'webhook.disabled_reason',
+  'webhook.previous_secret_until',
+  'webhook_delivery.last_error',
 ]);
 
 /** The usual member of an enum, if it is not the first. */
@@ -96,6 +105,7 @@ export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   'message_outcome.status': 'sent',
   'notification.priority': 'normal',
   'role.type': 'user',
+  'webhook_delivery.status': 'delivered',
   legal_hold: 'held',
   mode: 'send',
   role: 'member',
@@ -109,6 +119,7 @@ export const TIMES: Readonly<Record<string, string>> = {
   last_message_at: '2026-03-02T09:31:12.654321Z',
   scheduled_at: '2026-03-03T08:00:00+01:00',
   expires_at: '2026-03-02T09:45:00.123456Z',
+  until: '2026-03-02T10:15:00.123456Z',
 };
 
 export const NUMBERS: Readonly<Record<string, number>> = {
@@ -117,6 +128,11 @@ export const NUMBERS: Readonly<Record<string, number>> = {
   size_bytes: 52_144,
   duration_ms: 1_840,
   temperature: 0.2,
+  through_sequence: 42,
+  head: 42,
+  last_status_code: 200,
+  last_duration_ms: 84,
+  digest_after_minutes: 60,
 };
 
 export const TEXTS: Readonly<Record<string, string | undefined>> = {
@@ -131,6 +147,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'audit_head.signature':
     '5VZDAMNgrHKQhuLMgG6CioSHfx645dl02HPgZSJJAVVfuIIVkKM7rMYeOXAc-bRr0lv18FlbviRlUUFDjnoQCw',
   'event.resource_id': 'SO-1042',
+  'export.subject_id': 'cnv_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
   'available_tool.description': 'Reads a document that the account has stored.',
   'available_tool.name': 'Read a document',
   'available_tool.slug': 'read_doc',
@@ -149,6 +166,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'webhook_delivery.event_type': 'message.created',
   'webhook_delivery.resource_id': 'msg_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
   secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+  account_name: 'Harbor Freight',
   access_token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY3RfIn0.c2lnbmF0dXJl',
   body: 'The crane is fixed.',
   category: 'chat.message',
