@@ -100,6 +100,11 @@ export class SentEffects {
     }
     const isPublished = await this.#publish(messages);
     await Promise.all([this.#options.recorder?.sent(messages, true), this.#cause(messages)]);
+    // The other node may have ended between making notifications and comparing them with what was read.
+    await markReadAlready(
+      this.#options,
+      messages.map(({ row }) => row.id),
+    );
     if (!isPublished) throw new Error('publish failed on some nodes');
   }
 
