@@ -15,7 +15,7 @@ import type { Vapid } from './vapid.ts';
 
 export interface SubscriptionRoutesOptions {
   readonly database: Database;
-  readonly guard: Pick<AddressGuard, 'isAllowed'>;
+  readonly guard: AddressGuard;
   readonly vapid: Vapid;
 }
 

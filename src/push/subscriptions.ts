@@ -3,8 +3,7 @@ import type { Static } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import type { Tx } from '../db/handle.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
-import { OutboundError } from '../outbound/outbound-error.ts';
-import { readOutboundUrl, targetOf } from '../outbound/outbound-url.ts';
+import { readReceiverUrl } from '../outbound/receiver-url.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import { derivedId } from '../protocol/ids.ts';
 import {
@@ -31,7 +30,7 @@ export async function subscribe(
   tx: Tx,
   { accountId, actor }: Principal,
   body: Static<typeof CreatePushSubscriptionBody>,
-  { guard, keyId }: { readonly guard: Pick<AddressGuard, 'isAllowed'>; readonly keyId: string },
+  { guard, keyId }: { readonly guard: AddressGuard; readonly keyId: string },
 ): ReturnType<typeof writeSubscription> {
   if (actor.type !== 'user') {
     throw new ApiError(
@@ -66,9 +65,9 @@ export function presentSubscription(row: SubscriptionRow): PushSubscription {
 function readSubscription(
   actorId: string,
   { endpoint, expirationTime = null, keys }: Static<typeof CreatePushSubscriptionBody>,
-  guard: Pick<AddressGuard, 'isAllowed'>,
+  guard: AddressGuard,
 ): Omit<NewSubscription, 'accountId' | 'keyId'> {
-  const { href, origin } = readEndpoint(endpoint, guard);
+  const { href, origin } = readReceiverUrl(endpoint, 'endpoint', guard);
   const p256dh = readKey(
     keys.p256dh,
     'keys.p256dh',
@@ -86,25 +85,6 @@ function readSubscription(
     expiresAt: expirationTime === null ? null : new Date(expirationTime).toISOString(),
   };
 }
-
-/** The address is checked at every connection (outbound/), since names change theirs. */
-function readEndpoint(endpoint: string, guard: Pick<AddressGuard, 'isAllowed'>): URL {
-  let url: URL;
-  try {
-    url = readOutboundUrl(endpoint);
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    throw new ApiError(error.condition, error.message, { param: 'endpoint' });
-  }
-  if (url.protocol !== 'https:' && !guard.isAllowed(targetOf(url))) {
-    throw invalid('endpoint', 'The endpoint of a push service begins with https://.');
-  }
-  if (url.href.length > MAX_ENDPOINT) throw invalid('endpoint', 'The URL is too long.');
-  return url;
-}
-
-/** A URL becomes longer where its characters are escaped; the row of an index has room for this much. */
-const MAX_ENDPOINT = 2_000;
 
 /** Returns the key in the one form that browsers use. Some libraries pad it, or use the alphabet of base64. */
 function readKey(text: string, param: string, isKey: (bytes: Buffer) => boolean, what: string): string {

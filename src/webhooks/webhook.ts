@@ -1,8 +1,7 @@
 import type { AddressGuard } from '../outbound/address-guard.ts';
-import { OutboundError } from '../outbound/outbound-error.ts';
-import { readOutboundUrl, targetOf } from '../outbound/outbound-url.ts';
+import { readReceiverUrl } from '../outbound/receiver-url.ts';
 import { invalid } from '../protocol/errors.ts';
-import { type NewWebhook, URL_CHARACTERS, type Webhook } from '../protocol/resources/webhook.ts';
+import type { NewWebhook, Webhook } from '../protocol/resources/webhook.ts';
 import { isEventFilter } from '../protocol/webhook-events.ts';
 import { shownSecret } from './secrets.ts';
 import type { WebhookRow } from './webhook-store.ts';
@@ -33,24 +32,11 @@ export function presentNewWebhook(row: WebhookRow): NewWebhook {
   return { ...presentWebhook(row), secret: shownSecret(row.secret) };
 }
 
-/**
- * Returns the URL as it is requested. Throws `validation_failed` (param url): https, or http where the operator allows the
- * host, without credentials, and no address that could not be reached anyway. Each try checks the address again.
- */
+/** Returns the URL as it is requested. Throws ApiError (param url). */
 export function readWebhookUrl(text: string, guard: AddressGuard): string {
-  try {
-    const url = readOutboundUrl(text);
-    const target = targetOf(url);
-    guard.requireLiteral(target);
-    if (!target.isSecure && !guard.isAllowed(target)) throw invalid('url', 'Must be an https URL.');
-    url.hash = '';
-    if (url.href.length > URL_CHARACTERS)
-      throw invalid('url', `Must be at most ${URL_CHARACTERS} characters.`);
-    return url.href;
-  } catch (error) {
-    if (error instanceof OutboundError) throw invalid('url', error.message);
-    throw error;
-  }
+  const url = readReceiverUrl(text, 'url', guard);
+  url.hash = '';
+  return url.href;
 }
 
 /** Throws `validation_failed` (param event_types[n]) for events that do not exist or that no webhook is sent. */

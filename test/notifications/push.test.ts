@@ -109,6 +109,7 @@ t.test('what is refused', async (t) => {
     [{ ...good, endpoint: 'push' }, '400 invalid_format endpoint'],
     [{ ...good, endpoint: 'ftp://push.example.com/' }, '422 validation_failed endpoint'],
     [{ ...good, endpoint: 'http://push.example.com/' }, '422 validation_failed endpoint'],
+    [{ ...good, endpoint: 'https://[::ffff:10.0.0.1]/' }, '422 validation_failed endpoint'],
     [{ ...good, endpoint: 'https://u:p@push.example.com/' }, '422 validation_failed endpoint'],
     [{ ...good, endpoint: `https://push.example.com/${'ä'.repeat(900)}` }, '422 validation_failed endpoint'],
     [
@@ -404,8 +405,14 @@ t.test('an endpoint of this machine is not connected to', async (t) => {
   const node = await otherNode(t);
   for (const host of ['127.0.0.2', '0x7f000002', '[::ffff:127.0.0.2]']) {
     const reader = await newReader(app);
-    const body = { ...service.browser().toJSON(), endpoint: `https://${host}:${port}/push` };
+    const body = service.browser().toJSON();
     t.equal((await ask('POST', PATH, reader, { body })).status, 201);
+    // As after a change of what the operator allows: such an endpoint is refused when it is registered.
+    await app.database.kysely
+      .updateTable('push_subscriptions')
+      .set({ endpoint: `https://${host}:${port}/push`, origin: `https://${host}:${port}` })
+      .where('id', '=', (await listed(reader))[0]!.id)
+      .execute();
     await pushedAndWaited(node, reader);
     t.type((await listed(reader))[0]!.failing_since, 'string', host);
   }

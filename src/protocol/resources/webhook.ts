@@ -16,7 +16,7 @@ const EventTypes = Type.Array(
   { minItems: 1, maxItems: 50, uniqueItems: true, examples: [['message.*', 'order.created']] },
 );
 
-export const URL_CHARACTERS = 2_000;
+const URL_CHARACTERS = 2_000;
 const Url = Type.String({ minLength: 1, maxLength: URL_CHARACTERS });
 
 const FIELDS = {
