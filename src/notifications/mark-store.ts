@@ -127,7 +127,8 @@ const MOVE_ALL = statement<
     RETURNING n.id`,
 });
 
-// The ids of a message's notifications are made again from it, so the feed is not searched.
+// The ids of a message's notifications are made again from it, so the feed is not searched. They are an array and not a
+// join: where a row was changed while the lock was waited for, Postgres tests it again, and lost it in a join with a UNION.
 const MOVE_READ = statement<
   [
     recipientId: string,
@@ -146,12 +147,12 @@ const MOVE_READ = statement<
       WHERE m.conversation_id = $3 AND m.sequence > $4 AND m.sequence <= $5
       ORDER BY m.sequence DESC LIMIT $6
     ), due AS MATERIALIZED (
-      SELECT n.id, later_than(n.updated_at) AS at FROM (
-        SELECT notification_id(page.at, page.id, $1) AS id FROM page
+      SELECT n.id, later_than(n.updated_at) AS at FROM notifications n
+      WHERE n.recipient_id = $1 AND n.status IN ('unseen', 'seen') AND n.id = ANY(ARRAY(
+        SELECT notification_id(page.at, page.id, $1) FROM page
         UNION ALL
         SELECT o.id FROM notifications o WHERE o.subject = $3 AND o.recipient_id = $1
-      ) AS about JOIN notifications n ON n.recipient_id = $1 AND n.id = about.id
-      WHERE n.status IN ('unseen', 'seen')
+      ))
       ORDER BY n.id DESC FOR UPDATE OF n
     ), moved AS (${MOVE} RETURNING n.id)
     SELECT (SELECT array_agg(id::text) FROM moved) AS ids, (SELECT count(*) FROM page) AS numbers,

@@ -110,6 +110,24 @@ t.test('a message that is committed between two looks at the timeline', async (t
   t.equal(looks, 1);
 });
 
+t.test('notifications that are seen while the reading waits for them', async (t) => {
+  const { reader, id } = await member();
+  for (let n = 1; n <= 3; n++) await cases.sent(id, { body: `${n}` });
+  const [third, second, first] = await feed(reader);
+  const see = `UPDATE notifications SET status = 'seen', seen_at = clock_timestamp() WHERE recipient_id = $1 AND id = $2`;
+  const other = await database.pool.connect();
+  t.teardown(() => other.release(true));
+  await other.query('BEGIN');
+  await other.query(see, [reader.id, third!.id]);
+  await markRead(reader, id, 3);
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  const isWaiting = async () => (await database.pool.query(waiting)).rowCount! > 0;
+  await until(isWaiting, { what: 'the reading to wait' });
+  for (const { id } of [second!, first!]) await database.pool.query(see, [reader.id, id]);
+  await other.query('COMMIT');
+  await until(async () => (await summary(reader)).unread === 0, { what: 'all of them to be read' });
+});
+
 t.test('a long absence: in batches, and nothing from before the reader joined', async (t) => {
   const { id } = await member();
   const at = (n: number) => `2026-01-01T00:00:00.${String(n).padStart(6, '0')}Z`;
