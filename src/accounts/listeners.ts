@@ -102,13 +102,5 @@ const LISTENERS = 'listeners';
  */
 export async function changeListeners(tx: Tx): Promise<void> {
   await raiseListenersRevision(tx);
-  await announceListeners(tx);
-}
-
-/**
- * Part of a transaction that changes what listens, where an event within the milliseconds of the announcement may be
- * missed: changes that every user makes (push subscriptions) come too often for the other function.
- */
-export async function announceListeners(tx: Tx): Promise<void> {
   await enqueueRightsChanged(tx, [LISTENERS]);
 }

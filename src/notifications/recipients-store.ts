@@ -32,8 +32,8 @@ export async function readAbleUsers(
   return rows.map(({ id }) => id);
 }
 
-/** Returns active users with a role of type `admin`, `limit` at most. */
-export async function readAdmins(db: Db, accountId: string, limit: number): Promise<string[]> {
+/** Returns active users with a role of type `admin`, `limit` at most; null: all. */
+export async function readAdmins(db: Db, accountId: string, limit: number | null): Promise<string[]> {
   const rows = await db.query(READ_ADMINS, accountId, limit);
   return rows.map(({ id }) => id);
 }
@@ -69,7 +69,7 @@ const READ_ABLE_USERS = statement<
     LIMIT $4`,
 });
 
-const READ_ADMINS = statement<[accountId: string, limit: number], { id: string }>({
+const READ_ADMINS = statement<[accountId: string, limit: number | null], { id: string }>({
   name: 'read-admins-to-notify',
   text: `SELECT u.id FROM ${USERS} AND r.type = 'admin' ORDER BY u.id LIMIT $2`,
 });

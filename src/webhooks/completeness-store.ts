@@ -51,11 +51,6 @@ export async function proveAll(db: Querier, webhookId: string, topics: readonly 
   return row!.all_through;
 }
 
-/** Removes rows of webhooks that are gone, `limit` at most. Returns how many. */
-export async function removeProgressOf(db: Querier, webhookId: string, limit: number): Promise<number> {
-  return (await db.query(REMOVE, webhookId, limit)).length;
-}
-
 const INSERT = statement<[webhookIds: readonly string[], conversationIds: readonly string[]]>({
   name: 'insert-webhook-progress',
   text: `
@@ -136,11 +131,3 @@ const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { re
     RETURNING w.all_through`,
   },
 );
-
-const REMOVE = statement<[webhookId: string, limit: number], { readonly conversation_id: string }>({
-  name: 'remove-webhook-progress',
-  text: `
-    DELETE FROM webhook_progress WHERE webhook_id = $1 AND conversation_id IN (
-      SELECT conversation_id FROM webhook_progress WHERE webhook_id = $1 LIMIT $2)
-    RETURNING conversation_id`,
-});

@@ -2,6 +2,7 @@ import { audit } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { notifyUsers } from '../notifications/notify-users.ts';
+import { readAdmins } from '../notifications/recipients-store.ts';
 import type { DisabledReason } from '../protocol/resources/webhook.ts';
 import { lockWebhookById, setDisabled, type WebhookRow } from './webhook-store.ts';
 
@@ -31,32 +32,19 @@ async function notifyAdmins(
   { id, account_id: accountId, url, disabled_at: at }: WebhookRow,
   reason: keyof typeof TEXTS,
 ): Promise<void> {
-  const admins = await tx.kysely
-    .selectFrom('actors')
-    .innerJoin('roles', 'roles.id', 'actors.role_id')
-    .select('actors.id')
-    .where('actors.account_id', '=', accountId)
-    .where('actors.type', '=', 'user')
-    .where('actors.deactivated_at', 'is', null)
-    .where('roles.type', '=', 'admin')
-    .execute();
-  await notifyUsers(
-    tx,
-    admins.map(({ id }) => id),
-    {
-      account_id: accountId,
-      category: 'webhook.disabled',
-      title: `A webhook to ${new URL(url).host} was disabled`,
-      body: TEXTS[reason],
-      priority: 'high',
-      sender_id: null,
-      sender_type: 'system',
-      resource: null,
-      message_id: null,
-      agent_run_id: null,
-      cause: { key: id, at: at! },
-    },
-  );
+  await notifyUsers(tx, await readAdmins(tx, accountId, null), {
+    account_id: accountId,
+    category: 'webhook.disabled',
+    title: `A webhook to ${new URL(url).host} was disabled`,
+    body: TEXTS[reason],
+    priority: 'high',
+    sender_id: null,
+    sender_type: 'system',
+    resource: null,
+    message_id: null,
+    agent_run_id: null,
+    cause: { key: id, at: at! },
+  });
 }
 
 const TEXTS = {

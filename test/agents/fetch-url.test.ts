@@ -2,13 +2,13 @@
 
 import { createServer, get, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import { UNAUTHENTICATED } from '../../src/access/principal.ts';
 import { fetchUrlTool } from '../../src/agents/tools/fetch-url.ts';
 import { ToolRefusal } from '../../src/agents/tools/tool.ts';
 import { AddressGuard } from '../../src/outbound/address-guard.ts';
 import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
 import { hostileUrls, spellingsOf } from './hostile-urls.ts';
 import { answerPages } from './pages.ts';
 
@@ -23,11 +23,7 @@ interface Page {
 /** The address of the one server that may be requested; canaries listen on the same port at other addresses. */
 const FRIEND = '127.0.0.2';
 const { port } = await listen(FRIEND, 0, answerPages);
-const local = Object.values(networkInterfaces())
-  .flatMap((addresses) => addresses ?? [])
-  .filter(({ address }) => !/^(127\.|fe80:|::1$)/.test(address))
-  .map(({ address }) => address);
-const canaries = ['127.0.0.1', '127.0.1.1', '127.127.127.127', '::1', ...local];
+const canaries = ownAddresses();
 
 /** Connections that reached what must not be reached. */
 let reached = 0;
@@ -71,7 +67,7 @@ t.test('canaries sing', async (t) => {
   t.equal(reached, canaries.length);
 });
 
-const { refused, ambiguous } = hostileUrls(port, friend, local);
+const { refused, ambiguous } = hostileUrls(port, friend, interfaceAddresses());
 
 t.test('hostile URLs: each is refused, and nothing is connected to', async (t) => {
   const accepted = await acceptedOf(refused);

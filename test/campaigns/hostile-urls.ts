@@ -1,11 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { AddressGuard } from '../../src/outbound/address-guard.ts';
 import { readOutboundUrl } from '../../src/outbound/outbound-url.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { readWebhookUrl } from '../../src/webhooks/webhook.ts';
 import { hostileUrls as urlsOf } from '../agents/hostile-urls.ts';
+import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround } from '../support/timeline.ts';
@@ -47,11 +47,7 @@ export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: Hos
       response.writeHead(200).end();
     }
   });
-  const local = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ address }) => !/^(127\.|fe80:|::1$)/.test(address))
-    .map(({ address }) => address);
-  const canaries = ['127.0.0.1', '127.0.1.1', '127.127.127.127', '::1', ...local];
+  const canaries = ownAddresses();
   let reached = 0;
   for (const address of canaries) {
     const { server } = await listen(t, address, friend.port, (_, response) => response.end('canary'));
@@ -73,7 +69,7 @@ export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: Hos
   const add = (url: string) =>
     addWebhook(database, { accountId: ground.accountId, actorId: ground.authorId }, { url });
 
-  const { refused } = urlsOf(friend.port, `docs.test:${friend.port}`, local);
+  const { refused } = urlsOf(friend.port, `docs.test:${friend.port}`, interfaceAddresses());
   const urls = refused
     .flatMap((url) => [url, url.replace(/^http:/, 'https:')])
     .filter((_, n) => n % every === 0);

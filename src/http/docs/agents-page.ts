@@ -27,7 +27,7 @@ ${table(
   ['Event', 'When'],
   TRIGGER_EVENTS.map((event) => [code(event), html`${EVENT_TEXTS[event]}`]),
 )}
-<p>What an application says of its event is the input of the run: the model is told that it is data, and not meant as
+<p>What an application says of its event is the input of the run: the prompt declares it to be data, and not
 instructions. Runs that start runs, by their messages, events, ends or calls, go on for ${RUN_LIMITS.depth} in a row, and until
 about ${RUN_LIMITS.chain} go back to one.</p>
 <h2 id="approvals">What waits for people</h2>
