@@ -19,6 +19,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['event-sources'],
   ['compliance'],
   ['agents'],
+  ['mail'],
   ['push'],
   ['notifications'],
   ['messages', 'platform-events'],

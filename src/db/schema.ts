@@ -15,6 +15,7 @@ import type {
   ConversationAudience,
   ConversationType,
 } from '../protocol/resources/conversation.ts';
+import type { EmailStatus } from '../protocol/resources/email.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type {
@@ -25,6 +26,7 @@ import type {
   ArtifactsTable,
 } from './agent-run-tables.ts';
 import type { Streamed, Time, Times } from './columns.ts';
+import type { InboxesTable, MailsTable, MailThreadsTable } from './mail-tables.ts';
 import type {
   DigestsTable,
   NotificationSettingsTable,
@@ -79,6 +81,9 @@ export interface Schema {
   webhooks: WebhooksTable;
   webhook_deliveries: WebhookDeliveriesTable;
   webhook_progress: WebhookProgressTable;
+  inboxes: InboxesTable;
+  mail_threads: MailThreadsTable;
+  mails: MailsTable;
 }
 
 interface SettingsTable {
@@ -167,6 +172,8 @@ interface ConversationsTable extends Times, Streamed {
   group_id: string | null;
   status: Generated<'active' | 'archived'>;
   legal_hold: Generated<Conversation['legal_hold']>;
+  /** The case is bridged: replies leave as mail from this inbox. */
+  inbox_id: string | null;
   assignee_id: string | null;
   /** When the present assignee was set or removed. */
   assigned_at: string | null;
@@ -214,6 +221,8 @@ interface MessagesTable extends Times, Streamed {
   status: MessageStatus | 'void';
   visibility: Visibility;
   channel: Generated<Channel>;
+  /** What became of the mail of the message. Null on a sent message of channel `email`: queued. */
+  email_status: EmailStatus | null;
   body: string | null;
   subject: string | null;
   cc: string[] | null;

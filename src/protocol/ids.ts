@@ -30,6 +30,8 @@ export const ID_PREFIXES = {
   export: 'exp',
   erasure: 'ers',
   event: 'evt',
+  inbox: 'inb',
+  mail: 'mai',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

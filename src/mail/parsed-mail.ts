@@ -1,0 +1,55 @@
+/** A mail that came in, understood; nothing of it is trusted. */
+export interface ParsedMail {
+  /** Every header, in lower case, in the order of the mail, decoded and unfolded. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** Message-ID without brackets; null: the mail has none. */
+  readonly rfcId: string | null;
+  readonly inReplyTo: string | null;
+  /** References without brackets, the oldest first. */
+  readonly references: readonly string[];
+  readonly from: Mailbox | null;
+  readonly replyTo: Mailbox | null;
+  readonly to: readonly Mailbox[];
+  readonly cc: readonly Mailbox[];
+  readonly subject: string | null;
+  /** ISO 8601; null: absent or nonsense. */
+  readonly sentAt: string | null;
+  /** The whole text, from the plain part or made of the HTML. */
+  readonly text: string;
+  /** The text without quotes and signature: the body of the message. */
+  readonly visibleText: string;
+  /** Sanitized; null: the mail has no HTML. */
+  readonly html: string | null;
+  readonly attachments: readonly StoredPart[];
+  /** The report of a bounce (RFC 3464); null: the mail is none. */
+  readonly report: DeliveryReport | null;
+  /** Whether parts could not be read: the source has what is missing. */
+  readonly isDamaged: boolean;
+}
+
+export interface Mailbox {
+  /** In lower case. */
+  readonly address: string;
+  readonly name: string | null;
+}
+
+/** A part of the mail as a file in the store, which no row refers to yet. */
+export interface StoredPart {
+  readonly key: string;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+}
+
+export interface DeliveryReport {
+  readonly recipients: readonly {
+    readonly address: string;
+    readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
+    /** Such as `5.1.1`; null: the report does not say. */
+    readonly status: string | null;
+    /** The words of the server, at most 500 characters; null: none. */
+    readonly diagnostic: string | null;
+  }[];
+  /** Message-ID of the mail that came back, without brackets. */
+  readonly originalRfcId: string | null;
+}

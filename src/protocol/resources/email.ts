@@ -1,0 +1,132 @@
+import { type Static, Type } from 'typebox';
+import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+
+export const EMAIL_DIRECTIONS = ['in', 'out'] as const;
+export type EmailDirection = (typeof EMAIL_DIRECTIONS)[number];
+
+/** What a mail is for: `reply` and `digest` go out, the others came in. */
+export const EMAIL_PURPOSES = ['reply', 'digest', 'message', 'note', 'bounce', 'automatic'] as const;
+export type EmailPurpose = (typeof EMAIL_PURPOSES)[number];
+
+/** Where a mail stands: the first six are of mail that goes out, the others of mail that came in. */
+export const EMAIL_STATUSES = [
+  'queued',
+  'sent',
+  'deferred',
+  'bounced',
+  'failed',
+  'canceled',
+  'received',
+  'accepted',
+  'ignored',
+] as const;
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+export const RECIPIENT_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'failed'] as const;
+
+/** One recipient of a mail that goes out, or an address that a mail which came in was sent to. */
+export const EmailRecipient = Type.Object({
+  address: Type.String(),
+  kind: OneOf(['to', 'cc']),
+  status: Nullable(OneOf(RECIPIENT_STATUSES)),
+  code: Nullable(Type.String()),
+});
+export type EmailRecipient = Static<typeof EmailRecipient>;
+
+describe(EmailRecipient, {
+  address: 'The address.',
+  kind: 'Whether the address is a recipient (`to`) or in copy (`cc`).',
+  status: 'What became of the mail at this recipient. Null for mail that came in.',
+  code: 'The answer of the server or the status of the bounce, such as `5.1.1`. Null where there is none.',
+});
+
+export const AUTHENTICATION_RESULTS = [
+  'pass',
+  'fail',
+  'softfail',
+  'neutral',
+  'none',
+  'temperror',
+  'permerror',
+] as const;
+export type AuthenticationResult = (typeof AUTHENTICATION_RESULTS)[number];
+
+/** Whether the sender of a mail that came in is proven. */
+export const EmailVerdict = Type.Object({
+  source: OneOf(['checked', 'header', 'none']),
+  spf: OneOf(AUTHENTICATION_RESULTS),
+  dkim: OneOf(AUTHENTICATION_RESULTS),
+  dmarc: OneOf(AUTHENTICATION_RESULTS),
+  result: OneOf(['pass', 'fail', 'none']),
+});
+export type EmailVerdict = Static<typeof EmailVerdict>;
+
+describe(EmailVerdict, {
+  source:
+    '`checked` by this server, read from the `header` of a server that it trusts, or `none`: nothing is known.',
+  spf: 'Whether the server that sent the mail may send for the domain of its envelope (RFC 7208).',
+  dkim: 'Whether a signature of the mail is valid (RFC 6376).',
+  dmarc: 'Whether one of the two belongs to the domain of the `From` header (RFC 7489).',
+  result:
+    '`fail`: the sender is forged or may be, and the mail enters no existing case as that customer. `pass`: the sender is proven. `none`: neither.',
+});
+
+/** A mail that came in or goes out (docs/contract.md#email). */
+export const Email = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('email'),
+  direction: OneOf(EMAIL_DIRECTIONS),
+  purpose: OneOf(EMAIL_PURPOSES),
+  status: OneOf(EMAIL_STATUSES),
+  reason: Nullable(Type.String()),
+  inbox_id: Nullable(Type.String()),
+  conversation_id: Nullable(Type.String()),
+  message_id: Nullable(Type.String()),
+  rfc_message_id: Type.String(),
+  in_reply_to: Nullable(Type.String()),
+  automatic: Type.Boolean(),
+  attempts: Type.Integer({ minimum: 0 }),
+  next_try_at: Nullable(Timestamp),
+  sent_at: Nullable(Timestamp),
+  from_address: Nullable(Type.String()),
+  from_name: Nullable(Type.String()),
+  recipients: Type.Array(EmailRecipient),
+  subject: Nullable(Type.String()),
+  verdict: Nullable(EmailVerdict),
+  text: Nullable(Type.String()),
+  html: Nullable(Type.String()),
+  source_url: Nullable(Type.String()),
+  size_bytes: Nullable(Type.Integer({ minimum: 0 })),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Email = Static<typeof Email>;
+
+describe(Email, {
+  direction: '`in` for mail that came in, `out` for mail that goes out.',
+  purpose:
+    'What the mail is for: a `reply` to a customer or a `digest` of notifications goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply, a newsletter) came in.',
+  status:
+    'Out: `queued`, `sent` to the next server, `deferred` until `next_try_at`, `bounced` later, `failed`, or `canceled` before it left. In: `received` and being read, `accepted` as a message, or `ignored`.',
+  reason: 'A code that says why the mail has its status. Null where there is nothing to say.',
+  inbox_id: 'Id of the inbox. Null for digests.',
+  conversation_id: 'Id of the case. Null where the mail belongs to none.',
+  message_id: 'Id of the message that the mail carries. Null where there is none.',
+  rfc_message_id:
+    'The `Message-ID` header without its brackets. It stays the same when the mail is sent again.',
+  in_reply_to: 'The `In-Reply-To` header without its brackets. Null where there is none.',
+  automatic: 'Whether a machine wrote the mail.',
+  attempts: 'Number of tries so far. 0 for mail that came in.',
+  next_try_at: 'When the mail is tried next. Null once it is not tried any more, and for mail that came in.',
+  sent_at: 'When the next server took the mail. Null before, and for mail that came in.',
+  from_address: 'Address of the `From` header.',
+  from_name: 'Name of the `From` header. Null where there is none.',
+  recipients: 'Every recipient, with what became of the mail there.',
+  subject: 'The `Subject` header. Null where there is none.',
+  verdict: 'Whether the sender is proven. Null for mail that goes out.',
+  text: 'The whole text, quotes and signature included. Null for mail that goes out, and where there is none.',
+  html: 'The HTML, sanitized. Show it in a sandboxed frame alone. Null for mail that goes out, and where there is none.',
+  source_url:
+    'A signed link to the mail as it came. Null for mail that goes out, and once the source was removed.',
+  size_bytes: 'Size of the source in bytes. Null for mail that goes out.',
+});
