@@ -76,6 +76,7 @@ const STATEMENTS = [
     sent_at timestamptz,
     from_address text,
     from_name text,
+    reply_to text,
     recipients jsonb NOT NULL DEFAULT '[]',
     subject text,
     in_reply_to text,
