@@ -112,6 +112,7 @@ function rowOf(sequence: number): MessageRow {
     status: 'sent',
     visibility: 'internal',
     channel: 'message',
+    email_status: null,
     body: BODY,
     subject: null,
     cc: null,

@@ -1,9 +1,19 @@
+import type { Tx } from '../db/handle.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
 import type { ConversationFacts } from './directory.ts';
 
 /**
  * Returns whether the conversation is a case with an inbox: e-mail to the inbox becomes messages of the case, and
- * replies can be sent as e-mail. No inbox can be connected yet, so no case is bridged.
+ * replies can be sent as e-mail.
  */
-export function isBridged(_facts: Pick<ConversationFacts, 'id' | 'audience'>): boolean {
-  return false;
+export function isBridged({ audience, inboxId }: Pick<ConversationFacts, 'audience' | 'inboxId'>): boolean {
+  return audience === 'customer' && inboxId !== null;
+}
+
+/** Inserts what the next mail of a bridged case begins with. */
+export async function openMailThread(
+  tx: Tx,
+  { id, account_id }: Pick<ConversationRow, 'id' | 'account_id'>,
+): Promise<void> {
+  await tx.kysely.insertInto('mail_threads').values({ conversation_id: id, account_id }).execute();
 }

@@ -10,6 +10,7 @@ import type { ConversationAudience, ConversationType } from '../protocol/resourc
 import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
 import { IS_MEMBER, MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { conversationGone } from './access.ts';
+import { openMailThread } from './bridge.ts';
 import { addParticipant, type NewParticipant } from './participant-store.ts';
 
 export interface NewConversation {
@@ -19,6 +20,10 @@ export interface NewConversation {
   readonly audience?: ConversationAudience;
   readonly title?: string | null;
   readonly groupId?: string | null;
+  /** The inbox of a bridged case, which has a customer with an address. */
+  readonly inboxId?: string | null;
+  /** A user that can read the conversation, or a group. */
+  readonly assigneeId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
   /** The key of a direct message: see directKeyOf. */
   readonly directKey?: string;
@@ -63,6 +68,9 @@ export async function createUnlessThere(
       title: input.title ?? null,
       workflow_status: input.audience === 'customer' ? 'new' : null,
       group_id: input.groupId ?? null,
+      inbox_id: input.inboxId ?? null,
+      assignee_id: input.assigneeId ?? null,
+      assigned_at: input.assigneeId ? sql<string>`clock_timestamp()` : null,
       topic_type: input.topic?.type ?? null,
       topic_id: input.topic?.id ?? null,
       direct_key: input.directKey ?? null,
@@ -73,6 +81,7 @@ export async function createUnlessThere(
     .returningAll()
     .executeTakeFirst();
   if (conversation === undefined) return undefined;
+  if (conversation.inbox_id !== null) await openMailThread(tx, conversation);
   const participants = [];
   for (const participant of input.participants) {
     participants.push(await addParticipant(tx, conversation, participant));

@@ -25,8 +25,13 @@ export interface ConversationFacts {
   readonly hasHidden: boolean;
   /** The agents among the members. */
   readonly agents: readonly AgentMember[];
-  /** The name under which the team writes to the customer; null on team conversations. */
+  /**
+   * The name under which the team writes to the customer: the group of the inbox where it has one, else Customer Service;
+   * null on team conversations.
+   */
   readonly persona: Actor | null;
+  /** The inbox of a bridged case; null where there is none, or it was removed. */
+  readonly inboxId: string | null;
   /**
    * The version of the roster in Postgres that `members` and `agents` have at least. A send compares it with the
    * version at its commit (docs/architecture.md#recipients).
@@ -61,7 +66,7 @@ const MAX_CACHED = 50_000;
 
 /**
  * Cache of conversations by id. A change of a conversation or of its participants is announced with the conversation's
- * id, a change of an actor with the actor's id; every node then reads the affected conversations again.
+ * id, a change of an actor or an inbox with its own id; every node then reads the affected conversations again.
  */
 export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
@@ -73,7 +78,7 @@ export class ConversationDirectory {
       rights,
       max: MAX_CACHED,
       load: (id: string) => reads.ask(id),
-      subjectsOf: (facts, id) => [id, ...(facts?.members.keys() ?? [])],
+      subjectsOf,
     });
   }
 
@@ -107,6 +112,12 @@ export class ConversationDirectory {
   }
 }
 
+function subjectsOf(facts: ConversationFacts | undefined, id: string): string[] {
+  const subjects = [id, ...(facts?.members.keys() ?? [])];
+  if (facts?.inboxId) subjects.push(facts.inboxId);
+  return subjects;
+}
+
 interface DirectoryRow {
   id: string;
   account_id: string;
@@ -116,6 +127,7 @@ interface DirectoryRow {
   title: string | null;
   deleted_at: string | null;
   persona: ActorFields | null;
+  inbox_id: string | null;
   roster_version: number;
   purged_through: number;
 }
@@ -163,6 +175,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
+    inboxId: row.inbox_id,
     rosterVersion: row.roster_version,
     purgedThrough: row.purged_through,
   };
@@ -194,12 +207,15 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
   name: 'read-conversation-facts',
   text: `
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.roster_version, c.purged_through,
+      i.id AS inbox_id,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
         FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
-        WHERE g.account_id = c.account_id AND g.name = $2
+        WHERE g.id = coalesce(i.group_id,
+          (SELECT s.id FROM messaging_groups s WHERE s.account_id = c.account_id AND s.name = $2))
       ) END AS persona
-    FROM conversations c WHERE c.id = ANY($1)`,
+    FROM conversations c LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
+    WHERE c.id = ANY($1)`,
 });
 
 const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>({

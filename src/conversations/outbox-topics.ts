@@ -60,11 +60,15 @@ export interface ConversationCreated {
 
 export async function enqueueCreated(
   tx: Tx,
-  { id, account_id, created_at }: Pick<ConversationRow, 'id' | 'account_id' | 'created_at'>,
+  { id, account_id, created_at, assigned_at }: CreatedRow,
   by: string | null,
 ): Promise<void> {
   await enqueue(tx, CONVERSATION_CREATED, { conversation_id: id, account_id, by, at: created_at });
+  if (assigned_at === null) return;
+  await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by, at: assigned_at });
 }
+
+type CreatedRow = Pick<ConversationRow, 'id' | 'account_id' | 'created_at' | 'assigned_at'>;
 
 /**
  * A conversation was deleted: its open runs are cancelled, and what its participants were notified of is withdrawn
@@ -104,8 +108,8 @@ export const CONVERSATION_ASSIGNED = defineTopic<ConversationAssigned>('conversa
 
 export interface ConversationAssigned {
   readonly conversation_id: string;
-  /** Actor id. */
-  readonly by: string;
+  /** Actor id; null: no actor did, such as for a case that begins with a mail. */
+  readonly by: string | null;
   /** `assigned_at` of the conversation. */
   readonly at: string;
 }

@@ -15,7 +15,7 @@ import type {
   ConversationAudience,
   ConversationType,
 } from '../protocol/resources/conversation.ts';
-import type { EmailStatus } from '../protocol/resources/email.ts';
+import type { SentEmailStatus } from '../protocol/resources/email.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type {
@@ -222,7 +222,7 @@ interface MessagesTable extends Times, Streamed {
   visibility: Visibility;
   channel: Generated<Channel>;
   /** What became of the mail of the message. Null on a sent message of channel `email`: queued. */
-  email_status: EmailStatus | null;
+  email_status: SentEmailStatus | null;
   body: string | null;
   subject: string | null;
   cc: string[] | null;

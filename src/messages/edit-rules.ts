@@ -115,7 +115,7 @@ function checkFields(
       { param: 'body' },
     );
   }
-  const isMail = row.visibility === 'external' && isBridged(facts);
+  const isMail = row.visibility === 'external' && row.channel === 'email' && isBridged(facts);
   if (subject && !isMail) throw notMail('subject');
   if (cc?.length && !isMail) throw notMail('cc');
   requireUnsent(row, 'subject', subject);

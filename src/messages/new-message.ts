@@ -6,6 +6,7 @@ export interface NewMessage
   extends Omit<
     MessageRow,
     | 'sequence'
+    | 'email_status'
     | 'status'
     | 'has_attachments'
     | 'scheduled_at'

@@ -86,6 +86,7 @@ export function asCommitted(
     ...columns,
     sequence,
     status: 'sent',
+    email_status: null,
     has_attachments: attachments.length > 0,
     scheduled_at: null,
     edited_at: null,

@@ -34,12 +34,16 @@ async function followAssignment(
   const recipients = isGroup ? await readGroup(tx, assigneeId, id) : [assigneeId];
   const what = present.title ?? 'a conversation';
   const to = isGroup ? (assignee_name ?? 'your group') : 'you';
+  const title =
+    by === null
+      ? `${what} was assigned to ${to}`
+      : `${present.by_name ?? 'Someone'} assigned ${what} to ${to}`;
   await notifyUsers(
     tx,
     recipients.filter((recipient) => recipient !== by),
     {
       ...{ account_id: present.account_id, category: CATEGORY, body: null },
-      title: `${present.by_name ?? 'Someone'} assigned ${what} to ${to}`,
+      title,
       sender_id: by,
       sender_type: senderType(present.by_type && { type: present.by_type }),
       resource: { type: 'entity', id },
@@ -66,7 +70,7 @@ interface AssignmentRow {
   readonly by_name: string | null;
 }
 
-const LOCK_ASSIGNMENT = statement<[conversationId: string, by: string], AssignmentRow>({
+const LOCK_ASSIGNMENT = statement<[conversationId: string, by: string | null], AssignmentRow>({
   name: 'lock-assignment-to-notify',
   text: `
     SELECT c.account_id, c.title, c.deleted_at IS NOT NULL AS is_deleted, c.assigned_at, c.assignee_id,

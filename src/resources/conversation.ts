@@ -22,6 +22,7 @@ const CONVERSATION_COLUMNS = [
   'title',
   'workflow_status',
   'group_id',
+  'inbox_id',
   'status',
   'legal_hold',
   'assignee_id',
@@ -88,6 +89,7 @@ function presentConversation(
     created_at: row.created_at,
     updated_at: row.updated_at,
     deleted_at: row.deleted_at,
+    inbox_id: row.inbox_id,
   };
 }
 
@@ -100,6 +102,7 @@ function forCustomer(conversation: Conversation): Conversation {
     assignee: null,
     group: null,
     topic: null,
+    inbox_id: null,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   type Visibility,
 } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationAudience } from '../protocol/resources/conversation.ts';
+import type { SentEmailStatus } from '../protocol/resources/email.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import type { Version } from '../protocol/versions.ts';
 import { readActors } from './actor.ts';
@@ -30,6 +31,8 @@ export interface MessageRow {
   readonly status: MessageStatus | 'void';
   readonly visibility: Visibility;
   readonly channel: Channel;
+  /** What became of the mail of the message; null until something has. */
+  readonly email_status: SentEmailStatus | null;
   readonly body: string | null;
   readonly subject: string | null;
   readonly cc: readonly string[] | null;
@@ -71,6 +74,7 @@ export const MESSAGE_COLUMNS = [
   'status',
   'visibility',
   'channel',
+  'email_status',
   'body',
   'subject',
   'cc',
@@ -211,7 +215,14 @@ function forTeam(
     sent_at: row.status === 'sent' ? (row.outcome?.at ?? row.created_at) : null,
     cc: row.cc && [...row.cc],
     redaction: row.redaction,
+    email_status: emailStatusOf(row),
   };
+}
+
+/** A reply that goes out by mail is queued until something has become of its mail. */
+function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
+  if (channel !== 'email' || kind === 'email' || status !== 'sent') return null;
+  return email_status ?? 'queued';
 }
 
 /**
@@ -257,6 +268,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     author_id: null,
     agent_run: null,
     cc: null,
+    email_status: null,
     edited_by: null,
     redaction: redaction && { by: null, reason: null, at: redaction.at },
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,

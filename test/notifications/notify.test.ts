@@ -159,6 +159,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     status: 'sent',
     visibility: 'internal',
     channel: 'message',
+    email_status: null,
     body: 'ahoy',
     subject: null,
     cc: null,
@@ -197,6 +198,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     agents: [],
     deletedAt: null,
     persona: null,
+    inboxId: null,
     rosterVersion: 0,
     purgedThrough: 0,
   };

@@ -288,6 +288,7 @@ function randomMessage(random: Random): TimelineRow {
     status: 'sent',
     visibility: random.pick(['internal', 'external', 'system']),
     channel: random.pick(['message', 'email']),
+    email_status: random.pick([null, 'bounced']),
     body: textOrNull(),
     subject: textOrNull(),
     cc: random.pick([null, [], [randomText(random), ',"author":null']]),

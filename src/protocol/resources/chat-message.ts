@@ -5,6 +5,7 @@ import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
+import { SENT_EMAIL_STATUSES } from './email.ts';
 
 export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
@@ -81,6 +82,7 @@ export const ChatMessage = Type.Object({
   sent_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
   cc: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
   redaction: Since('1.2.harbor-preview.1', Nullable(MessageRedaction)),
+  email_status: Since('1.2.harbor-preview.1', Nullable(OneOf(SENT_EMAIL_STATUSES))),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -124,6 +126,8 @@ describe(ChatMessage, {
   cc: 'Further email recipients of a customer reply. Null for every other message, and to customers.',
   redaction:
     'By whom and why the message was redacted, and when. Null for every other message, deleted ones included.',
+  email_status:
+    'What became of the mail of a customer reply: `queued`, `sent` to the next server, `deferred` until its next try, `bounced`, `failed`, or `canceled` before it left. Null for messages that are not sent by mail, and to customers.',
 });
 
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */

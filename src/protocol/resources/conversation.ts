@@ -41,6 +41,7 @@ export const Conversation = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
   deleted_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  inbox_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -63,6 +64,8 @@ describe(Conversation, {
   last_message: 'The latest message that is not deleted. Null while there is none, and unless expanded.',
   deleted_at:
     'When the conversation was deleted; only the answers of the actions that a deleted conversation allows show it. Null otherwise.',
+  inbox_id:
+    'Id of the inbox that the case was made with; it stays where the inbox was removed since, though no mail goes through it any more. Null for conversations without one, and to customers.',
 });
 
 /** What `include[]` of the companions that show conversations may name (docs/contract.md#expansion). */

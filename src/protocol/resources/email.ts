@@ -8,18 +8,12 @@ export type EmailDirection = (typeof EMAIL_DIRECTIONS)[number];
 export const EMAIL_PURPOSES = ['reply', 'digest', 'message', 'note', 'bounce', 'automatic'] as const;
 export type EmailPurpose = (typeof EMAIL_PURPOSES)[number];
 
-/** Where a mail stands: the first six are of mail that goes out, the others of mail that came in. */
-export const EMAIL_STATUSES = [
-  'queued',
-  'sent',
-  'deferred',
-  'bounced',
-  'failed',
-  'canceled',
-  'received',
-  'accepted',
-  'ignored',
-] as const;
+/** Where a mail that goes out stands. */
+export const SENT_EMAIL_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'failed', 'canceled'] as const;
+export type SentEmailStatus = (typeof SENT_EMAIL_STATUSES)[number];
+
+/** Where a mail stands: the last three are of mail that came in. */
+export const EMAIL_STATUSES = [...SENT_EMAIL_STATUSES, 'received', 'accepted', 'ignored'] as const;
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
 export const RECIPIENT_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'failed'] as const;

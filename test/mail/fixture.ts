@@ -1,0 +1,88 @@
+import type { Insertable } from 'kysely';
+import { createActor, createCustomer } from '../../src/accounts/actors.ts';
+import { createConversation } from '../../src/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../src/conversations/participant-store.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { Schema } from '../../src/db/schema.ts';
+import { type MailRow, readMail } from '../../src/mail/mail-store.ts';
+import { derivedId, newId } from '../../src/protocol/ids.ts';
+import type { InboxRow } from '../../src/resources/inbox.ts';
+
+/** An account and an actor of it: `demo` of a test app, or a Ground. */
+export interface Owner {
+  readonly database: Database;
+  readonly accountId: string;
+  readonly actorId: string;
+}
+
+/** Makes an inbox as the endpoint does; its address is new unless `fields` states one. */
+export function addInbox(
+  { database, accountId, actorId }: Owner,
+  fields: Partial<Insertable<Schema['inboxes']>> = {},
+): Promise<InboxRow> {
+  const id = newId('inbox');
+  return database.kysely
+    .insertInto('inboxes')
+    .values({
+      ...{ id, account_id: accountId, created_by: actorId },
+      ...{ name: 'Support', address: `support-${id.slice(-8).toLowerCase()}@harbor.example` },
+      ...fields,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export interface BridgedCase {
+  readonly id: string;
+  readonly customerId: string;
+  readonly customerAddress: string;
+}
+
+/** A bridged case of the actor with a new customer. */
+export async function addBridgedCase(
+  { database, accountId, actorId }: Owner,
+  inboxId: string,
+  { email = `${newId('actor').toLowerCase()}@customers.example`, name = 'Cleo' } = {},
+  others: readonly NewParticipant[] = [],
+): Promise<BridgedCase> {
+  return database.transaction(async (tx) => {
+    const customer = await createCustomer(tx, { accountId, name, email });
+    const { conversation } = await createConversation(tx, {
+      ...{ accountId, type: 'group', audience: 'customer', title: 'Where is my order?', inboxId },
+      participants: [
+        { type: 'user', actorId, role: 'owner' },
+        { type: 'customer', actorId: customer.id },
+        ...others,
+      ],
+    });
+    return { id: conversation.id, customerId: customer.id, customerAddress: email };
+  });
+}
+
+/** A group of the account with an actor of its own, as a persona. */
+export async function addGroup({ database, accountId }: Owner, name: string) {
+  const actor = await createActor(database, { account_id: accountId, type: 'group', name });
+  return database.kysely
+    .insertInto('messaging_groups')
+    .values({ id: newId('group'), account_id: accountId, actor_id: actor.id, name })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** A mail that came in and was accepted, unless `fields` states otherwise. */
+export async function addMail(
+  { database, accountId }: Owner,
+  fields: Partial<Insertable<Schema['mails']>> = {},
+): Promise<MailRow> {
+  const rfcId = fields.rfc_id ?? `${newId('mail')}@customers.example`;
+  const id = fields.id ?? derivedId('mail', rfcId);
+  await database.kysely
+    .insertInto('mails')
+    .values({
+      ...{ id, account_id: accountId, rfc_id: rfcId },
+      ...{ direction: 'in', purpose: 'message', status: 'accepted' },
+      ...fields,
+    })
+    .execute();
+  return (await readMail(database, id))!;
+}
