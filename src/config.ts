@@ -1,6 +1,7 @@
 /**
  * The environment, read once (docs/configuration.md). Only this file may mention process.env; other modules receive the
- * frozen result. Every variable is optional, and an empty one counts as unset.
+ * frozen result. Every variable is optional, and an empty one counts as unset. Long, because the syntax of all values is
+ * in one place.
  */
 
 import { isIP } from 'node:net';
@@ -63,6 +64,12 @@ export interface Config {
   readonly fetchAllow: readonly string[];
   /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
   readonly vapidSubject: string;
+  /** `PARLEY_MAIL_SECRET`: one secret, or the new one and the old one; null: no mail is taken in over HTTP. */
+  readonly mailSecrets: readonly string[] | null;
+  /** `PARLEY_SMTP_LISTEN`; null: nothing listens for mail. */
+  readonly smtpListen: SmtpListenConfig | null;
+  /** `PARLEY_IMAP_URL`; null: no mailbox is polled. */
+  readonly imap: ImapConfig | null;
   /** `PARLEY_S3_*`; null: uploaded files are stored in the data directory. */
   readonly s3: S3Config | null;
   /** `PARLEY_SOCKET_*`. */
@@ -95,6 +102,23 @@ export interface ModelChoice {
   /** US dollars per million tokens. */
   readonly input_price?: number;
   readonly output_price?: number;
+}
+
+export interface SmtpListenConfig {
+  readonly protocol: 'smtp' | 'lmtp';
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+export interface ImapConfig {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte (imaps); else STARTTLS is required, but on loopback. */
+  readonly secure: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly mailbox: string;
 }
 
 export interface S3Config {
@@ -163,6 +187,9 @@ export function readConfig(env: Environment): Config {
     models: readModels(reader),
     fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
     vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', CONTACT, contactOf(publicUrl)),
+    mailSecrets: reader.read('PARLEY_MAIL_SECRET', SECRETS, null),
+    smtpListen: reader.read('PARLEY_SMTP_LISTEN', SMTP_LISTEN, null),
+    imap: reader.read('PARLEY_IMAP_URL', IMAP_URL, null),
     s3: readS3(reader),
     socket: readSocketLimits(reader),
     startedByNpm: env.npm_lifecycle_event === 'start',
@@ -352,6 +379,54 @@ const SECRET: Kind<string> = {
   secret: true,
   parse: (text) => (text.length >= 32 ? text : undefined),
 };
+
+const SECRETS: Kind<readonly string[]> = {
+  accepts:
+    'a secret of at least 32 characters ("openssl rand -hex 32" makes one), or two separated by a comma',
+  secret: true,
+  parse: (text) => {
+    const secrets = text.split(',').map((item) => item.trim());
+    return secrets.length <= 2 && secrets.every((item) => item.length >= 32) ? secrets : undefined;
+  },
+};
+
+const SMTP_LISTEN: Kind<SmtpListenConfig> = {
+  accepts: '<host>:<port> or lmtp://<host>:<port>, such as 127.0.0.1:2525 or [::1]:2525',
+  parse: (text) => {
+    const [, scheme = 'smtp', name = '', port = ''] =
+      /^(?:(smtp|lmtp):\/\/)?(\[[\da-fA-F:.]+\]|[\w.-]+):(\d{1,5})$/.exec(text) ?? [];
+    const host = name.replace(/^\[(.*)\]$/, '$1');
+    if (host === '' || Number(port) > 65_535 || (name !== host && isIP(host) !== 6)) return undefined;
+    return { protocol: scheme === 'lmtp' ? 'lmtp' : 'smtp', host, port: Number(port) };
+  },
+};
+
+const IMAP_URL: Kind<ImapConfig> = {
+  accepts: 'imaps://<user>:<password>@<host>[:<port>][/<mailbox>], with what a URL reserves percent-encoded',
+  secret: true,
+  parse: (text) => {
+    const url = URL.parse(text);
+    if (url === null || !/^imaps?:$/.test(url.protocol) || url.hostname === '') return undefined;
+    const secure = url.protocol === 'imaps:';
+    const [user, password, mailbox] = [url.username, url.password, url.pathname.slice(1)].map(percentDecoded);
+    if (!user || !password || mailbox === undefined) return undefined;
+    return {
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: url.port === '' ? (secure ? 993 : 143) : Number(url.port),
+      ...{ secure, user, password },
+      mailbox: mailbox === '' ? 'INBOX' : mailbox,
+    };
+  },
+};
+
+/** Returns undefined where the text is not percent-encoded well. */
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What a PEM contains is checked when the key is opened. */
 const PRIVATE_KEY: Kind<string> = {

@@ -218,6 +218,25 @@ export function createMetrics() {
       registers,
     }),
 
+    mailReceived: new Counter({
+      name: 'parley_mail_received_total',
+      help: 'Mails that came in, for each inbox, by transport (http, smtp, lmtp, imap) and result: accepted, ignored, refused, failed (the sender tries again)',
+      labelNames: ['transport', 'result'],
+      registers,
+    }),
+    mailReceiveSeconds: new Histogram({
+      name: 'parley_mail_receive_duration_seconds',
+      help: 'Time from the first byte of a mail to the commit of what became of it, by transport',
+      labelNames: ['transport'],
+      buckets: SECONDS,
+      registers,
+    }),
+    mailRefusals: new Counter({
+      name: 'parley_mail_refusals_total',
+      help: 'What was refused before a mail was taken in, by transport and reason: signature, limit, recipient, size, other',
+      labelNames: ['transport', 'reason'],
+      registers,
+    }),
     webhookDeliveries: new Counter({
       name: 'parley_webhook_deliveries_total',
       help: 'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',

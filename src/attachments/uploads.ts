@@ -52,6 +52,31 @@ export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>)
     .execute();
 }
 
+/**
+ * Inserts the upload of a file of a mail that came in, before its bytes are written: it is kept while a mail or an attachment
+ * refers to it, and for a day before. `size_bytes` is 0 (docs/decisions.md#mail-is-not-counted-among-stored-files).
+ */
+export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
+  await db.kysely
+    .insertInto('uploads')
+    .values({ ...file, size_bytes: 0 })
+    .execute();
+}
+
+/** Removes those of these files that nothing refers to, now. Only where nothing can refer to them any more. */
+export async function removeUnreferenced(
+  database: Database,
+  store: ObjectStore,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  const rows = await database.query(READ_UNREFERENCED, keys);
+  if (rows.length === 0) return;
+  const unreferenced = rows.map(({ s3_key }) => s3_key);
+  await store.remove(unreferenced);
+  await database.query(REMOVE_UPLOADS, unreferenced);
+}
+
 /** A job of the queue: removes files whose messages were deleted (removeUnattached). */
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
@@ -94,7 +119,7 @@ export async function readUploads(
 }
 
 /**
- * Removes files that neither a message, nor a run of an agent, nor an export refers to: those that were not attached in time, and those
+ * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail refers to: those that were not attached in time, and those
  * whose last message was deleted. Safe on several nodes at once, and again after a failure. Rejects with the error of the
  * store or the database.
  */
@@ -142,7 +167,8 @@ const IS_OVERDUE = `attached_at IS NULL AND (
 
 const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
-  OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key))`;
+  OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key))`;
 
 const READ_DELETED = statement<[key: string]>({
   name: 'read-deleted-upload',
@@ -156,6 +182,8 @@ const READ_DELETED = statement<[key: string]>({
           SELECT a.conversation_id FROM attachments a WHERE a.s3_key = u.s3_key
           UNION ALL
           SELECT r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id WHERE f.s3_key = u.s3_key
+          UNION ALL
+          SELECT m.conversation_id FROM mails m WHERE m.source_key = u.s3_key
         ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`,
 });
 
@@ -170,6 +198,11 @@ const READ_UNATTACHED = statement<[], { s3_key: string }>({
   text: `
     SELECT s3_key FROM uploads u WHERE ${IS_OVERDUE} AND NOT ${IS_ATTACHED}
     ORDER BY created_at LIMIT ${PURGED_AT_ONCE}`,
+});
+
+const READ_UNREFERENCED = statement<[keys: readonly string[]], { s3_key: string }>({
+  name: 'read-unreferenced-uploads',
+  text: `SELECT s3_key FROM uploads u WHERE s3_key = ANY($1) AND NOT ${IS_ATTACHED}`,
 });
 
 const REMOVE_UPLOADS = statement<[keys: readonly string[]]>({

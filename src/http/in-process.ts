@@ -108,6 +108,7 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
     ifNoneMatch: undefined,
     acceptEncoding: undefined,
     contentType: undefined,
+    signature: undefined,
     trace: request.trace,
     contentLength,
     closes: false,

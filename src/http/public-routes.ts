@@ -4,7 +4,7 @@ import type { AllowedOrigins } from './origins.ts';
 import type { AnsweredRequest } from './request-log.ts';
 
 /** By path; one that ends in `/*` stands for everything below it. They require no headers, and answer GET and HEAD, also PUT, or only POST. */
-export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction>>;
+export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | PublicReceiver>>;
 
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
 
@@ -17,6 +17,11 @@ export interface PublicFile {
 /** An action without a resource; its body is not read. */
 export interface PublicAction {
   readonly post: PublicRoute;
+}
+
+/** An action whose body is read as it arrives. It is limited per address before a byte is read. */
+export interface PublicReceiver {
+  readonly receive: (request: StreamedRequest) => Promise<PublicAnswer>;
 }
 
 export interface PublicRequest {
@@ -39,6 +44,13 @@ export interface PutRequest extends PublicRequest {
   readonly body: AsyncIterable<Buffer>;
 }
 
+export interface StreamedRequest extends PutRequest {
+  /** Of the peer, as text. */
+  readonly address: string;
+  /** Parley-Signature, as sent. */
+  readonly signature: string | undefined;
+}
+
 export interface PublicAnswer extends HttpResponse {
   /** Never with text of a caller in the values. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -47,6 +59,8 @@ export interface PublicAnswer extends HttpResponse {
 /** The parts of the server that public routes use. */
 export interface PublicHost {
   readonly origins: AllowedOrigins;
+  /** By address; undefined where nothing is limited. */
+  readonly addressLimiter: { consume(key: string): unknown } | undefined;
   refuse(exchange: Exchange, thrown: unknown): void;
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
   record(exchange: Exchange, request: AnsweredRequest, status: number): void;
@@ -79,7 +93,7 @@ export class PublicTable {
 
 export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {
   const { method } = exchange.head;
-  const { get, put, post } = handlersOf(route);
+  const { get, put, post, receive } = handlersOf(route);
   if (get !== undefined && (method === 'GET' || method === 'HEAD')) {
     run(http, exchange, pattern, get, exchange.head);
   } else if (put !== undefined && method === 'PUT') {
@@ -88,8 +102,16 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
     http.origins.answerOptions(exchange, FILE_METHODS);
   } else if (post !== undefined && method === 'POST') {
     run(http, exchange, pattern, post, exchange.head);
+  } else if (receive !== undefined && method === 'POST') {
+    const address = exchange.readAddress();
+    const request = { ...exchange.head, address, body: exchange.streamBody() };
+    const admitted = async (request: StreamedRequest) => {
+      await http.addressLimiter?.consume(request.address);
+      return receive(request);
+    };
+    run(http, exchange, pattern, admitted, request);
   } else {
-    exchange.setHeader('Allow', post !== undefined ? 'POST' : put !== undefined ? FILE_METHODS : 'GET, HEAD');
+    exchange.setHeader('Allow', methodsOf(route));
     const error = new ApiError('method_not_allowed', `This path does not accept ${method}.`);
     http.answerError(exchange, error, { route: pattern, principal: undefined });
   }
@@ -97,8 +119,13 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
 
 const FILE_METHODS = 'GET, HEAD, PUT, OPTIONS';
 
-function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction> {
+function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction & PublicReceiver> {
   return typeof route === 'function' ? { get: route } : route;
+}
+
+function methodsOf(route: PublicRoutes[string]): string {
+  const { get, put } = handlersOf(route);
+  return put !== undefined ? FILE_METHODS : get !== undefined ? 'GET, HEAD' : 'POST';
 }
 
 function run<Request>(

@@ -28,6 +28,8 @@ export interface RequestHead {
   readonly acceptEncoding: string | undefined;
   /** Content-Type, as sent. It is not checked for JSON bodies. */
   readonly contentType: string | undefined;
+  /** Parley-Signature, as sent. */
+  readonly signature: string | undefined;
   /** From a valid `traceparent`. */
   readonly trace: TraceContext | undefined;
   /** Announced length of the body in bytes; 0 if there is none. */
@@ -86,6 +88,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
     ifNoneMatch: headers.ifNoneMatch,
     acceptEncoding: headers.acceptEncoding,
     contentType: headers.contentType,
+    signature: headers.signature,
     trace: headers.traceparent === undefined ? undefined : parseTraceparent(headers.traceparent),
     contentLength,
     // The parser stops reporting headers at one without a name, so a length may be there all the same.
@@ -143,6 +146,7 @@ class HeaderReader {
   ifNoneMatch: string | undefined;
   acceptEncoding: string | undefined;
   contentType: string | undefined;
+  signature: string | undefined;
   traceparent: string | undefined;
   contentLength: string | undefined;
   closes = false;
@@ -161,6 +165,7 @@ class HeaderReader {
     this.ifNoneMatch = undefined;
     this.acceptEncoding = undefined;
     this.contentType = undefined;
+    this.signature = undefined;
     this.traceparent = undefined;
     this.contentLength = undefined;
     this.closes = false;
@@ -203,6 +208,9 @@ class HeaderReader {
         break;
       case 'content-type':
         this.contentType = this.#once(name, this.contentType, value);
+        break;
+      case 'parley-signature':
+        this.signature = this.#once(name, this.signature, value);
         break;
       case 'traceparent':
         // Of two that differ neither counts.

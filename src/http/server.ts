@@ -235,6 +235,7 @@ const UNREADABLE: RequestHead = {
   ifNoneMatch: undefined,
   acceptEncoding: undefined,
   contentType: undefined,
+  signature: undefined,
   trace: undefined,
   contentLength: 0,
   closes: true,

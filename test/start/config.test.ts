@@ -32,6 +32,9 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     models: { openaiApiKey: null, anthropicApiKey: null, chains: null },
     fetchAllow: [],
     vapidSubject: 'mailto:postmaster@localhost',
+    mailSecrets: null,
+    smtpListen: null,
+    imap: null,
     s3: null,
     socket: { ...SOCKET_LIMITS },
     startedByNpm: false,
@@ -193,7 +196,7 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PARLEY_COLOR: 'red' }, /^PARLEY_COLOR is not a variable of Parley; accepted are .*PARLEY_DEMO/],
   [{ PARLEY_ADMIN_HOST: '127.0.0.1' }, /^PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT/],
   [{ PARLEY_SMTP_URL: 'smtp://hunter2@mail' }, /^PARLEY_SMTP_URL is not a variable of Parley/],
-  [{ PARLEY_MAIL_SECRET: 'hunter2-hunter2-hunter2' }, /^PARLEY_MAIL_SECRET is not a variable of Parley/],
+  [{ PARLEY_LETTER_SECRET: 'hunter2-hunter2-hunter2' }, /^PARLEY_MAIL_SECRET is not a variable of Parley/],
   ...Object.entries({
     DATABSE_URL: 'DATABASE_URL',
     DATABASE_URI: 'DATABASE_URL',

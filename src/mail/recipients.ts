@@ -1,0 +1,80 @@
+import type { Db } from '../db/handle.ts';
+import type { InboxRow } from '../resources/inbox.ts';
+import type { Envelope } from './envelope.ts';
+import { readInboxesByAddress } from './inbox-store.ts';
+import { headerValues } from './source-head.ts';
+
+/**
+ * Returns the inboxes that a mail is for: those of its envelope, or where the transport does not know the envelope, those
+ * that the delivering server noted in the headers, or else those in `To` and `Cc`. `head`: the header section of the mail.
+ */
+export async function findInboxes(
+  db: Db,
+  { recipients }: Pick<Envelope, 'recipients'>,
+  head: Buffer,
+): Promise<InboxRow[]> {
+  if (recipients !== null) return inboxesAt(db, recipients);
+  for (const names of [DELIVERED, ADDRESSED]) {
+    const values = names.flatMap((name) => headerValues(head, name));
+    const found = await inboxesAt(db, values.flatMap(addressesIn));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** Returns the inbox of each address, each once. An address with `+…` that is none itself is that without it. */
+export async function inboxesAt(db: Db, addresses: readonly string[]): Promise<InboxRow[]> {
+  const wanted = addresses.slice(0, MAX_ADDRESSES).map((address) => address.toLowerCase());
+  if (wanted.length === 0) return [];
+  const asked = [...new Set(wanted.flatMap((address) => [address, withoutTag(address)]))];
+  const rows = await readInboxesByAddress(db, asked);
+  const byAddress = new Map(rows.map((row) => [row.address.toLowerCase(), row]));
+  const found = wanted.flatMap(
+    (address) => byAddress.get(address) ?? byAddress.get(withoutTag(address)) ?? [],
+  );
+  return [...new Set(found)];
+}
+
+/** Returns the addresses of a header field, in lower case. Display names, comments and the names of groups are left out. */
+export function addressesIn(value: string): string[] {
+  return unquoted(value)
+    .split(/[,;]/)
+    .flatMap((item) => {
+      const open = item.lastIndexOf('<');
+      const close = item.indexOf('>', open);
+      const bare =
+        open === -1 || close === -1 ? item.slice(item.indexOf(':') + 1) : item.slice(open + 1, close);
+      const address = bare.trim().toLowerCase();
+      return ADDRESS.test(address) ? address : [];
+    });
+}
+
+/** What servers that deliver a mail write into it: Gmail and qmail, Postfix, Exim. */
+const DELIVERED = ['delivered-to', 'x-original-to', 'envelope-to'];
+const ADDRESSED = ['to', 'cc'];
+
+/** Of one mail: more recipients than any mail has that is for an inbox. */
+const MAX_ADDRESSES = 1_000;
+const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
+
+function withoutTag(address: string): string {
+  const at = address.lastIndexOf('@');
+  const plus = address.indexOf('+');
+  return plus > 0 && plus < at ? address.slice(0, plus) + address.slice(at) : address;
+}
+
+/** Returns the text without quoted strings and comments, in which commas and addresses are only text. */
+function unquoted(text: string): string {
+  let kept = '';
+  let isQuoted = false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '\\' && (isQuoted || depth > 0)) at += 1;
+    else if (char === '"' && depth === 0) isQuoted = !isQuoted;
+    else if (char === '(' && !isQuoted) depth += 1;
+    else if (char === ')' && !isQuoted && depth > 0) depth -= 1;
+    else if (!isQuoted && depth === 0) kept += char;
+  }
+  return kept;
+}

@@ -1,0 +1,66 @@
+/** The bytes of a mail, whose head is known before the rest has arrived. */
+export interface Arriving {
+  /** The header section, or the first MAX_HEAD_BYTES of the mail where it is longer. */
+  readonly head: Buffer;
+  /** The whole mail, head included. Can be read once. */
+  readonly bytes: AsyncIterable<Buffer>;
+}
+
+/** Reads `bytes` up to the end of the header section, so that what becomes of a mail is decided before it is stored. */
+export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  // Grows by doubling: a client may send byte by byte.
+  let begun = Buffer.alloc(FIRST_BYTES);
+  let size = 0;
+  let end = -1;
+  while (end === -1 && size < MAX_HEAD_BYTES) {
+    const { done, value } = await iterator.next();
+    if (done) break;
+    if (size + value.length > begun.length) {
+      begun = Buffer.concat([begun.subarray(0, size)], Math.max(2 * begun.length, size + value.length));
+    }
+    value.copy(begun, size);
+    // The line end before the new piece may be half of the empty line.
+    const from = Math.max(0, size - 3);
+    size += value.length;
+    end = endOfHead(begun.subarray(0, size), from);
+  }
+  const read = begun.subarray(0, size);
+  return { head: read.subarray(0, end === -1 ? MAX_HEAD_BYTES : end), bytes: joined(read, iterator) };
+}
+
+/** Returns the values of the header fields with this name, unfolded, in the order of the mail. `name`: in lower case. */
+export function headerValues(head: Buffer, name: string): string[] {
+  const lines = head
+    .toString('utf8')
+    .replace(/\r?\n[ \t]+/g, ' ')
+    .split(/\r?\n/);
+  return lines.flatMap((line) => {
+    const colon = line.indexOf(':');
+    const isNamed = colon !== -1 && line.slice(0, colon).trimEnd().toLowerCase() === name;
+    return isNamed ? line.slice(colon + 1).trim() : [];
+  });
+}
+
+/** More than any mail of a person has; one whose recipients stand behind it has none that count. */
+const MAX_HEAD_BYTES = 256 * 1024;
+const FIRST_BYTES = 16 * 1024;
+
+/** Returns where the header section ends, or -1. */
+function endOfHead(bytes: Buffer, from: number): number {
+  const ends = ['\r\n\r\n', '\n\n'].map((line) => bytes.indexOf(line, from)).filter((at) => at !== -1);
+  return ends.length === 0 ? -1 : Math.min(...ends);
+}
+
+async function* joined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void> {
+  try {
+    if (first.length > 0) yield first;
+    for (;;) {
+      const { done, value } = await rest.next();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await rest.return?.();
+  }
+}
