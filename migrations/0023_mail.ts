@@ -9,8 +9,7 @@ import { type Kysely, sql } from 'kysely';
  * messages.email_status: what became of the mail of a message, once something has. Null on a sent message of channel
  * `email`: it is queued.
  *
- * mail_threads: one row a bridged case, what its next mail begins with. `automatic` counts the mails that a machine has
- * written or received since `automatic_since`, as the last wall against loops.
+ * mail_threads: one row a bridged case, what its next mail begins with.
  *
  * mails: every mail that came in or goes out, one row each. An id is made of what the mail is (the message that it
  * carries; the inbox, Message-ID and sender of one that came in), so the same mail twice is one row. `rfc_id` is its
@@ -51,8 +50,6 @@ const STATEMENTS = [
     cc text[] NOT NULL DEFAULT '{}',
     last_in_id ${ID},
     last_out_id ${ID},
-    automatic integer NOT NULL DEFAULT 0,
-    automatic_since timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
   )`,

@@ -29,9 +29,6 @@ export interface MailThreadsTable extends Times {
   /** Ids of mails. */
   last_in_id: string | null;
   last_out_id: string | null;
-  /** How many mails a machine has written or received since `automatic_since`. */
-  automatic: Generated<number>;
-  automatic_since: string | null;
 }
 
 export interface MailsTable extends Times {
@@ -43,7 +40,7 @@ export interface MailsTable extends Times {
   purpose: EmailPurpose;
   conversation_id: string | null;
   message_id: string | null;
-  /** The user that a digest is for. */
+  /** The user that a digest is for; of a mail that came in, the customer or team member that wrote it. */
   actor_id: string | null;
   /** Message-ID without brackets. */
   rfc_id: string;

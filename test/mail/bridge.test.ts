@@ -97,7 +97,7 @@ t.test('the thread of a case is made with it', async (t) => {
   const { id } = await addBridgedCase(owner, (await addInbox(owner)).id);
   t.equal(await readThread(database, await addConversation(ground)), undefined);
   await database.transaction(async (tx) => {
-    t.match(await lockThread(tx, id), { account_id: ground.accountId, subject: null, cc: [], automatic: 0 });
+    t.match(await lockThread(tx, id), { account_id: ground.accountId, subject: null, cc: [] });
     await updateThread(tx, id, { subject: 'Ahoy', cc: ['a@b.example'] });
   });
   t.match(await readThread(database, id), { subject: 'Ahoy', cc: ['a@b.example'] });
