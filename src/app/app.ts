@@ -16,6 +16,7 @@ import type { RetrySchedule } from '../webhooks/retry-schedule.ts';
 import { openAccess } from './access.ts';
 import { openAgents } from './agents.ts';
 import { openData } from './data.ts';
+import { openMail } from './mail.ts';
 import { openMessaging } from './messaging.ts';
 import type { PartOptions } from './part.ts';
 import { openPush } from './push.ts';
@@ -77,6 +78,7 @@ async function start({ config, log, maxBatch, retrySchedule }: AppOptions, dispo
   const { recorder, ...webhooks } = openWebhooks({ ...part, guard, retrySchedule }, data, access);
   const push = await openPush({ ...part, guard }, data, access);
   const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
+  const mail = await openMail(part, data);
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
@@ -98,7 +100,7 @@ async function start({ config, log, maxBatch, retrySchedule }: AppOptions, dispo
     serving,
   );
   const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
-  messaging.outbox.start([...access.handlers, ...messaging.handlers, ...agents.handlers]);
+  messaging.outbox.start([...access.handlers, ...messaging.handlers, ...mail.handlers, ...agents.handlers]);
   await startAdminServer(part, engine, urls);
 
   const demoPath = demoFilePath(config.dataDir);

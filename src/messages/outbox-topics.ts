@@ -30,3 +30,14 @@ export const SCHEDULE_NOT_SENT = defineTopic<NotSent>('scheduled.not_sent');
 export interface NotSent {
   readonly message_id: string;
 }
+
+/** A message was sent by mail: its mail goes out (mail/outgoing.ts). */
+export const EMAIL_DUE = defineTopic<EmailDue>('messages.email_due');
+
+export interface EmailDue {
+  readonly message_id: string;
+  /** The actor by whose act it was sent: the person that approved a draft, otherwise its author. */
+  readonly by: string | null;
+  /** `traceparent` of the request that sent it. */
+  readonly traceparent?: string | null;
+}

@@ -30,7 +30,8 @@ t.test('the defaults, and settings as a whole', async (t) => {
     categories: Object.fromEntries(
       [
         ...['chat.message', 'chat.mention', 'chat.added', 'agent.alert', 'agent.run_completed'],
-        ...['approval.requested', 'draft.proposed', 'conversation.assigned', 'system.broadcast'],
+        ...['approval.requested', 'draft.proposed', 'conversation.assigned', 'email.failed'],
+        'system.broadcast',
         'webhook.disabled',
       ].map((category) => [category, ALL]),
     ),

@@ -13,6 +13,7 @@ export const NOTIFICATION_CATEGORIES = [
   'approval.requested',
   'draft.proposed',
   'conversation.assigned',
+  'email.failed',
   'system.broadcast',
   'webhook.disabled',
 ] as const;

@@ -1,0 +1,37 @@
+import { isSealed, type MailKey, sealOf } from './mail-key.ts';
+import { hexOf, mailIdOf } from './message-ids.ts';
+
+/** What a bounce address of ours names. */
+export interface BouncedMail {
+  readonly mailId: string;
+  /** The address of the inbox, in lower case. */
+  readonly inboxAddress: string;
+}
+
+/**
+ * Returns the return path of a mail: an address below that of its inbox, by which a bounce names the mail. Where it would
+ * be longer than mail servers have to accept (RFC 5321, 4.5.3.1.1) it is that of the inbox: the bounce is then recognized by the
+ * Message-ID that it returns.
+ */
+export function makeBounceAddress(key: MailKey, mailId: string, inboxAddress: string): string {
+  const [local, domain] = partsOf(inboxAddress.toLowerCase());
+  const tagged = `${local}+b-${hexOf(mailId)}-${sealOf(key, 'bounce', mailId)}`;
+  return `${tagged.length > MAX_LOCAL ? local : tagged}@${domain}`;
+}
+
+const MAX_LOCAL = 64;
+
+/** Undefined for an address that is not of ours or was changed. */
+export function readBounceAddress(key: MailKey, address: string): BouncedMail | undefined {
+  const [, local, hex, seal, domain] = BOUNCE.exec(address.trim().toLowerCase()) ?? [];
+  if (local === undefined) return undefined;
+  const mailId = mailIdOf(hex!);
+  return isSealed(key, 'bounce', mailId, seal!) ? { mailId, inboxAddress: `${local}@${domain}` } : undefined;
+}
+
+function partsOf(address: string): readonly [local: string, domain: string] {
+  const at = address.lastIndexOf('@');
+  return [address.slice(0, at), address.slice(at + 1)];
+}
+
+const BOUNCE = /^<?([^\s<>@]+)\+b-([0-9a-f]{24})-([0-9a-f]{16})@([^\s<>@]+?)>?$/;

@@ -1,0 +1,89 @@
+import { enqueueChanged } from '../conversations/outbox-topics.ts';
+import type { Tx } from '../db/handle.ts';
+import { notifyUsers } from '../notifications/notify-users.ts';
+import type { EmailRecipient, EmailStatus } from '../protocol/resources/email.ts';
+import {
+  lockOutgoing,
+  type OutgoingRow,
+  readFailed,
+  setEmailStatus,
+  writeOutcome,
+} from './outgoing-store.ts';
+
+/** What became of a mail that goes out, at some of its recipients or as a whole. */
+export interface MailOutcome {
+  readonly mailId: string;
+  /** The recipients whose state changed; an address that the mail does not have is ignored. */
+  readonly recipients?: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
+  /** A code that says why; null: nothing is to be said. */
+  readonly reason: string | null;
+  /** Ends the mail as a whole. Otherwise its status follows from those of its recipients. */
+  readonly status?: 'canceled' | 'failed';
+  /** Milliseconds until the next try; null, the default: this mail is not tried any more. */
+  readonly nextTryMs?: number | null;
+}
+
+/**
+ * The one place where the outcome of a mail changes: its row, the `email_status` of its message, the event for its readers,
+ * and a notification (`email.failed`) once the mail bounced or failed. Returns the new status; undefined where there is no
+ * such mail that goes out. The message is locked before the mail.
+ */
+export async function recordOutcome(
+  tx: Tx,
+  { mailId, recipients = [], reason, status, nextTryMs = null }: MailOutcome,
+): Promise<EmailStatus | undefined> {
+  const mail = await lockOutgoing(tx, mailId);
+  if (mail === undefined) return undefined;
+  const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
+  const after = mail.recipients.map((one) => {
+    const { status: state, code } = changes.get(one.address.toLowerCase()) ?? one;
+    const isOpen = state === 'queued' || state === 'deferred';
+    return { ...one, code, status: status === 'failed' && isOpen ? ('failed' as const) : state };
+  });
+  const next = status ?? statusOf(after);
+  const at = await writeOutcome(tx, mailId, { recipients: after, status: next, reason, nextTryMs });
+  if (next === mail.status) return next;
+  if (mail.message_id !== null) await publish(tx, mail, mail.message_id, next);
+  if (next === 'bounced' || next === 'failed') await notify(tx, mail, next, at);
+  return next;
+}
+
+/** The state of a mail: what can still change comes first, and of what cannot, the worst. */
+export function statusOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): EmailStatus {
+  for (const status of ['deferred', 'queued', 'bounced', 'failed'] as const) {
+    if (recipients.some((one) => one.status === status)) return status;
+  }
+  return 'sent';
+}
+
+async function publish(tx: Tx, mail: OutgoingRow, messageId: string, status: EmailStatus): Promise<void> {
+  const isThere = await setEmailStatus(tx, messageId, status);
+  if (!isThere || mail.conversation_id === null) return;
+  await enqueueChanged(tx, [{ event: 'message.updated', id: messageId, stream: mail.conversation_id }]);
+}
+
+/** Notifies the author, or the assignee of the case where the author is no person. The text names no address. */
+async function notify(
+  tx: Tx,
+  { id, account_id, message_id }: OutgoingRow,
+  status: 'bounced' | 'failed',
+  at: string,
+): Promise<void> {
+  const failed = message_id === null ? undefined : await readFailed(tx, message_id);
+  if (failed === undefined || failed.recipient_id === null) return;
+  await notifyUsers(tx, [failed.recipient_id], {
+    account_id,
+    category: 'email.failed',
+    title: `Your mail${failed.title === null ? '' : ` in ${failed.title}`} ${ENDINGS[status]}`,
+    body: null,
+    priority: 'high',
+    sender_id: null,
+    sender_type: 'system',
+    resource: { type: 'entity', id: failed.conversation_id },
+    message_id,
+    agent_run_id: null,
+    cause: { key: `email failed ${id}`, at },
+  });
+}
+
+const ENDINGS = { bounced: 'came back', failed: 'could not be sent' } as const;
