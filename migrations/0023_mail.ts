@@ -16,6 +16,9 @@ import { type Kysely, sql } from 'kysely';
  * Message-ID without brackets, by which References are found. `next_try_at` is the next try, or the end of the lease of
  * the node that is at it; null once the mail is not tried any more. The content columns are null once the content was
  * redacted or purged.
+ *
+ * The default role `member` of each account gets `inboxes:read`, which new accounts give it from now on. Roles cannot be
+ * changed otherwise, so none has lost a permission that this would bring back.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -93,4 +96,7 @@ const STATEMENTS = [
   'CREATE INDEX mails_of_account ON mails (account_id, created_at, id)',
   'CREATE INDEX mails_due ON mails (next_try_at) WHERE next_try_at IS NOT NULL',
   'CREATE INDEX mails_of_source ON mails (source_key) WHERE source_key IS NOT NULL',
+
+  `UPDATE roles SET permissions = permissions || '{inboxes:read}', updated_at = later_than(updated_at)
+    WHERE type = 'user' AND name = 'member' AND NOT permissions @> '{inboxes:read}'`,
 ];

@@ -46,7 +46,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0020_notification_settings.ts': '2ca14acbefb768b2',
   '0021_push.ts': 'e190be93df7dd2c4',
   '0022_platform_events.ts': 'ede3a3bc7313efd6',
-  '0023_mail.ts': 'ae6c0afb51c4fa9e',
+  '0023_mail.ts': 'c54e8c8ef273aaa8',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */
