@@ -196,7 +196,10 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PARLEY_COLOR: 'red' }, /^PARLEY_COLOR is not a variable of Parley; accepted are .*PARLEY_DEMO/],
   [{ PARLEY_ADMIN_HOST: '127.0.0.1' }, /^PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT/],
   [{ PARLEY_SMTP_URL: 'smtp://hunter2@mail' }, /^PARLEY_SMTP_URL is not a variable of Parley/],
-  [{ PARLEY_UMBRELLA_SECRET: 'hunter2-hunter2-hunter2' }, /^PARLEY_MAIL_SECRET is not a variable of Parley/],
+  [
+    { PARLEY_UMBRELLA_SECRET: 'hunter2-hunter2-hunter2' },
+    /^PARLEY_UMBRELLA_SECRET is not a variable of Parley/,
+  ],
   ...Object.entries({
     DATABSE_URL: 'DATABASE_URL',
     DATABASE_URI: 'DATABASE_URL',
