@@ -3,7 +3,7 @@ import { changeListeners } from '../src/accounts/listeners.ts';
 import { newId } from '../src/protocol/ids.ts';
 import { NEWEST_VERSION } from '../src/protocol/versions.ts';
 import { compareWith } from './lib/compare.ts';
-import { type Block, compareBy } from './lib/pairs.ts';
+import { type Block, compareBy, type Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
 import { comparisonRow } from './lib/row.ts';
 import { SendStand } from './lib/send-stand.ts';
@@ -27,6 +27,14 @@ async function run(session: Session): Promise<void> {
       await checkpoint(database);
     }
   };
+  const atRate = `sends at ${RATE}/s, a webhook for all events: node and Postgres`;
+  await session.part(atRate, async () => {
+    const ours = paced(hooked, 'hooked');
+    const against = [{ work: atRate, control: paced(plain, 'plain'), atMost: MOST }];
+    const findings = await compareWith(session, { unit: 'µs', ours, against, before });
+    await requireDeliveries(databases.hooked);
+    return findings;
+  });
   const work = `sends, ${CONNECTIONS} connections, a webhook for all events`;
   await session.part(work, async () => {
     const ours = hooked.side(CONNECTIONS, 'direct');
@@ -45,8 +53,27 @@ async function run(session: Session): Promise<void> {
 
 const CONNECTIONS = 64;
 const MOST = 1.3;
+/** About a third of what a node gets through, so that both sides do the same work in the same time. */
+const RATE = 2_500;
 
-function processorTime({ processor }: Block): number {
+/** The processor time of a send at a fixed rate, until all its effects are done. */
+function paced(stand: SendStand, name: string): Side {
+  let seed = 0;
+  return {
+    name,
+    run: async (durationMs) => {
+      seed += 1;
+      const { processor, latencyUs } = await stand.sendAtRate(RATE, durationMs, seed);
+      return {
+        figure: processorTime({ processor }),
+        processor,
+        notes: { p99_ms: latencyUs.p99 / 1_000 },
+      };
+    },
+  };
+}
+
+function processorTime({ processor }: Pick<Block, 'processor'>): number {
   return (processor?.node ?? Number.NaN) + (processor?.postgres ?? Number.NaN);
 }
 
