@@ -38,6 +38,8 @@ export interface Config {
   readonly rateLimit: RateLimit | null;
   /** `PARLEY_REGISTRATION`: a number allows for as many accounts. */
   readonly registration: 'closed' | 'open' | number;
+  /** `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; empty: any (mail/inbox-address.ts). */
+  readonly mailDomains: readonly string[];
   /** `PARLEY_ADMIN_PORT`: serves /metrics there only; 0 takes a free one. */
   readonly adminPort: number | null;
   /** `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default (docs/decisions.md#the-admin-port). */
@@ -174,6 +176,7 @@ export function readConfig(env: Environment): Config {
     allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', ORIGINS, []),
     rateLimit: reader.read('PARLEY_RATE_LIMIT', RATE_LIMIT, { requests: 600, seconds: 60 }),
     registration: reader.read('PARLEY_REGISTRATION', REGISTRATION, 'closed'),
+    mailDomains: reader.read('PARLEY_MAIL_DOMAINS', DOMAINS, []),
     ...readAdmin(reader, host),
     docsUrl: reader.read('PARLEY_DOCS_URL', WEB_URL, null),
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
@@ -454,6 +457,12 @@ const WEB_URL: Kind<string> = {
 
 const ORIGINS = listOf('a list of origins separated by commas, such as https://app.example.com', (item) =>
   URL.parse(item)?.origin === item ? item : undefined,
+);
+
+const DOMAINS = listOf(
+  'a list of domains separated by commas, such as example.com,help.example.com',
+  (item) =>
+    /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-z0-9]$/i.test(item) ? item.toLowerCase() : undefined,
 );
 
 const ADDRESSES = listOf(

@@ -139,6 +139,7 @@ const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
       'agents:read',
       'agents:create',
       'agents:run',
+      'inboxes:read',
     ],
   },
   viewer: { type: 'user', permissions: ['messaging:read'] },

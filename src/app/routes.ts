@@ -17,6 +17,7 @@ import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
 import type { Tickets } from '../gateway/socket/tickets.ts';
 import type { Route } from '../http/route.ts';
+import { inboxRoutes } from '../mail/inbox-routes.ts';
 import { messageRoutes } from '../messages/routes.ts';
 import { notificationRoutes } from '../notifications/routes.ts';
 import { settingsRoutes } from '../notifications/settings-routes.ts';
@@ -67,6 +68,10 @@ export function apiRoutes(
     ...messageRoutes({
       ...{ sender, lockedWrites, database, files: store, directory, timeline },
       encoded: encoded.messages,
+    }),
+    ...inboxRoutes({
+      database,
+      domains: { domains: config.mailDomains, isAny: config.registration === 'closed' },
     }),
     ...attachmentRoutes(store),
     ...exportRoutes({ database, files: store }),

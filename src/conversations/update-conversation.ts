@@ -3,7 +3,7 @@ import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
-import { ApiError, deactivatedActor, invalid, notFound } from '../protocol/errors.ts';
+import { ApiError, invalid } from '../protocol/errors.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import type {
   Conversation,
@@ -11,9 +11,10 @@ import type {
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
 import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
-import { type NamedActor, readNamedActors } from '../resources/actor.ts';
+import type { NamedActor } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { conversationGone, isManager, requireManager, requireWriter } from './access.ts';
+import { findAssignable } from './assignable.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
 import { CONVERSATION_ASSIGNED, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
@@ -178,16 +179,9 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
  * `validation_failed`.
  */
 async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
-  const param = 'assignee_id';
-  const actor = (await readNamedActors(tx, conversation.account_id, [id])).get(id);
-  if (actor === undefined) throw notFound('actor', param);
-  if (actor.type === 'group') return actor;
-  if (actor.type !== 'user' || actor.customer) {
-    throw invalid(param, 'A conversation can only be assigned to a user or a group.');
-  }
-  if (actor.deactivated) throw deactivatedActor(param);
-  if (!(await isReader(tx, actor.id, conversation.id))) {
-    throw invalid(param, 'The user cannot read the conversation.');
+  const actor = await findAssignable(tx, conversation.account_id, id);
+  if (actor.type === 'user' && !(await isReader(tx, actor.id, conversation.id))) {
+    throw invalid('assignee_id', 'The user cannot read the conversation.');
   }
   return actor;
 }

@@ -40,6 +40,14 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Brings a deleted conversation back as it was, with its messages and files, for those that may delete it. Drafts, scheduled messages and notifications that ended with the deletion stay ended. Where the two users of a direct message have begun another one meanwhile, the answer is `resource_conflict`. A conversation that is not deleted stays as it is.',
   list_conversation_audit:
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
+  create_inbox:
+    'Makes an inbox: an address at which customers write to the account. A case that is made with `inbox_id`, or that begins with a mail to the address, is bridged: replies to its customer leave as mail from the address. Mail for it must be handed to this server, as its operator has set up. The operator may limit the domains. An address that another inbox has, of whichever account, answers `resource_exists`.',
+  list_inboxes: 'Lists the inboxes of the account.',
+  get_inbox: 'Returns one inbox.',
+  update_inbox:
+    'Changes an inbox. What is absent stays, null clears. The group and the assignee apply to what is sent and begun from then on.',
+  delete_inbox:
+    'Deletes an inbox. Mail to its address is refused, and its cases are not bridged any more: their replies are messages of the conversation. Mails that exist stay. The address can be given to another inbox.',
   create_webhook:
     'Has events sent to a URL as they happen, signed as Standard Webhooks describes. `event_types` names types, areas (`message.*`) or everything (`*`); events of producers are among them. Events of direct messages are sent only with `include_direct`, which is audited. The URL is https and leads to a public address; the operator can allow others. An account can have 20 webhooks. The answer shows the secret, which cannot be read again.',
   list_webhooks: 'Lists the webhooks of the account, without their secrets.',

@@ -9,6 +9,7 @@ export const PERMISSIONS = [
   'events:create',
   'alerts:create',
   'notifications:create',
+  'inboxes:read',
   'agents:read',
   'agents:create',
   'agents:update',
@@ -40,6 +41,8 @@ export const ADMIN_PERMISSIONS = [
   'webhooks:read',
   'webhooks:create',
   'webhooks:update',
+  'inboxes:create',
+  'inboxes:update',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];

@@ -6,6 +6,7 @@
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
+import { addInbox } from '../mail/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
@@ -214,6 +215,14 @@ const SUBJECTS: readonly Subject[] = [
       await until(async () => (await notificationsOfGrace()) > before, { what: 'a notification' });
     },
     token: grace.access_token,
+    rows: 6,
+  },
+  {
+    name: 'list_inboxes',
+    path: '/v1/messaging/inboxes',
+    filters: ['', 'q=harbor'],
+    add: () => addInbox({ database: app.database, accountId: demo.account_id, actorId: ada.id }),
+    version: '1.2.harbor-preview.1',
     rows: 6,
   },
   {

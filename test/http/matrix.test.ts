@@ -36,6 +36,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   events: 'event',
   webhooks: 'webhook',
   deliveries: 'webhookDelivery',
+  inboxes: 'inbox',
 };
 
 interface Reference {
@@ -62,6 +63,7 @@ function reference(
 
 const message = (fields: object) => ({ body: 'ahoy', client_message_id: newId('message'), ...fields });
 const agent = { name: 'A', slug: 'a', category_code: 'c', trigger_type: 'manual', config: {} };
+const newAddress = () => `${newId('inbox').slice(-12).toLowerCase()}@harbor.example`;
 const NOTICE = { category: 'order.updated', title: 'Ahoy' };
 const person = () => ({ type: 'user', actor_id: OURS.actor });
 
@@ -124,6 +126,14 @@ const REFERENCES: readonly Reference[] = [
     ...{ ...NOTICE, recipient_ids: [OURS.actor] },
     ...{ resource_type: 'entity', resource_id },
   })),
+  reference('create_inbox', 'group_id', 'group', (group_id) => ({
+    ...{ name: 'A', address: newAddress(), group_id },
+  })),
+  reference('create_inbox', 'assignee_id', 'actor', (assignee_id) => ({
+    ...{ name: 'A', address: newAddress(), assignee_id },
+  })),
+  reference('update_inbox', 'group_id', 'group', (group_id) => ({ group_id })),
+  reference('update_inbox', 'assignee_id', 'actor', (assignee_id) => ({ assignee_id })),
   reference('create_agent', 'role_id', 'role', (role_id) => ({ ...agent, role_id })),
   reference('update_agent', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('continue_agent_run', 'decisions[].action_id', 'agentAction', (action_id) => ({
@@ -386,6 +396,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const entity = await create('/v1/entities', { name: 'Elsewhere' });
   const event = await create('/v1/events', { type: 'order.created', data: {} });
   const webhook = await create('/v1/webhooks', { url: 'https://a.example/', event_types: ['order.created'] });
+  const inbox = await create('/v1/messaging/inboxes', { name: 'Elsewhere', address: newAddress() });
   const webhookDelivery = newId('webhookDelivery');
   await database.kysely
     .insertInto('webhook_deliveries')
@@ -448,6 +459,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     entity: entity.id,
     event: event.id,
     webhook: webhook.id,
+    inbox: inbox.id,
     webhookDelivery,
     participant,
     notification,

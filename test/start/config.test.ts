@@ -18,6 +18,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     allowedOrigins: [],
     rateLimit: { requests: 600, seconds: 60 },
     registration: 'closed',
+    mailDomains: [],
     adminPort: null,
     adminHost: '127.0.0.1',
     docsUrl: null,

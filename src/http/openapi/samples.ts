@@ -158,6 +158,8 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'available_tool.slug': 'read_doc',
   'conversation.title': 'Broken crane',
   'entity.name': 'SO-1042',
+  'inbox.name': 'Support',
+  address: 'support@example.com',
   'messaging_group.name': 'Customer Service',
   'push_key.id': '3f2a9c17d5e8b604',
   'push_key.public_key':

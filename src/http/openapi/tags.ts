@@ -43,6 +43,11 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/(?:messaging\/groups|entities)/,
   },
   {
+    name: 'Mail',
+    description: 'Inboxes, and the mails of cases.',
+    paths: /^\/v1\/(?:mail\/|messaging\/inboxes|messaging\/(?:conversations|messages)\/:id\/email)/,
+  },
+  {
     name: 'Agents',
     description: 'Automated agents, their tools, and their runs.',
     paths: /^\/v1\/ai\//,

@@ -44,6 +44,9 @@ export const AUDIT_ACTIONS = [
   'webhook.enabled',
   'webhook.disabled',
   'webhook.deleted',
+  'inbox.created',
+  'inbox.updated',
+  'inbox.deleted',
   'account.registered',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

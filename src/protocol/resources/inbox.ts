@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, Timestamp } from '../schema.ts';
+import { Body, describe, Id, Line, Nullable, Timestamp } from '../schema.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
 export const Inbox = Type.Object({
@@ -19,4 +19,52 @@ describe(Inbox, {
   address: 'Address of the inbox. It belongs to one inbox alone.',
   group_id: 'Id of the group under whose name replies are sent. Null: the group Customer Service.',
   assignee_id: 'Id of the actor that new cases of the inbox are assigned to. Null: none.',
+});
+
+/**
+ * Sizes of an inbox. The addresses that bounces come back to have 44 characters behind the local part of its address, and
+ * a local part has 64 at most (RFC 5321).
+ */
+export const INBOX_LIMITS = { nameCharacters: 100, localCharacters: 20, addressCharacters: 254 } as const;
+
+const Address = Type.String({
+  format: 'email',
+  maxLength: INBOX_LIMITS.addressCharacters,
+  whitespace: 'trimmed',
+});
+
+export const CreateInboxBody = Body({
+  name: Line(INBOX_LIMITS.nameCharacters),
+  address: Address,
+  group_id: Type.Optional(Id),
+  assignee_id: Type.Optional(Id),
+});
+
+/** Absent fields stay, null clears. */
+export const UpdateInboxBody = Body(
+  {
+    name: Type.Optional(Line(INBOX_LIMITS.nameCharacters)),
+    address: Type.Optional(Address),
+    group_id: Type.Optional(Nullable(Id)),
+    assignee_id: Type.Optional(Nullable(Id)),
+  },
+  { minProperties: 1, examples: [{ name: 'Support' }] },
+);
+
+const ADDRESS =
+  'Address of the inbox, kept in lower case; no other inbox may have it. At most 20 characters before the `@`, and no `+`.';
+const NAME = 'Name of the inbox, on one line, which recipients of its mail see beside the address.';
+
+describe(CreateInboxBody, {
+  name: NAME,
+  address: ADDRESS,
+  group_id: 'Id of the group under whose name replies are sent. Default: the group Customer Service.',
+  assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that new cases of the inbox are assigned to.',
+});
+
+describe(UpdateInboxBody, {
+  name: NAME,
+  address: `${ADDRESS} Mail to the address before does not arrive any more.`,
+  group_id: 'Id of the group under whose name replies are sent; null: the group Customer Service.',
+  assignee_id: 'Id of the user or group that new cases of the inbox are assigned to; null: none.',
 });
