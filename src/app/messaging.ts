@@ -27,6 +27,8 @@ import { JobWorker } from '../jobs/job-worker.ts';
 import { OutboxWorker } from '../jobs/outbox-worker.ts';
 import { SentEffects } from '../jobs/sent-effects.ts';
 import { Loop } from '../lifecycle.ts';
+import { readMail } from '../mail/mail-store.ts';
+import { EMAIL_RECEIVED } from '../mail/outbox-topics.ts';
 import { LockedWrites } from '../messages/locked-write.ts';
 import {
   type ContentChanged,
@@ -191,6 +193,12 @@ export function openMessaging(
       const trace = parseTraceparent(traceparent);
       await recorder.raised(event, trace, isRepeated);
       await triggers.onPlatformEvent(event, trace);
+    }),
+    handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
+      const mail = await readMail(database, mail_id);
+      if (mail === undefined) return;
+      await recorder.emailReceived(mail, isRepeated);
+      await triggers.onEmail(mail);
     }),
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
     handle(CONVERSATION_ASSIGNED, (assigned) => notifyAssigned(database, assigned)),

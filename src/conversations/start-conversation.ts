@@ -5,6 +5,7 @@ import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import {
+  type CreatedConversation,
   createUnlessThere,
   directKeyOf,
   hasGroup,
@@ -34,19 +35,29 @@ export async function startConversation(
   const input = { ...drafted, topic };
   const created = await createUnlessThere(tx, input);
   if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
-  const { conversation, participants } = created;
-  const { id } = conversation;
-  const actorId = principal.actor.id;
-  await enqueueCreated(tx, conversation, actorId);
+  await announceCreated(tx, created, principal.actor.id);
+  return { conversation: created.conversation, isNew: true };
+}
+
+/**
+ * Enqueues the events of a new conversation, and audits that `by` created it. Null: no actor did, and what made it notifies
+ * its participants by itself.
+ */
+export async function announceCreated(
+  tx: Tx,
+  { conversation, participants }: CreatedConversation,
+  by: string | null,
+): Promise<void> {
+  const { id, account_id: accountId } = conversation;
+  await enqueueCreated(tx, conversation, by);
   await enqueueChanged(
     tx,
     participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
   );
-  for (const participant of participants) {
-    await enqueueAdded(tx, participant, actorId);
+  for (const participant of by === null ? [] : participants) {
+    await enqueueAdded(tx, participant, by);
   }
-  await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.created' });
-  return { conversation, isNew: true };
+  await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.created' });
 }
 
 type GroupBody = CreateConversationBody & { readonly type: 'group' };

@@ -26,6 +26,7 @@ export const MAIL_COLUMNS = [
   'sent_at',
   'from_address',
   'from_name',
+  'reply_to',
   'recipients',
   'subject',
   'in_reply_to',

@@ -5,16 +5,19 @@ import type { Change } from '../conversations/outbox-topics.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { sourceOf } from '../event-sources.ts';
+import { type MailRow, presentEmail, readMails } from '../mail/mail-store.ts';
 import { readSentMessages } from '../messages/store.ts';
 import { readEvents } from '../platform-events/event-store.ts';
 import { presentEvent } from '../platform-events/platform-event.ts';
 import { formAt } from '../protocol/forms.ts';
 import { AgentRun } from '../protocol/resources/agent-run.ts';
+import { Email } from '../protocol/resources/email.ts';
 import { PlatformEvent } from '../protocol/resources/platform-event.ts';
 import { EVENT_DATA } from '../protocol/socket/event-data.ts';
 import type { ChangeEventName } from '../protocol/socket/events.ts';
 import type { Version } from '../protocol/versions.ts';
 import type { WebhookEventName } from '../protocol/webhook-events.ts';
+import type { Downloads } from '../resources/attachment.ts';
 import { messageEvent, withParts } from '../resources/message.ts';
 import { readRuns } from '../resources/run.ts';
 import type { Delivery, ReadData } from './delivery.ts';
@@ -100,7 +103,13 @@ const READERS: Readonly<Record<WebhookEventName, Read>> = {
     const runs = await readRuns(database, idsOf(deliveries));
     return new Map([...runs].map(([id, value]) => [id, { schema: AgentRun, value }]));
   },
-  'email.received': async () => new Map(),
+  'email.received': async ({ database, files }, deliveries) => {
+    const mails = await readMails(database, idsOf(deliveries));
+    const data = await Promise.all(
+      mails.map(async (mail) => [mail.id, await emailData(files, mail)] as const),
+    );
+    return new Map(data);
+  },
 };
 
 async function readPlatformEvents(
@@ -109,6 +118,11 @@ async function readPlatformEvents(
 ): Promise<ReadonlyMap<string, EventData>> {
   const rows = await readEvents(database, idsOf(deliveries));
   return new Map(rows.map((row) => [row.id, { schema: PlatformEvent, value: presentEvent(row) }]));
+}
+
+/** A mail as the team sees it, without the HTML: receivers that show it read it where they sandbox it. */
+export async function emailData(files: Downloads, mail: MailRow): Promise<EventData> {
+  return { schema: Email, value: { ...(await presentEmail(files, mail)), html: null } };
 }
 
 /** Conversations as the team sees them, by id. */

@@ -5,6 +5,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import { type DomainEvent, microseconds } from '../engine/publish.ts';
+import type { MailRow } from '../mail/mail-store.ts';
 import { readHeads } from '../messages/timeline-store.ts';
 import { type PlatformEventRow, presentEvent } from '../platform-events/platform-event.ts';
 import { timedId } from '../protocol/ids.ts';
@@ -22,6 +23,7 @@ import { DUE, insertDeliveries } from './delivery-store.ts';
 import {
   dataOf,
   type EventData,
+  emailData,
   encodeData,
   isOfConversation,
   readConversations,
@@ -108,6 +110,19 @@ export class EventRecorder {
       [{ type, at, ...place, sequence: null, eventId: id, resourceId: id, change: null, trace, data }],
       isRepeated,
     );
+  }
+
+  /** Records a mail that became a message of a customer. */
+  async emailReceived(mail: MailRow, isRepeated: boolean): Promise<void> {
+    const { id, account_id: accountId, conversation_id, created_at: at } = mail;
+    if (conversation_id === null || !this.#options.listeners.found.webhooks.has(accountId)) return;
+    const [place, data] = await Promise.all([
+      this.#placeOf(conversation_id),
+      emailData(this.#options.files, mail),
+    ]);
+    if (place === undefined) return;
+    const event = { type: 'email.received', at, ...place, sequence: null, resourceId: id, data };
+    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
   }
 
   /** Records the end of a run if it is completed. */

@@ -2,6 +2,7 @@ import type { Rights } from '../../access/rights.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
+import type { MailRow } from '../../mail/mail-store.ts';
 import type { PlatformEventRow } from '../../platform-events/platform-event.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { MessageRow } from '../../resources/message.ts';
@@ -120,6 +121,17 @@ export class Triggers {
     });
   }
 
+  /** Handles a mail that became a message of a customer. Its text is read when the run begins. */
+  async onEmail(mail: MailRow): Promise<void> {
+    const { id, account_id: accountId, actor_id: by, conversation_id, message_id, created_at: at } = mail;
+    if (conversation_id === null || message_id === null) return;
+    await this.#startByEvent({
+      ...{ event: 'email.received', accountId, key: id },
+      cause: { by, runId: null, at },
+      input: { email_id: id, conversation_id, message_id },
+    });
+  }
+
   async #isAwaited(accountId: string, event: TriggerEvent['event']): Promise<boolean> {
     return (await this.#eventAgents.of(accountId)).some(({ events }) => events.includes(event));
   }
@@ -130,8 +142,12 @@ export class Triggers {
   }
 }
 
-/** System messages and broadcasts start no agent, and no message does before it is complete. */
-function isComplete({ kind, status, streaming_state, deleted_at }: MessageRow): boolean {
+/**
+ * System messages and broadcasts start no agent, nor does what came by mail from a machine or the team, and no message does
+ * before it is complete.
+ */
+function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;
+  if (kind === 'email' && visibility === 'internal') return false;
   return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
 }

@@ -67,7 +67,7 @@ const EVENT_TEXTS: Readonly<Record<TriggerEventName, string>> = {
   'message.created': 'A message was sent in a conversation of the account.',
   'conversation.created': 'A conversation was created.',
   'conversation.updated': 'Something about a conversation has changed: its title, lane or assignee, say.',
-  'email.received': 'An e-mail came in and became a message of its case. No mail is received yet.',
+  'email.received': 'An e-mail came in and became a message of its case.',
   'agent_run.completed': 'Another agent has completed a run.',
 };
 

@@ -1,0 +1,304 @@
+/** What becomes of a mail that came in: its case, its author, its message, its thread. */
+
+import t from 'tap';
+import { createCustomer } from '../../src/accounts/actors.ts';
+import { makeMessageId } from '../../src/mail/message-ids.ts';
+import { readThread } from '../../src/mail/thread-store.ts';
+import { derivedId } from '../../src/protocol/ids.ts';
+import { answering, box, openAccepting } from './accepting.ts';
+import { addBridgedCase, addGroup, addInbox } from './fixture.ts';
+
+const house = await openAccepting(t);
+const { database, accountId, admin, inbox, key, accept, messagesOf } = house;
+
+async function conversationOf(id: string) {
+  return database.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+async function rosterOf(id: string) {
+  const rows = await database.kysely
+    .selectFrom('participants')
+    .innerJoin('actors', 'actors.id', 'participants.actor_id')
+    .select(['participants.type', 'participants.role', 'actors.name', 'actors.handle'])
+    .where('conversation_id', '=', id)
+    .orderBy('participants.created_at')
+    .execute();
+  return rows.map(({ type, role, name, handle }) => `${type} ${role} ${name} ${handle}`);
+}
+
+t.test('a first mail opens a case of its sender, which the admins are in', async (t) => {
+  const from = box('Ada Moss <ada@customers.example>');
+  const row = await accept({
+    from,
+    subject: 'Re: Hull paint',
+    text: 'Hello\n\nAda',
+    visibleText: 'Hello',
+    cc: [box('bo@customers.example')],
+    attachments: [{ key: 'upl_1', filename: 'hull.png', contentType: 'image/png', sizeBytes: 7 }],
+  });
+  t.match(row, {
+    status: 'accepted',
+    purpose: 'message',
+    reason: null,
+    automatic: false,
+    inbox_id: inbox.id,
+  });
+  const id = row.conversation_id!;
+  t.match(await conversationOf(id), {
+    ...{ audience: 'customer', title: 'Re: Hull paint', inbox_id: inbox.id, workflow_status: 'open' },
+    assignee_id: null,
+  });
+  t.strictSame(await rosterOf(id), [
+    'user owner Grace grace@harbor.example',
+    'customer member Ada Moss ada@customers.example',
+  ]);
+  const [message, ...more] = await messagesOf(id);
+  t.strictSame(more, []);
+  t.match(message, {
+    ...{ id: row.message_id, kind: 'email', visibility: 'external', channel: 'email', body: 'Hello' },
+    ...{
+      subject: 'Re: Hull paint',
+      author_id: row.actor_id,
+      client_message_id: row.id,
+      has_attachments: true,
+    },
+  });
+  t.match(house.committed.at(-1)!.messages[0]!.attachments[0], {
+    ...{ kind: 'image', filename: 'hull.png', url: 'https://files.example/upl_1' },
+  });
+  t.match(await database.transaction((tx) => readThread(tx, id)), {
+    ...{ last_in_id: row.id, subject: 'Hull paint', cc: ['bo@customers.example'] },
+  });
+  const events = (await house.topics()).filter(({ topic }) => topic === 'mail.received');
+  t.match(events.at(-1), { payload: { mail_id: row.id } });
+});
+
+t.test(
+  'the group and the assignee of the inbox are in its cases, and an address that is known is that customer',
+  async (t) => {
+    const group = await addGroup(house.owner, 'Sales');
+    const cleo = await createCustomer(database, {
+      accountId,
+      name: 'Cleo',
+      email: 'Cleo.M@customers.example',
+    });
+    const agent = await database.kysely
+      .insertInto('actors')
+      .values({ id: 'act_agent', account_id: accountId, type: 'agent', name: 'Bot' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const members = [house.ground.authorId, agent.id].map((actor_id, position) => ({
+      group_id: group.id,
+      actor_id,
+      position,
+    }));
+    await database.kysely.insertInto('group_members').values(members).execute();
+    const sales = await addInbox(house.owner, { group_id: group.id, assignee_id: admin.id });
+    const row = await accept({ inbox: sales, from: box('Somebody <cleo.m@customers.example>') });
+    t.equal(row.actor_id, cleo.id);
+    t.match(await conversationOf(row.conversation_id!), { group_id: group.id, assignee_id: admin.id });
+    t.strictSame(await rosterOf(row.conversation_id!), [
+      'user owner Ada null',
+      'agent member Bot null',
+      'user member Grace grace@harbor.example',
+      'customer member Cleo Cleo.M@customers.example',
+    ]);
+  },
+);
+
+t.test('answers find their case by our Message-ID, else by References, never by their subject', async (t) => {
+  const first = await accept();
+  const id = first.conversation_id!;
+  const sent = { conversationId: id, mailId: derivedId('mail', 'a reply') };
+  const ours = makeMessageId(key, sent, 'harbor.example');
+  const other = await accept();
+  t.not(other.conversation_id, id, 'the same sender and subject');
+  const [byOwnId, byReference, changed] = [
+    await accept({ references: ['gone@elsewhere.example', ours.toUpperCase(), other.rfc_id] }),
+    await accept({ references: [other.rfc_id, first.rfc_id, 'gone@elsewhere.example'] }),
+    await accept({ ...answering(first), subject: 'Something else' }),
+  ];
+  // The letters of the id of the conversation are gone, and there is no row of the mail.
+  t.equal(byOwnId.conversation_id, other.conversation_id);
+  t.equal((await accept({ references: [other.rfc_id], inReplyTo: ours })).conversation_id, id);
+  t.equal((await accept({ references: [ours, other.rfc_id] })).conversation_id, id, 'before what is nearer');
+  t.equal(byReference.conversation_id, id);
+  t.equal(changed.conversation_id, id);
+  t.equal((await messagesOf(id)).length, 5);
+  const forged = `${ours.slice(0, -20)}0${ours.slice(-19)}`;
+  t.not((await accept({ inReplyTo: forged })).conversation_id, id);
+});
+
+t.test(
+  'only a customer of the case writes in it: others, other inboxes and other accounts begin a new one',
+  async (t) => {
+    const first = await accept();
+    const stranger = await accept({ ...answering(first), from: box('Mallory <mallory@strangers.example>') });
+    t.not(stranger.conversation_id, first.conversation_id);
+    t.equal(stranger.status, 'accepted');
+    const otherInbox = await addInbox(house.owner);
+    t.not((await accept({ ...answering(first), inbox: otherInbox })).conversation_id, first.conversation_id);
+    const abroad = await openAccepting(t);
+    const ours = makeMessageId(
+      key,
+      { conversationId: first.conversation_id!, mailId: first.id },
+      'harbor.example',
+    );
+    t.match(await abroad.accept({ inReplyTo: ours }), { account_id: abroad.accountId, status: 'accepted' });
+    await database.kysely
+      .updateTable('participants')
+      .set({ membership: 'removed' })
+      .where('actor_id', '=', first.actor_id)
+      .where('conversation_id', '=', first.conversation_id)
+      .execute();
+    t.not((await accept(answering(first))).conversation_id, first.conversation_id, 'a former participant');
+  },
+);
+
+t.test('a sender who may be forged gets a case and a name of its own, and no address', async (t) => {
+  const first = await accept({ from: box('Cleo <cleo@proven.example>'), verdict: 'pass' });
+  const row = await accept({ ...answering(first), from: box('Cleo <cleo@proven.example>'), verdict: 'fail' });
+  t.match(row, { status: 'accepted', reason: 'unverified', verdict: { result: 'fail' } });
+  t.not(row.conversation_id, first.conversation_id);
+  t.strictSame((await rosterOf(row.conversation_id!))[1], 'customer member Cleo (unverified) null');
+  t.match(await database.transaction((tx) => readThread(tx, row.conversation_id!)), { last_in_id: null });
+  const said = (await house.topics()).filter(({ topic }) => topic === 'messages.system').at(-1);
+  t.match(said?.payload, {
+    conversation_id: row.conversation_id,
+    visibility: 'internal',
+    body: /cleo@proven\.example/,
+  });
+  t.equal(
+    (await accept({ ...answering(first), from: box('cleo@proven.example') })).conversation_id,
+    first.conversation_id,
+  );
+});
+
+t.test(
+  'a resolved case is open again; one that was archived or deleted is answered in a new one',
+  async (t) => {
+    const first = await accept();
+    const set = (change: object) =>
+      database.kysely
+        .updateTable('conversations')
+        .set(change)
+        .where('id', '=', first.conversation_id)
+        .execute();
+    await set({ workflow_status: 'resolved' });
+    t.equal((await accept(answering(first))).conversation_id, first.conversation_id);
+    t.equal((await conversationOf(first.conversation_id!)).workflow_status, 'open');
+    for (const change of [
+      { status: 'archived' },
+      { status: 'active', deleted_at: new Date().toISOString() },
+    ]) {
+      await set(change);
+      const again = await accept(answering(first));
+      t.not(again.conversation_id, first.conversation_id);
+      t.equal(again.actor_id, first.actor_id);
+    }
+  },
+);
+
+t.test('what a team member writes is a note in a case that it takes part in, else nothing', async (t) => {
+  const from = box('Grace <grace@harbor.example>');
+  const first = await accept();
+  const note = await accept({ ...answering(first), from });
+  t.match(note, {
+    status: 'accepted',
+    purpose: 'note',
+    conversation_id: first.conversation_id,
+    actor_id: admin.id,
+  });
+  t.match((await messagesOf(first.conversation_id!))[1], { visibility: 'internal', author_id: admin.id });
+  t.equal((await conversationOf(first.conversation_id!)).workflow_status, 'open');
+  const elsewhere = await addBridgedCase({ ...house.owner, actorId: house.ground.authorId }, inbox.id);
+  const id = makeMessageId(
+    key,
+    { conversationId: elsewhere.id, mailId: derivedId('mail', 'x') },
+    'harbor.example',
+  );
+  for (const [fields, reason] of [
+    [{}, 'team_member'],
+    [{ inReplyTo: id }, 'team_member'],
+    [{ ...answering(first), verdict: 'fail' }, 'unverified'],
+  ] as const) {
+    t.match(await accept({ ...fields, from }), {
+      status: 'ignored',
+      reason,
+      conversation_id: null,
+      message_id: null,
+    });
+  }
+});
+
+t.test('what a machine wrote is noted in its case, or ignored; it opens none', async (t) => {
+  const first = await accept();
+  const header = (name: string, value: string) => ({ headers: [{ name, value }] });
+  for (const [fields, reason, isNoted] of [
+    [header('auto-submitted', 'auto-replied (vacation)'), 'auto_submitted', true],
+    [header('x-autoreply', 'yes'), 'auto_reply', true],
+    [header('return-path', '<>'), 'empty_sender', true],
+    [{ envelope: { sender: '' } }, 'empty_sender', true],
+    [header('precedence', 'Bulk'), 'bulk', false],
+    [header('list-unsubscribe', '<mailto:x@y.example>'), 'list', false],
+  ] as const) {
+    const fate = isNoted
+      ? { status: 'accepted', conversation_id: first.conversation_id }
+      : { status: 'ignored', message_id: null };
+    t.match(await accept({ ...answering(first), ...fields }), {
+      ...fate,
+      purpose: 'automatic',
+      automatic: true,
+      reason,
+    });
+    t.match(await accept(fields), { status: 'ignored', reason, conversation_id: null, message_id: null });
+  }
+  for (const fields of [
+    header('auto-submitted', 'no; a="b"'),
+    header('x-auto-response-suppress', 'All'),
+    header('precedence', 'first-class'),
+  ]) {
+    t.match(await accept(fields), { status: 'accepted', purpose: 'message', automatic: false });
+  }
+  const notes = await messagesOf(first.conversation_id!);
+  t.strictSame(
+    notes.map(({ visibility }) => visibility),
+    ['external', 'internal', 'internal', 'internal', 'internal'],
+  );
+  for (const from of ['support@harbor.example', 'Support+b-1@HARBOR.example']) {
+    t.match(await accept({ from: box(from) }), { status: 'ignored', reason: 'own_mail' });
+  }
+  const sent = { conversationId: first.conversation_id!, mailId: first.id };
+  t.match(await accept({ rfcId: makeMessageId(key, sent, 'harbor.example') }), {
+    status: 'ignored',
+    reason: 'own_mail',
+  });
+  t.match(await accept({ from: null }), { status: 'ignored', reason: 'no_sender' });
+});
+
+t.test('the same mail is one message, whatever its copies meet', async (t) => {
+  const arrival = house.arrivalOf({ text: 'once' });
+  const rows = await Promise.all([1, 2, 3].map(() => house.acceptArrival(arrival)));
+  t.equal(new Set(rows.map(({ message_id }) => message_id)).size, 1);
+  t.equal((await messagesOf(rows[0]!.conversation_id!)).length, 1);
+  t.strictSame(await house.acceptArrival(arrival), rows[0]);
+  t.not(
+    (await accept({ rfcId: arrival.mail.rfcId, from: box('mallory@strangers.example') })).id,
+    rows[0]!.id,
+  );
+  const nameless = { rfcId: null, text: 'I have no Message-ID' };
+  const [one, two, three] = [
+    await accept(nameless),
+    await accept(nameless),
+    await accept({ ...nameless, text: 'Nor I' }),
+  ];
+  t.equal(one.id, two.id);
+  t.not(one.id, three.id);
+  t.match(await accept({ rfcId: 'nul\0@x.example', subject: 'a\0b\uD800', text: '\0' }), {
+    status: 'accepted',
+  });
+});

@@ -1,0 +1,136 @@
+import { createRole } from '../../src/accounts/roles.ts';
+import { createUser } from '../../src/accounts/users.ts';
+import { statement } from '../../src/db/statement.ts';
+import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { type AcceptOptions, acceptMail } from '../../src/mail/accept.ts';
+import type { Envelope } from '../../src/mail/envelope.ts';
+import type { Arrival } from '../../src/mail/intake.ts';
+import { openMailKey } from '../../src/mail/mail-key.ts';
+import type { MailRow } from '../../src/mail/mail-store.ts';
+import type { Mailbox, ParsedMail } from '../../src/mail/parsed-mail.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import type { EmailVerdict } from '../../src/protocol/resources/email.ts';
+import type { InboxRow } from '../../src/resources/inbox.ts';
+import { type MessageRow, messageColumns } from '../../src/resources/message.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { createGround, openWritePath } from '../support/timeline.ts';
+import { addInbox } from './fixture.ts';
+
+export type Accepting = Awaited<ReturnType<typeof openAccepting>>;
+
+export const VERDICTS = {
+  none: { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' },
+  pass: { source: 'checked', spf: 'pass', dkim: 'pass', dmarc: 'pass', result: 'pass' },
+  fail: { source: 'checked', spf: 'fail', dkim: 'none', dmarc: 'fail', result: 'fail' },
+} as const satisfies Record<string, EmailVerdict>;
+
+/** What a test says of a mail; the rest is that of a plain mail of Cleo. */
+export interface MailFields extends Partial<ParsedMail> {
+  readonly inbox?: InboxRow;
+  readonly envelope?: Partial<Envelope>;
+  readonly verdict?: keyof typeof VERDICTS;
+}
+
+/** An account with an admin, an agent's role and an inbox, and what accepts its mail. */
+export async function openAccepting(t: Teardown) {
+  const ground = await createGround(t);
+  const { database, accountId } = ground;
+  const engine = new MemoryEngine();
+  t.teardown(() => engine.close());
+  const admin = await database.transaction(async (tx) => {
+    const role = await createRole(tx, { accountId, name: 'admin', type: 'admin', permissions: [] });
+    return (
+      await createUser(tx, { accountId, name: 'Grace', email: 'grace@harbor.example', roleId: role.id })
+    ).user;
+  });
+  const owner = { ...ground, actorId: admin.id };
+  const inbox = await addInbox(owner, { address: 'support@harbor.example' });
+  const key = await openMailKey(database);
+  const { lockedWrites, committed } = openWritePath(ground, engine);
+  const verdicts = new WeakMap<ParsedMail, EmailVerdict>();
+  const sources = new Map<string, Buffer>();
+  const store: AcceptOptions['store'] = {
+    presignDownload: async ({ key: file }) => `https://files.example/${file}`,
+    async open(file) {
+      const bytes = sources.get(file);
+      return (
+        bytes && {
+          size: bytes.length,
+          read: async function* () {
+            yield bytes;
+          },
+        }
+      );
+    },
+  };
+  const options: AcceptOptions = {
+    ...{ database, store, lockedWrites, key },
+    authenticate: async ({ mail }) => verdicts.get(mail) ?? VERDICTS.none,
+  };
+  const arrivalOf = ({
+    inbox: to = inbox,
+    envelope,
+    verdict = 'none',
+    ...fields
+  }: MailFields = {}): Arrival => {
+    const mail = mailOf(fields, to);
+    verdicts.set(mail, VERDICTS[verdict]);
+    const source = newId('upload');
+    sources.set(source, Buffer.from(mail.text));
+    return {
+      inbox: to,
+      envelope: { transport: 'http', sender: null, recipients: null, client: null, ...envelope },
+      source: { key: source, sizeBytes: mail.text.length },
+      mail,
+    };
+  };
+  return {
+    ...{ ground, database, accountId, owner, admin, inbox, key, options, committed, engine, arrivalOf },
+    accept: (fields: MailFields = {}) => acceptMail(options, arrivalOf(fields)),
+    acceptArrival: (arrival: Arrival) => acceptMail(options, arrival),
+    messagesOf: (conversationId: string) => database.query(MESSAGES_OF, conversationId),
+    topics: () => database.kysely.selectFrom('outbox').select(['topic', 'payload']).orderBy('id').execute(),
+  };
+}
+
+const MESSAGES_OF = statement<[conversationId: string], MessageRow>({
+  name: 'test-messages-of-case',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m WHERE conversation_id = $1 AND status = 'sent' ORDER BY sequence`,
+});
+
+export function box(text: string): Mailbox {
+  const [, name, address] = /^(?:(.*) )?<?([^<>\s]+@[^<>\s]+?)>?$/.exec(text)!;
+  return { address: address!, name: name ?? null };
+}
+
+let mails = 0;
+
+function mailOf(fields: Partial<ParsedMail>, inbox: InboxRow): ParsedMail {
+  mails += 1;
+  const text = fields.text ?? `Where is my order number ${mails}?`;
+  return {
+    headers: [],
+    rfcId: `mail-${mails}@customers.example`,
+    inReplyTo: null,
+    references: [],
+    from: box('Cleo <cleo@customers.example>'),
+    replyTo: null,
+    to: [{ address: inbox.address, name: null }],
+    cc: [],
+    subject: 'Where is my order?',
+    sentAt: null,
+    visibleText: text,
+    html: null,
+    attachments: [],
+    report: null,
+    isDamaged: false,
+    ...fields,
+    text,
+  };
+}
+
+/** The References and In-Reply-To of an answer to this mail. */
+export function answering({ rfc_id }: Pick<MailRow, 'rfc_id'>) {
+  return { inReplyTo: rfc_id, references: [rfc_id], subject: 'Re: Where is my order?' };
+}
