@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { WebSocket } from 'ws';
 import { type ParleyCaller, parleyDialect, resumingDialect } from './dialects.ts';
@@ -25,7 +26,7 @@ export interface ResumeOptions {
 
 /** What a round of resumes took. */
 export interface Resumed extends Block {
-  /** Statements that the server ran meanwhile, by name. */
+  /** Statements that the server ran meanwhile, by name, without those that it runs when it is idle. */
   readonly statements: Statements;
 }
 
@@ -57,12 +58,19 @@ export async function resumeTogether(session: Session, options: ResumeOptions): 
       JSON.stringify({ type: 'resume', id: '1', cursor, conversations: { [id]: heads.get(id) ?? 0 } }),
     ),
   );
+  const idleFrom = await readStatements(product);
+  await delay(IDLE_MS);
   const statementsBefore = await readStatements(product);
+  const ofLoops = difference(statementsBefore, idleFrom);
   const block = await comeBack(session, { servers: [product.process], postgres }, port, sockets, (index) =>
     resumingDialect(caller, of(resumes, index)),
   );
-  return { ...block, statements: difference(await readStatements(product), statementsBefore) };
+  const all = difference(await readStatements(product), statementsBefore);
+  return { ...block, statements: new Map([...all].filter(([name]) => !ofLoops.has(name))) };
 }
+
+/** Long enough for every loop of a node that looks more than once a second. */
+const IDLE_MS = 2_000;
 
 /** The control: a server that sends as much to each socket that asks. */
 export function resumeFromMemory(

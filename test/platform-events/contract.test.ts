@@ -124,6 +124,8 @@ t.test('what an event may be', async (t) => {
     ['an unknown field', { payload: {} }, '422 validation_failed payload'],
   ];
   for (const [what, body, refusal] of cases) t.equal(refusalOf(await raise(body)), refusal, what);
+  const beyondDouble = { rawBody: '{"type":"order.created","data":{"total":1e400}}', headers: PREVIEW };
+  t.equal(refusalOf(await app.call('POST', EVENTS, beyondDouble)), '422 validation_failed data');
   accepted(await raise({ data: big(16_384) }), 201);
   t.equal(refusalOf(await read('evt_none')), '404 resource_not_found id');
 });
