@@ -1,0 +1,235 @@
+import { isUtf8 } from 'node:buffer';
+import addressparser from 'nodemailer/lib/addressparser';
+import { decodeText } from './charset.ts';
+import { cleanLine } from './clean-text.ts';
+import type { Mailbox } from './parsed-mail.ts';
+
+export interface HeaderField {
+  /** In lower case. */
+  readonly name: string;
+  /** Unfolded, not decoded. */
+  readonly raw: string;
+}
+
+/** The header of a mail or of one of its parts. */
+export class Header {
+  readonly fields: readonly HeaderField[];
+  /** Whether fields were left out, or lines are no fields. */
+  readonly isDamaged: boolean;
+  /** Lines after the last field which the body begins with: the blank line before them is missing. */
+  readonly bodyLines: string;
+
+  constructor(bytes: Buffer) {
+    const lines = rawText(bytes).split(/\r?\n/);
+    const fields: { name: string; pieces: string[] }[] = [];
+    let junkFrom = -1;
+    let isDamaged = false;
+    for (const [index, line] of lines.entries()) {
+      if (line === '') continue;
+      const last = fields.at(-1);
+      if (/^[ \t]/.test(line) && last !== undefined && junkFrom === -1) {
+        last.pieces.push(line);
+        continue;
+      }
+      const name = /^([!-9;-~]{1,100})[ \t]*:/.exec(line)?.[1];
+      if (name === undefined) {
+        // The line with which mailboxes of files begin each mail.
+        if (/^>?From /.test(line) && fields.length === 0) continue;
+        if (junkFrom === -1) junkFrom = index;
+        isDamaged = true;
+      } else if (fields.length === MAX_FIELDS) {
+        isDamaged = true;
+        break;
+      } else {
+        junkFrom = -1;
+        fields.push({ name: name.toLowerCase(), pieces: [line.slice(line.indexOf(':') + 1)] });
+      }
+    }
+    this.bodyLines = junkFrom === -1 ? '' : lines.slice(junkFrom).join('\n');
+    this.fields = fields.map(({ name, pieces }) => ({ name, raw: pieces.join('').trim() }));
+    this.isDamaged = isDamaged;
+  }
+
+  /** The first field of this name; null: there is none. */
+  raw(name: string): string | null {
+    return this.fields.find((field) => field.name === name)?.raw ?? null;
+  }
+
+  /** The value for people: decoded, on one line; null: there is none, or it is empty. */
+  text(name: string): string | null {
+    return decodeField(this.raw(name) ?? '') || null;
+  }
+
+  mailboxes(name: string): Mailbox[] {
+    const raw = this.fields.filter((field) => field.name === name).map((field) => field.raw);
+    return mailboxesOf(raw.join(', '));
+  }
+
+  /** Ids without their brackets, in the order of the field. */
+  messageIds(name: string): string[] {
+    return messageIdsOf(this.raw(name) ?? '');
+  }
+}
+
+/** Fields of one header. */
+const MAX_FIELDS = 1_000;
+const MAX_MAILBOXES = 500;
+const MAX_IDS = 100;
+/** Longest Message-ID and address. Longer ones identify nothing. */
+const MAX_ID_CHARACTERS = 900;
+const MAX_ADDRESS_CHARACTERS = 320;
+
+/** Headers should be ASCII. Those that are not are UTF-8, Japanese that is switched to, or of some old character set. */
+function rawText(bytes: Buffer): string {
+  if (bytes.includes('\x1b$')) return new TextDecoder('iso-2022-jp').decode(bytes);
+  return isUtf8(bytes)
+    ? bytes.toString('utf8').replace(/^\ufeff/, '')
+    : new TextDecoder('windows-1252').decode(bytes);
+}
+
+/** Decodes encoded words (RFC 2047), also where they do not belong, and removes control characters. */
+export function decodeField(raw: string): string {
+  return cleanLine(decodeWords(raw));
+}
+
+/** Characters may be split over the words of a mailer that counts bytes, so neighbours of one character set are decoded together. */
+function decodeWords(text: string): string {
+  const pieces: (string | { readonly charset: string; readonly bytes: Buffer[] })[] = [];
+  let after = 0;
+  for (const match of text.matchAll(/=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=/gi)) {
+    const [word, label = '', encoding = '', content = ''] = match;
+    const between = text.slice(after, match.index);
+    after = match.index + word.length;
+    const charset = label.toLowerCase();
+    const bytes = /b/i.test(encoding) ? Buffer.from(content, 'base64') : decodeQ(content);
+    // Blanks between two words are part of their folding.
+    if (typeof pieces.at(-1) !== 'object' || between.trim() !== '') pieces.push(between);
+    const last = pieces.at(-1);
+    if (typeof last === 'object' && last.charset === charset) last.bytes.push(bytes);
+    else pieces.push({ charset, bytes: [bytes] });
+  }
+  pieces.push(text.slice(after));
+  return pieces
+    .map((piece) =>
+      typeof piece === 'string' ? piece : decodeText(Buffer.concat(piece.bytes), piece.charset).text,
+    )
+    .join('');
+}
+
+function decodeQ(content: string): Buffer {
+  const text = content
+    .replace(/_/g, ' ')
+    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  // Characters that should have been encoded.
+  return /[^\0-\xff]/.test(text) ? Buffer.from(text) : Buffer.from(text, 'latin1');
+}
+
+function mailboxesOf(raw: string): Mailbox[] {
+  const found: Mailbox[] = [];
+  for (const { address, name } of addressparser(raw, { flatten: true })) {
+    const clean = cleanAddress(address ?? '');
+    if (clean === null) continue;
+    found.push({ address: clean, name: decodeField(name) || null });
+    if (found.length === MAX_MAILBOXES) break;
+  }
+  return found;
+}
+
+/** In lower case; null: it is no address. */
+export function cleanAddress(text: string): string | null {
+  // Routes before the address are obsolete, and blanks and brackets in it are not meant.
+  const address = text
+    .replace(/^@[^:]*:/, '')
+    .trim()
+    .toLowerCase();
+  if (address.length > MAX_ADDRESS_CHARACTERS || /[\s<>\p{Cc}]/u.test(address)) return null;
+  return /^[^@]+@[^@]+$|^"[^"]*"@[^@]+$/.test(address) ? address : null;
+}
+
+export function messageIdsOf(raw: string): string[] {
+  const bracketed = [...raw.matchAll(/<([^<>]{1,998})>/g)].map(([, id = '']) => id.replace(/\s+/g, ''));
+  const ids = bracketed.length > 0 ? bracketed : raw.split(/[\s,]+/).map((id) => id.replace(/[<>]/g, ''));
+  const clean = ids.map((id) => cleanLine(id)).filter((id) => id !== '' && id.length <= MAX_ID_CHARACTERS);
+  // Threads that are longer than what is kept: the first says what it began with, and the last what is answered.
+  return clean.length <= MAX_IDS ? clean : [...clean.slice(0, 1), ...clean.slice(1 - MAX_IDS)];
+}
+
+/** A field such as `text/plain; charset=utf-8`. */
+export interface StructuredField {
+  /** In lower case. */
+  readonly value: string;
+  /** Decoded, by name in lower case. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** Reads parameters with continuations and character sets (RFC 2231), or with encoded words, which mailers write instead. */
+export function structuredField(raw: string | null): StructuredField {
+  const [value = '', ...rest] = splitOutsideQuotes(raw ?? '');
+  const plain = new Map<string, string>();
+  const pieces = new Map<string, { encoded: boolean; text: string }[]>();
+  for (const piece of rest.slice(0, MAX_PARAMETERS)) {
+    const equals = piece.indexOf('=');
+    if (equals === -1) continue;
+    const key = piece.slice(0, equals).trim().toLowerCase();
+    const text = unquoted(piece.slice(equals + 1).trim());
+    const [, name, index, star] = /^([^*]+)(?:\*(\d{1,3}))?(\*)?$/.exec(key) ?? [];
+    if (name === undefined) continue;
+    if (index === undefined && star === undefined) {
+      if (!plain.has(name)) plain.set(name, decodeField(text));
+    } else {
+      const ofName = pieces.get(name) ?? [];
+      ofName[Number(index ?? 0)] ??= { encoded: star !== undefined, text };
+      pieces.set(name, ofName);
+    }
+  }
+  for (const [name, ofName] of pieces) plain.set(name, joined(ofName));
+  const [type = ''] = value.trim().toLowerCase().split(/[\s(]/);
+  return { value: type, parameters: plain };
+}
+
+const MAX_PARAMETERS = 200;
+
+function joined(
+  pieces: readonly ({ readonly encoded: boolean; readonly text: string } | undefined)[],
+): string {
+  const [, charset = '', first] = /^([^']*)'[^']*'(.*)$/s.exec(pieces[0]?.text ?? '') ?? [];
+  const bytes: Buffer[] = [];
+  for (const [index, piece] of pieces.entries()) {
+    // A gap: the rest would be of another name.
+    if (piece === undefined) break;
+    const text = index === 0 && piece.encoded ? (first ?? piece.text) : piece.text;
+    bytes.push(piece.encoded ? percentDecoded(text) : Buffer.from(text));
+  }
+  return cleanLine(decodeText(Buffer.concat(bytes), charset || 'utf-8').text);
+}
+
+function percentDecoded(text: string): Buffer {
+  const bytes = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return /[^\0-\xff]/.test(bytes) ? Buffer.from(bytes) : Buffer.from(bytes, 'latin1');
+}
+
+function unquoted(text: string): string {
+  if (!text.startsWith('"')) return text;
+  const closing = /^"((?:[^"\\]|\\.)*)"?/s.exec(text)?.[1] ?? '';
+  // Some mailers do not escape the backslashes of a path.
+  return closing.replace(/\\(["\\])/g, '$1');
+}
+
+function splitOutsideQuotes(raw: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  let isQuoted = false;
+  for (let at = 0; at < raw.length; at += 1) {
+    const character = raw[at];
+    if (isQuoted && character === '\\') at += 1;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (character === ';' && !isQuoted) {
+      parts.push(raw.slice(from, at));
+      from = at + 1;
+    }
+  }
+  parts.push(raw.slice(from));
+  return parts;
+}

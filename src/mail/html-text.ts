@@ -1,0 +1,122 @@
+/** Collects the text of an HTML document from its tags and texts in their order. Quotes get `> `, as in plain text. */
+export class HtmlText {
+  readonly #lines: string[] = [];
+  #line = '';
+  #quotes = 0;
+  /** Number of open elements within one that is not shown, itself included. */
+  #hidden = 0;
+  #pre = 0;
+  #link: { readonly href: string; text: string } | null = null;
+
+  open(name: string, attributes: Readonly<Record<string, string>>): void {
+    const { style = '', hidden, href = '' } = attributes;
+    const isHidden = HIDDEN.test(style) || hidden !== undefined;
+    if (this.#hidden > 0 || isHidden) {
+      this.#hidden += 1;
+      return;
+    }
+    if (name === 'br') this.#endLine();
+    else if (name === 'hr') this.#rule();
+    else if (PARAGRAPHS.has(name)) this.#endParagraph();
+    else if (BLOCKS.has(name)) this.#endBlock();
+    else if (CELLS.has(name) && this.#line !== '') this.#line += ' ';
+    if (name === 'li') this.#line = '- ';
+    if (name === 'blockquote') this.#quotes += 1;
+    if (name === 'pre') this.#pre += 1;
+    if (name === 'a') this.#link = { href, text: '' };
+  }
+
+  close(name: string): void {
+    if (this.#hidden > 0) {
+      this.#hidden -= 1;
+      return;
+    }
+    if (name === 'a') this.#endLink();
+    if (PARAGRAPHS.has(name)) this.#endParagraph();
+    else if (BLOCKS.has(name)) this.#endBlock();
+    if (name === 'blockquote' && this.#quotes > 0) this.#quotes -= 1;
+    if (name === 'pre' && this.#pre > 0) this.#pre -= 1;
+  }
+
+  add(text: string): void {
+    if (this.#hidden > 0) return;
+    if (this.#link !== null) this.#link.text += text;
+    if (this.#pre > 0) {
+      for (const [index, line] of text.split('\n').entries()) {
+        if (index > 0) this.#endLine();
+        this.#line += line;
+      }
+      return;
+    }
+    const flat = text.replace(/[\s\u00a0]+/g, ' ');
+    this.#line += this.#line === '' || this.#line.endsWith(' ') ? flat.replace(/^ /, '') : flat;
+  }
+
+  finish(): string {
+    this.#endBlock();
+    return this.#lines
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim();
+  }
+
+  #endLine(): void {
+    const prefix = '>'.repeat(Math.min(this.#quotes, MAX_QUOTES));
+    this.#lines.push(`${prefix}${prefix === '' ? '' : ' '}${this.#line}`.trimEnd());
+    this.#line = '';
+  }
+
+  #endBlock(): void {
+    if (this.#line.trim() === '') this.#line = '';
+    else this.#endLine();
+  }
+
+  #endParagraph(): void {
+    this.#endBlock();
+    const last = this.#lines.at(-1);
+    if (last !== undefined && /[^>]/.test(last)) this.#endLine();
+  }
+
+  /** Outlook has one before what it quotes. */
+  #rule(): void {
+    this.#endBlock();
+    this.#line = '_'.repeat(32);
+    this.#endLine();
+  }
+
+  #endLink(): void {
+    const link = this.#link;
+    this.#link = null;
+    if (link === null || link.href.length > MAX_HREF_CHARACTERS || !/^(https?|mailto):/i.test(link.href))
+      return;
+    const target = link.href.replace(/^mailto:/i, '');
+    const text = link.text.trim();
+    // Addresses of pictures and of tracked links without a text say nothing.
+    if (text === '' || text.includes(target) || target.replace(/^https?:\/\/|\/$/gi, '') === text) return;
+    this.#line += ` [${target}]`;
+  }
+}
+
+const HIDDEN = /display\s*:\s*none|mso-hide\s*:\s*all|visibility\s*:\s*hidden/i;
+const MAX_QUOTES = 20;
+const MAX_HREF_CHARACTERS = 300;
+const PARAGRAPHS = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'blockquote', 'pre']);
+const BLOCKS = new Set([
+  ...[
+    'div',
+    'table',
+    'tr',
+    'li',
+    'dt',
+    'dd',
+    'section',
+    'article',
+    'header',
+    'footer',
+    'main',
+    'address',
+    'center',
+  ],
+  ...['figure', 'figcaption', 'form', 'body', 'caption', 'fieldset', 'nav', 'aside'],
+]);
+const CELLS = new Set(['td', 'th']);

@@ -1,0 +1,257 @@
+import sanitizeHtml from 'sanitize-html';
+import { cleanText } from './clean-text.ts';
+import { HtmlText } from './html-text.ts';
+
+export interface ReadHtml {
+  /** Without scripts, forms, styles that leave their place, and whatever would be loaded from elsewhere. */
+  readonly html: string;
+  readonly text: string;
+}
+
+/**
+ * Sanitizes the HTML of a mail and reads its text in the same pass, so that both are of the same document. `pictures`:
+ * Content-ID → place of the attachment (docs/contract.md#html-of-a-mail says what clients find in the result).
+ */
+export function readHtml(source: string, pictures: ReadonlyMap<string, number>): ReadHtml {
+  const clean = cleanText(source);
+  if (isNestedTooDeep(clean)) {
+    const text = clean.replace(/<[^>]*>/g, ' ');
+    return { html: textAsHtml(text), text };
+  }
+  const text = new HtmlText();
+  const html = sanitizeHtml(clean, {
+    ...RULES,
+    transformTags: {
+      a: (tagName, { href, title }) => ({
+        tagName,
+        attribs: { ...given({ href, title }), target: '_blank', rel: 'noopener noreferrer nofollow' },
+      }),
+      img: (tagName, { src = '', alt, width, height, style }) => ({
+        tagName,
+        attribs: { ...given({ alt, width, height, style }), ...pictureOf(src, pictures) },
+      }),
+    },
+    textFilter: (escaped) => {
+      text.add(escaped.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&'));
+      return escaped;
+    },
+    onOpenTag: (name, attributes) => text.open(name, attributes),
+    onCloseTag: (name) => text.close(name),
+  });
+  return { html, text: text.finish() };
+}
+
+/** The same text for readers of HTML. */
+export function textAsHtml(text: string): string {
+  const escaped = text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+  return `<div style="white-space:pre-wrap">${escaped}</div>`;
+}
+
+const COLOR = [/^#[0-9a-f]{3,8}$/i, /^rgba?\([\d\s.,%]{1,40}\)$/i, /^[a-z]{1,30}$/i];
+const LENGTHS = [
+  /^(\d{1,4}(\.\d{1,4})?(px|pt|em|rem|%)?|auto)(\s+(\d{1,4}(\.\d{1,4})?(px|pt|em|rem|%)?|auto)){0,3}$/i,
+];
+/** Without parentheses, so without addresses. */
+const WORDS = [/^[\w\s#.,%-]{1,100}$/];
+
+const RULES: sanitizeHtml.IOptions = {
+  allowedTags: [
+    ...[
+      'a',
+      'abbr',
+      'address',
+      'article',
+      'b',
+      'bdi',
+      'bdo',
+      'big',
+      'blockquote',
+      'br',
+      'caption',
+      'center',
+      'cite',
+      'code',
+    ],
+    ...[
+      'col',
+      'colgroup',
+      'dd',
+      'del',
+      'dfn',
+      'div',
+      'dl',
+      'dt',
+      'em',
+      'figcaption',
+      'figure',
+      'font',
+      'footer',
+      'h1',
+      'h2',
+    ],
+    ...[
+      'h3',
+      'h4',
+      'h5',
+      'h6',
+      'header',
+      'hr',
+      'i',
+      'img',
+      'ins',
+      'kbd',
+      'li',
+      'main',
+      'mark',
+      'ol',
+      'p',
+      'pre',
+      'q',
+      's',
+    ],
+    ...[
+      'samp',
+      'section',
+      'small',
+      'span',
+      'strike',
+      'strong',
+      'sub',
+      'sup',
+      'table',
+      'tbody',
+      'td',
+      'tfoot',
+      'th',
+      'thead',
+    ],
+    ...['time', 'tr', 'tt', 'u', 'ul', 'var', 'wbr'],
+  ],
+  nonTextTags: [
+    ...[
+      'script',
+      'style',
+      'textarea',
+      'option',
+      'select',
+      'xmp',
+      'title',
+      'noscript',
+      'iframe',
+      'object',
+      'embed',
+      'applet',
+    ],
+    ...['svg', 'math', 'template', 'noframes', 'noembed'],
+  ],
+  allowedAttributes: {
+    '*': ['style', 'dir', 'lang', 'title', 'align', 'valign'],
+    a: ['href', 'target', 'rel'],
+    img: ['src', 'alt', 'width', 'height', 'data-attachment', 'data-remote-src'],
+    font: ['color', 'size', 'face'],
+    table: ['width', 'height', 'border', 'cellpadding', 'cellspacing', 'bgcolor'],
+    tr: ['bgcolor', 'height'],
+    td: ['width', 'height', 'colspan', 'rowspan', 'bgcolor', 'nowrap'],
+    th: ['width', 'height', 'colspan', 'rowspan', 'bgcolor', 'nowrap', 'scope'],
+    col: ['width', 'span'],
+    colgroup: ['width', 'span'],
+    ol: ['start', 'type', 'reversed'],
+    li: ['value'],
+    time: ['datetime'],
+  },
+  allowedStyles: {
+    '*': {
+      color: COLOR,
+      'background-color': COLOR,
+      background: COLOR,
+      'font-size': [/^\d{1,2}(\.\d{1,4})?(px|pt|em|rem)$/i, /^\d{1,3}%$/, /^[a-z-]{1,10}$/i],
+      'font-weight': WORDS,
+      'font-style': WORDS,
+      'font-family': [/^[\w\s"',-]{1,300}$/],
+      'text-align': WORDS,
+      'text-decoration': WORDS,
+      'text-transform': WORDS,
+      'line-height': LENGTHS,
+      'white-space': WORDS,
+      'vertical-align': WORDS,
+      'list-style-type': WORDS,
+      'border-collapse': WORDS,
+      ...sides('padding', LENGTHS),
+      ...sides('margin', LENGTHS),
+      ...sides('border', WORDS),
+      'border-radius': LENGTHS,
+      width: LENGTHS,
+      'max-width': LENGTHS,
+      height: LENGTHS,
+      display: [/^(none|block|inline|inline-block|table|table-row|table-cell)$/i],
+    },
+  },
+  allowedSchemes: ['http', 'https', 'mailto', 'tel'],
+  allowedSchemesByTag: { img: ['data'] },
+  allowProtocolRelative: false,
+  // Quotes of quotes. Deeper tags go, and their text stays.
+  nestingLimit: 250,
+};
+
+function sides(property: string, patterns: RegExp[]): Record<string, RegExp[]> {
+  const names = ['', '-top', '-right', '-bottom', '-left'].map((side) => property + side);
+  return Object.fromEntries(names.map((name) => [name, patterns]));
+}
+
+/** A picture from elsewhere would tell its sender when, and from where, the mail is read: it is named, not loaded. */
+function pictureOf(src: string, pictures: ReadonlyMap<string, number>): Record<string, string> {
+  const source = src.trim();
+  if (/^cid:/i.test(source)) {
+    const place = pictures.get(decodedId(source.slice('cid:'.length)));
+    return place === undefined ? {} : { 'data-attachment': String(place) };
+  }
+  if (/^data:image\/(png|jpe?g|gif|webp);base64,/i.test(source)) return { src: source };
+  const url = URL.parse(source.startsWith('//') ? `https:${source}` : source);
+  return url !== null && /^https?:$/.test(url.protocol) ? { 'data-remote-src': url.href } : {};
+}
+
+function decodedId(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+function given(attributes: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const entries = Object.entries(attributes).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries);
+}
+
+/** Parsers compare an end tag with all open elements: no page needs thousands of them, and a mail could have a hundred thousand. */
+function isNestedTooDeep(html: string): boolean {
+  let depth = 0;
+  for (const [, slash, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]{0,20})/gi)) {
+    if (VOID_TAGS.has(name.toLowerCase())) continue;
+    depth += slash === '' ? 1 : -1;
+    if (depth > MAX_OPEN_TAGS) return true;
+  }
+  return false;
+}
+
+const MAX_OPEN_TAGS = 5_000;
+/** Those without an end, and those whose end is often left out. */
+const VOID_TAGS = new Set([
+  'br',
+  'img',
+  'hr',
+  'input',
+  'meta',
+  'link',
+  'col',
+  'area',
+  'base',
+  'wbr',
+  'p',
+  'li',
+  'td',
+  'tr',
+  'th',
+]);

@@ -1,0 +1,102 @@
+/** Reports of servers that do not write RFC 3464: qmail, Exim, old Postfix, Exchange and Gmail. They are recognised by their words. */
+
+import {
+  diagnosticOf,
+  originalRfcIdOf,
+  type ReportedRecipient,
+  type ReportParts,
+  statusOf,
+} from './delivery-report.ts';
+import { cleanAddress, type Header } from './header.ts';
+import type { DeliveryReport } from './parsed-mail.ts';
+
+/** Null: the mail reports no delivery. */
+export function readOldReport(header: Header, parts: ReportParts): DeliveryReport | null {
+  if (!isFromServer(header)) return null;
+  const opening = parts.text.slice(0, OPENING_CHARACTERS);
+  const isDelay = DELAYED.test(opening) || DELAYED.test(header.text('subject') ?? '');
+  if (!isDelay && !FAILED.test(opening) && header.raw('x-failed-recipients') === null) return null;
+  const report = parts.text.slice(0, returnedAt(parts.text));
+  const action = isDelay ? 'delayed' : 'failed';
+  const recipients = addressesOf(header, report).map(({ address, words }) =>
+    recipient(address, words, action),
+  );
+  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(parts) };
+}
+
+/** A person may quote a bounce, so the words alone are no proof. */
+function isFromServer(header: Header): boolean {
+  if (/^<\s*>$/.test(header.raw('return-path') ?? '') || header.raw('x-failed-recipients') !== null)
+    return true;
+  return /\b(mailer-daemon|mail-daemon|postmaster|microsoftexchange[0-9a-f]*)\b/i.test(
+    header.raw('from') ?? '',
+  );
+}
+
+function recipient(address: string, words: string, action: ReportedRecipient['action']): ReportedRecipient {
+  return { address, action, status: statusOf(words), diagnostic: diagnosticOf(words) };
+}
+
+/** The addresses that the report names at the beginning of a line, each with the words up to the next. */
+function addressesOf(header: Header, report: string): { readonly address: string; readonly words: string }[] {
+  const found: { address: string; words: string }[] = [];
+  for (const line of report.split('\n').slice(0, MAX_LINES)) {
+    const [, text = '', rest = ''] =
+      /^\s*(?:\*\s*)?<?([^\s<>:,;"]{1,250}@[^\s<>:,;"]{1,250}?)>?[:,]?(?:\s+(.*))?$/.exec(
+        line.slice(0, 1_000),
+      ) ?? [];
+    const address = cleanAddress(text.replace(/\.$/, ''));
+    const last = found.at(-1);
+    const isNew = address !== null && !found.some((other) => other.address === address);
+    if (isNew) found.push({ address, words: rest });
+    else if (last !== undefined) last.words += ` ${line.trim()}`;
+    if (found.length === MAX_RECIPIENTS) break;
+  }
+  if (found.length > 0) return found;
+  return header
+    .mailboxes('x-failed-recipients')
+    .map(({ address }) => ({ address, words: report.slice(0, OPENING_CHARACTERS) }));
+}
+
+/** Where the mail begins that came back. */
+function returnedAt(text: string): number {
+  const at = text.search(RETURNED);
+  return at === -1 ? text.length : at;
+}
+
+const OPENING_CHARACTERS = 3_000;
+const MAX_LINES = 500;
+const MAX_RECIPIENTS = 100;
+
+const FAILED = new RegExp(
+  [
+    'This is the qmail-send program',
+    'This message was created automatically by mail delivery software',
+    'This is the (Postfix|mail system) (program )?at host',
+    'Delivery to the following recipients? (has )?failed',
+    'Your message did not reach some or all of the intended recipients',
+    'Delivery has failed to these recipients',
+    "(Your message|Message) (wasn't|could not be|was not|couldn't be) delivered",
+    'could not be delivered to',
+    'Undelivered Mail Returned to Sender',
+    'The following addresses had permanent fatal errors',
+    'Die Nachricht konnte nicht zugestellt werden',
+    'Ihre Nachricht hat einige oder alle Empfänger nicht erreicht',
+  ].join('|'),
+  'i',
+);
+const DELAYED =
+  /\b(delivery (is |has been |status notification \(|temporarily )?(delayed?|suspended)|has not (yet )?been delivered|will (continue to )?(try|retry|be retried)|delayed mail)\b/i;
+const RETURNED = new RegExp(
+  [
+    '^[- ]*Below this line is a copy of the message',
+    '^[- ]*This is a copy of the message',
+    '^-+\\s*Original message\\s*-+',
+    '^-+\\s*The header of the original message',
+    '^-+\\s*Undelivered Message',
+    '^-+\\s*Message header follows',
+    '^Original message headers:',
+    '^[> \\t]*(Received|Return-Path): ',
+  ].join('|'),
+  'im',
+);

@@ -1,0 +1,303 @@
+import { decodeText } from './charset.ts';
+import { cleanText, cutText } from './clean-text.ts';
+import { readReport } from './delivery-report.ts';
+import { unflowed } from './flowed-text.ts';
+import { decodeField, type Header, messageIdsOf } from './header.ts';
+import { readHtml, textAsHtml } from './mail-html.ts';
+import { MAIL_LIMITS } from './mail-limits.ts';
+import { type MimeEvent, type MimePart, MimeSplitter } from './mime-splitter.ts';
+import { readOldReport } from './old-report.ts';
+import type { DeliveryReport, ParsedMail } from './parsed-mail.ts';
+import { filenameOf, type PartRole, roleOf } from './part-role.ts';
+import { type TransferDecoder, transferDecoder } from './transfer-encoding.ts';
+import { visibleText } from './visible-text.ts';
+
+/** A mail that is understood; its attachments are where the sink put them. */
+export type ReadMail = Omit<ParsedMail, 'attachments'>;
+
+/** Where the bytes of attachments go while a mail is read, one attachment at a time. */
+export interface AttachmentSink {
+  begin(attachment: { readonly filename: string; readonly contentType: string }): Promise<void>;
+  /** Resolves once there is room for more. */
+  write(bytes: Buffer): Promise<void>;
+  end(): Promise<void>;
+}
+
+/**
+ * Reads a mail of any size in a few megabytes of memory. No mail makes it throw: what cannot be read is left out. What
+ * `bytes` and the sink throw is thrown. `onHeader` gets what is known before the body.
+ */
+export async function readMailBytes(
+  bytes: AsyncIterable<Buffer>,
+  sink: AttachmentSink,
+  onHeader: (mail: ReadMail) => void = () => {},
+): Promise<ReadMail> {
+  const reader = new MailReader(sink, onHeader);
+  const splitter = new MimeSplitter();
+  for await (const piece of bytes) {
+    for (const event of splitter.write(piece)) await reader.take(event);
+  }
+  for (const event of splitter.end()) await reader.take(event);
+  return reader.finish(splitter.isDamaged);
+}
+
+/** A text as it came: decoded to bytes, not to characters. */
+interface Body {
+  readonly part: MimePart;
+  readonly bytes: Buffer[];
+}
+
+/** A piece of the body: one text, or alternatives of the same. */
+interface Passage {
+  readonly plain: Body[];
+  readonly html: Body[];
+}
+
+class MailReader {
+  readonly #sink: AttachmentSink;
+  readonly #onHeader: (mail: ReadMail) => void;
+  #header: Header | null = null;
+  readonly #passages = new Map<MimePart, Passage>();
+  readonly #status: Buffer[] = [];
+  readonly #returned: Buffer[] = [];
+  /** Content-ID → place of the attachment. */
+  readonly #pictures = new Map<string, number>();
+  #attachments = 0;
+  #leaf: Leaf | null = null;
+  /** What stands before the first part of the mail; the body, if no part follows. */
+  #preamble: Body | null = null;
+  readonly #room = {
+    plain: MAIL_LIMITS.textBytes as number,
+    html: MAIL_LIMITS.htmlBytes as number,
+    status: MAIL_LIMITS.reportBytes as number,
+    returned: MAIL_LIMITS.reportBytes as number,
+  };
+  #isDamaged = false;
+
+  constructor(sink: AttachmentSink, onHeader: (mail: ReadMail) => void) {
+    this.#sink = sink;
+    this.#onHeader = onHeader;
+  }
+
+  async take(event: MimeEvent): Promise<void> {
+    if (event.kind === 'open') this.#open(event.part);
+    else if (event.kind === 'bytes') await this.#write(event.part, event.bytes);
+    else await this.#close(event.part);
+  }
+
+  #open(part: MimePart): void {
+    if (part.parent === null) {
+      this.#header = part.header;
+      this.#onHeader(this.#described({ isDamaged: true }));
+    }
+    if (part.boundary !== null) {
+      if (part.parent === null) this.#preamble = { part, bytes: [] };
+      return;
+    }
+    const role = roleOf(part);
+    const encoding = part.header.raw('content-transfer-encoding') ?? '';
+    this.#leaf = {
+      part,
+      role,
+      decoder: transferDecoder(encoding),
+      body: this.#bodyOf(part, role),
+      hasBegun: false,
+    };
+  }
+
+  #bodyOf(part: MimePart, role: PartRole): Buffer[] {
+    if (role === 'status') return this.#status;
+    if (role === 'returned') return this.#returned;
+    if (role !== 'plain' && role !== 'html') return [];
+    const passage = this.#passageOf(part);
+    const body: Body = { part, bytes: [] };
+    passage[role].push(body);
+    return body.bytes;
+  }
+
+  /** Parts of one `multipart/alternative` are one passage. */
+  #passageOf(part: MimePart): Passage {
+    let key = part;
+    for (let at = part.parent; at !== null; at = at.parent) {
+      if (at.type.value === 'multipart/alternative') key = at;
+    }
+    const passage = this.#passages.get(key) ?? { plain: [], html: [] };
+    this.#passages.set(key, passage);
+    return passage;
+  }
+
+  async #write(part: MimePart, bytes: Buffer): Promise<void> {
+    if (part.boundary !== null) {
+      if (part.parent === null) this.#keep(this.#preamble?.bytes ?? [], 'plain', bytes);
+      return;
+    }
+    if (this.#leaf !== null) await this.#writeDecoded(this.#leaf, this.#leaf.decoder.write(bytes));
+  }
+
+  async #close(part: MimePart): Promise<void> {
+    if (part.boundary !== null) {
+      // Its boundary never came, so that everything stands before it.
+      if (part.parent === null && part.children === 0) this.#isDamaged = true;
+      else if (part.parent === null) this.#preamble = null;
+      return;
+    }
+    const leaf = this.#leaf;
+    this.#leaf = null;
+    if (leaf === null) return;
+    await this.#writeDecoded(leaf, leaf.decoder.end());
+    if (leaf.hasBegun) await this.#sink.end();
+  }
+
+  async #writeDecoded(leaf: Leaf, bytes: Buffer): Promise<void> {
+    const { role } = leaf;
+    if (bytes.length === 0 || role === 'ignored') return;
+    if (role !== 'attachment') {
+      this.#keep(leaf.body, role, bytes);
+      return;
+    }
+    if (!leaf.hasBegun) {
+      if (this.#attachments >= MAIL_LIMITS.attachments) {
+        this.#isDamaged = true;
+        return;
+      }
+      leaf.hasBegun = true;
+      const [id] = messageIdsOf(leaf.part.header.raw('content-id') ?? '');
+      if (id !== undefined && !this.#pictures.has(id)) this.#pictures.set(id, this.#attachments);
+      this.#attachments += 1;
+      await this.#sink.begin({ filename: filenameOf(leaf.part), contentType: leaf.part.type.value });
+    }
+    await this.#sink.write(bytes);
+  }
+
+  #keep(body: Buffer[], role: 'plain' | 'html' | 'status' | 'returned', bytes: Buffer): void {
+    const room = this.#room[role];
+    if (bytes.length > room && role !== 'returned') this.#isDamaged = true;
+    if (room === 0) return;
+    const kept = Buffer.from(bytes.subarray(0, room));
+    this.#room[role] -= kept.length;
+    body.push(kept);
+  }
+
+  finish(isDamaged: boolean): ReadMail {
+    if (isDamaged) this.#isDamaged = true;
+    if (this.#preamble !== null && this.#preamble.part.children === 0) {
+      this.#passages.set(this.#preamble.part, { plain: [this.#preamble], html: [] });
+    }
+    const { text, html } = this.#body();
+    const whole = this.#cut(text, MAIL_LIMITS.textCharacters);
+    return this.#described({
+      text: whole,
+      visibleText: cutText(visibleText(whole), MAIL_LIMITS.visibleCharacters),
+      html,
+      report: this.#report(whole),
+      isDamaged: this.#isDamaged,
+    });
+  }
+
+  #report(text: string): DeliveryReport | null {
+    const parts = { text, status: Buffer.concat(this.#status), returned: Buffer.concat(this.#returned) };
+    return readReport(parts) ?? (this.#header && readOldReport(this.#header, parts));
+  }
+
+  #body(): { readonly text: string; readonly html: string | null } {
+    const texts: string[] = [];
+    const htmls: string[] = [];
+    let hasHtml = false;
+    for (const { plain, html } of this.#passages.values()) {
+      const text = plain.map((body) => this.#plainText(body)).join('\n');
+      const shown = html.length === 0 ? null : this.#html(html.map((body) => this.#decoded(body)).join('\n'));
+      if (shown !== null) hasHtml = true;
+      const isPlain = text.trim() !== '' || shown === null;
+      texts.push(isPlain ? text : shown.text);
+      htmls.push(shown?.html ?? textAsHtml(text));
+    }
+    return { text: texts.filter((text) => text !== '').join('\n'), html: hasHtml ? htmls.join('\n') : null };
+  }
+
+  #plainText(body: Body): string {
+    const text = cleanText(this.#decoded(body));
+    const { parameters } = body.part.type;
+    if (parameters.get('format')?.toLowerCase() !== 'flowed') return text;
+    return unflowed(text, parameters.get('delsp')?.toLowerCase() === 'yes');
+  }
+
+  #html(source: string): { readonly text: string; readonly html: string } {
+    const most = MAIL_LIMITS.htmlCharacters;
+    const slim = source.length <= most ? source : source.replace(/data:image\/[^"'\s)>]*/gi, '');
+    const { text, html } = readHtml(this.#cut(slim, most), this.#pictures);
+    // Characters that have to be escaped become longer.
+    if (html.length <= 2 * most) return { text, html };
+    this.#isDamaged = true;
+    return { text, html: textAsHtml(cutText(text, MAIL_LIMITS.textCharacters)) };
+  }
+
+  #decoded({ part, bytes }: Body): string {
+    const whole = Buffer.concat(bytes);
+    const declared = part.type.parameters.get('charset') ?? null;
+    const { text, isDamaged } = decodeText(whole, declared ?? charsetOfPage(whole, part));
+    if (isDamaged) this.#isDamaged = true;
+    return text;
+  }
+
+  #cut(text: string, most: number): string {
+    if (text.length <= most) return text;
+    this.#isDamaged = true;
+    return cutText(text, most);
+  }
+
+  /** What the header says, with what is known of the rest. */
+  #described(rest: Partial<ReadMail>): ReadMail {
+    const header = this.#header;
+    const [from = null] = header === null ? [] : [...header.mailboxes('from'), ...header.mailboxes('sender')];
+    return {
+      headers: (header?.fields ?? []).map(({ name, raw }) => ({
+        name,
+        value: cutText(decodeField(raw), MAIL_LIMITS.headerCharacters),
+      })),
+      rfcId: header?.messageIds('message-id')[0] ?? null,
+      inReplyTo: header?.messageIds('in-reply-to')[0] ?? null,
+      references: header?.messageIds('references') ?? [],
+      from,
+      replyTo: header?.mailboxes('reply-to')[0] ?? null,
+      to: header?.mailboxes('to') ?? [],
+      cc: header?.mailboxes('cc') ?? [],
+      subject:
+        header === null ? null : cutText(header.text('subject') ?? '', MAIL_LIMITS.subjectCharacters) || null,
+      sentAt: dateOf(header?.raw('date') ?? ''),
+      text: '',
+      visibleText: '',
+      html: null,
+      report: null,
+      isDamaged: false,
+      ...rest,
+    };
+  }
+}
+
+interface Leaf {
+  readonly part: MimePart;
+  readonly role: PartRole;
+  readonly decoder: TransferDecoder;
+  readonly body: Buffer[];
+  /** Whether the sink has it. */
+  hasBegun: boolean;
+}
+
+/** HTML may say itself which character set it has. */
+function charsetOfPage(bytes: Buffer, part: MimePart): string | null {
+  if (part.type.value !== 'text/html') return null;
+  const head = bytes.subarray(0, 4_096).toString('latin1');
+  return /<meta\b[^>]{0,200}\bcharset=["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null;
+}
+
+function dateOf(raw: string): string | null {
+  // Comments hold the name of the zone.
+  const date = new Date(
+    raw
+      .slice(0, 200)
+      .replace(/\([^()]*\)/g, ' ')
+      .trim(),
+  );
+  const year = date.getUTCFullYear();
+  return Number.isNaN(year) || year < 1971 || year > 2100 ? null : date.toISOString();
+}

@@ -1,0 +1,75 @@
+/** A mail in the store becomes a ParsedMail, its attachments in the store as well. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { FileStore } from '../../src/attachments/file-store.ts';
+import { FileUrls } from '../../src/attachments/file-urls.ts';
+import type { ObjectStore } from '../../src/attachments/storage.ts';
+import { type MailFiles, parseMail } from '../../src/mail/parse-mail.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { freshDirectory } from '../start/parley.ts';
+import { base64, eml } from './corpus/corpus-mail.ts';
+
+function storeOf(t: Test): FileStore {
+  const urls = new FileUrls({ secret: 'a secret of all nodes', baseUrl: () => '' });
+  return new FileStore({ directory: join(freshDirectory(t), 'uploads'), urls });
+}
+
+async function stored(store: ObjectStore, bytes: Buffer): Promise<string> {
+  const key = newId('upload');
+  await store.put({ key, contentType: 'message/rfc822' }, bytes);
+  return key;
+}
+
+const TWO_FILES = `
+From: Ada <ada@example.test>
+Message-ID: <1@example.test>
+Content-Type: multipart/mixed; boundary="b"
+
+--b
+
+Two files.
+--b
+Content-Type: application/pdf; name=a.pdf
+Content-Transfer-Encoding: base64
+
+${base64('%PDF-1.7')}
+--b
+Content-Type: text/calendar; method=REQUEST
+
+BEGIN:VCALENDAR
+--b--
+`;
+
+t.test('attachments are in the store when the mail is read', async (t) => {
+  const store = storeOf(t);
+  const mail = await parseMail({ store, key: await stored(store, eml(TWO_FILES)) });
+  t.equal(mail.rfcId, '1@example.test');
+  t.equal(mail.visibleText, 'Two files.');
+  t.match(mail.attachments, [
+    { filename: 'a.pdf', contentType: 'application/pdf', sizeBytes: 8 },
+    { filename: 'invite.ics', contentType: 'text/calendar', sizeBytes: 15 },
+  ]);
+  const texts = mail.attachments.map(async ({ key }) => (await store.read(key, 100))?.toString());
+  t.strictSame(await Promise.all(texts), ['%PDF-1.7', 'BEGIN:VCALENDAR']);
+});
+
+t.test('a store that fails is the error of the caller, and nothing is left', async (t) => {
+  const store = storeOf(t);
+  const key = await stored(store, eml(TWO_FILES));
+  const keys: string[] = [];
+  const failing: MailFiles = {
+    open: (key) => store.open(key),
+    remove: (keys) => store.remove(keys),
+    putStream: (object, bytes) => {
+      keys.push(object.key);
+      if (keys.length === 2) return Promise.reject(new Error('the store is full'));
+      return store.putStream(object, bytes);
+    },
+  };
+  await t.rejects(parseMail({ store: failing, key }), { message: 'the store is full' });
+  t.equal(keys.length, 2);
+  for (const key of keys) t.equal(await store.sizeOf(key), undefined);
+  await t.rejects(parseMail({ store, key: newId('upload') }), /is not in the store/);
+  t.equal((await parseMail({ store, key })).attachments.length, 2, 'the next mail is read');
+});
