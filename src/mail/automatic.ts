@@ -39,6 +39,8 @@ function signOf(name: string, value: string): AutomaticSign | undefined {
   if (name === 'auto-submitted') return /^no\b/.test(value) || value === '' ? undefined : 'auto_submitted';
   if (name === 'precedence') return PRECEDENCES.get(value);
   if (name === 'return-path') return value === '<>' || value === '' ? 'empty_sender' : undefined;
+  // A receipt (RFC 8098), or a report that could not be read.
+  if (name === 'content-type') return value.startsWith('multipart/report') ? 'auto_submitted' : undefined;
   if (LIST.test(name)) return 'list';
   return REPLY.test(name) && !/^(no|false|0)?$/.test(value) ? 'auto_reply' : undefined;
 }

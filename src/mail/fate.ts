@@ -3,6 +3,7 @@ import { enqueueSystemEvent } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import type { EmailVerdict } from '../protocol/resources/email.ts';
 import { type AutomaticSign, automaticSign, IS_NOTED } from './automatic.ts';
+import { noteBounce } from './bounces.ts';
 import { isInboxAddress } from './inbox-store.ts';
 import {
   type IncomingChange,
@@ -32,6 +33,8 @@ export async function decideFate(
   verdict: EmailVerdict,
 ): Promise<Fate> {
   const { inbox, envelope, mail } = arrival;
+  const bounce = await noteBounce(tx, key, arrival);
+  if (bounce !== undefined) return bounce;
   const address = senderOf(arrival);
   if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
   const sign = automaticSign(mail, envelope);

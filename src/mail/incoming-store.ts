@@ -112,6 +112,31 @@ export async function readThreadedCases(
   return rows.map(({ id }) => id);
 }
 
+/** A mail of the inbox that a report is about. */
+export interface ReturnedMail {
+  readonly id: string;
+  readonly conversation_id: string | null;
+  readonly rfc_id: string;
+  /** Milliseconds until its next try; null: it is not tried any more. */
+  readonly ms_left: number | null;
+}
+
+/** Returns the mail that went out from the inbox with this id, else with this Message-ID. */
+export async function findReturned(
+  db: Db,
+  inbox: CasePlace,
+  { mailId, rfcId }: { readonly mailId: string | null; readonly rfcId: string },
+): Promise<ReturnedMail | undefined> {
+  const [mail] = await db.query(FIND_RETURNED, inbox.account_id, inbox.id, mailId, rfcId);
+  return mail;
+}
+
+/** Returns how often a mail that went out was reported as delayed. */
+export async function countDelays(db: Db, mailId: string): Promise<number> {
+  const [counted] = await db.query(COUNT_DELAYS, mailId);
+  return counted!.reports;
+}
+
 /** Returns whether the account has sent a mail with this Message-ID. */
 export async function isOwnMail(db: Db, accountId: string, rfcId: string): Promise<boolean> {
   return (await db.query(FIND_OWN, accountId, rfcId)).length > 0;
@@ -162,6 +187,27 @@ const READ_THREADED = statement<
       JOIN mails l ON l.account_id = $1 AND md5(l.rfc_id) = md5(n.rfc_id) AND l.rfc_id = n.rfc_id
       ${openCase('l.conversation_id')}
     ORDER BY n.place, l.created_at, l.id`,
+});
+
+const FIND_RETURNED = statement<
+  [accountId: string, inboxId: string, mailId: string | null, rfcId: string],
+  ReturnedMail
+>({
+  name: 'find-returned-mail',
+  text: `
+    SELECT id, conversation_id, rfc_id,
+      greatest(extract(epoch FROM next_try_at - clock_timestamp()) * 1000, 0)::float8 AS ms_left
+    FROM mails
+    WHERE account_id = $1 AND inbox_id = $2 AND direction = 'out'
+      AND (id = $3 OR (md5(rfc_id) = md5($4) AND rfc_id = $4))
+    ORDER BY id = $3 DESC LIMIT 1`,
+});
+
+const COUNT_DELAYS = statement<[mailId: string], { reports: number }>({
+  name: 'count-delays-of-mail',
+  text: `
+    SELECT count(*)::integer AS reports FROM mails o JOIN mails b ON b.conversation_id = o.conversation_id
+    WHERE o.id = $1 AND b.purpose = 'bounce' AND b.in_reply_to = o.rfc_id AND b.reason = 'delayed'`,
 });
 
 const FIND_OWN = statement<[accountId: string, rfcId: string]>({

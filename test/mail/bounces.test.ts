@@ -1,0 +1,214 @@
+/** What becomes of mails that went out: reports of other servers, and the wall against loops. */
+
+import { sql } from 'kysely';
+import t from 'tap';
+import { makeBounceAddress } from '../../src/mail/bounce-address.ts';
+import { LOOP_LIMIT, mayAnswer } from '../../src/mail/loop-limit.ts';
+import { readMail } from '../../src/mail/mail-store.ts';
+import { makeMessageId } from '../../src/mail/message-ids.ts';
+import type { DeliveryReport } from '../../src/mail/parsed-mail.ts';
+import { derivedId, newId } from '../../src/protocol/ids.ts';
+import { readMessage } from '../../src/resources/message.ts';
+import { box, openAccepting } from './accepting.ts';
+import { addBridgedCase, addInbox, addMail } from './fixture.ts';
+
+const house = await openAccepting(t);
+const { database, accountId, admin, inbox, key, accept } = house;
+
+/** A reply of Grace that was sent by mail to these addresses. */
+async function addReply(
+  addresses: readonly string[] = ['cleo@customers.example'],
+  fields: Parameters<typeof addMail>[1] = {},
+) {
+  const { id: conversationId } = await addBridgedCase(house.owner, inbox.id);
+  const messageId = newId('message');
+  await database.kysely
+    .insertInto('messages')
+    .values({
+      ...{ id: messageId, account_id: accountId, conversation_id: conversationId, sequence: 1 },
+      ...{ kind: 'chat', status: 'sent', visibility: 'external', channel: 'email', body: 'Soon.' },
+      ...{ author_id: admin.id, sender_id: admin.id, email_status: 'sent' },
+    })
+    .execute();
+  const id = derivedId('mail', messageId);
+  const recipients = addresses.map((address) => ({ address, kind: 'to', status: 'sent', code: null }));
+  return addMail(house.owner, {
+    ...{ id, direction: 'out', purpose: 'reply', status: 'sent', inbox_id: inbox.id },
+    ...{ conversation_id: conversationId, message_id: messageId, recipients: JSON.stringify(recipients) },
+    rfc_id: makeMessageId(key, { conversationId, mailId: id }, 'harbor.example'),
+    ...fields,
+  });
+}
+
+function report(
+  recipients: readonly Partial<DeliveryReport['recipients'][number]>[],
+  originalRfcId: string | null = null,
+) {
+  const whole = {
+    address: 'cleo@customers.example',
+    action: 'failed',
+    status: '5.1.1',
+    diagnostic: null,
+  } as const;
+  return {
+    from: box('Mail Delivery System <mailer-daemon@mx.example>'),
+    subject: 'Undelivered Mail Returned to Sender',
+    report: { recipients: recipients.map((one) => ({ ...whole, ...one })), originalRfcId },
+  };
+}
+
+const to = (id: string) => ({
+  envelope: { sender: '', recipients: [makeBounceAddress(key, id, inbox.address)] },
+});
+
+async function outcomeOf(id: string) {
+  const mail = await readMail(database, id);
+  return [mail!.status, ...mail!.recipients.map(({ status, code }) => `${status} ${code}`)];
+}
+
+t.test('a report ends the mail that its address or its Message-ID names, and tells the author', async (t) => {
+  const [first, second] = [await addReply(), await addReply()];
+  const noted = {
+    status: 'accepted',
+    purpose: 'bounce',
+    automatic: true,
+    reason: 'returned',
+    message_id: null,
+  };
+  t.match(await accept({ ...report([{}]), ...to(first.id) }), {
+    ...noted,
+    conversation_id: first.conversation_id,
+  });
+  t.match(await accept(report([{}], second.rfc_id)), { ...noted, conversation_id: second.conversation_id });
+  for (const { id, message_id } of [first, second]) {
+    t.strictSame(await outcomeOf(id), ['bounced', 'bounced 5.1.1']);
+    t.equal((await readMessage(database, message_id!))!.email_status, 'bounced');
+    const notified = await database.kysely
+      .selectFrom('notifications')
+      .select(['category', 'recipient_id'])
+      .where('message_id', '=', message_id)
+      .execute();
+    t.strictSame(notified, [{ category: 'email.failed', recipient_id: admin.id }]);
+  }
+});
+
+t.test('a delay is noted, the third ends the mail, and a delivery takes it back', async (t) => {
+  const reply = await addReply();
+  const delayed = () => accept({ ...report([{ action: 'delayed', status: '4.4.1' }]), ...to(reply.id) });
+  t.match(await delayed(), { status: 'accepted', reason: 'delayed' });
+  t.strictSame(await outcomeOf(reply.id), ['deferred', 'deferred 4.4.1']);
+  const delivered = report([{ action: 'delivered', status: '2.0.0' }]);
+  t.match(await accept({ ...delivered, ...to(reply.id) }), { status: 'accepted', reason: 'delivered' });
+  t.strictSame(await outcomeOf(reply.id), ['sent', 'sent 2.0.0']);
+  await delayed();
+  t.match((await outcomeOf(reply.id))[0], 'deferred');
+  await delayed();
+  t.strictSame(await outcomeOf(reply.id), ['bounced', 'bounced 4.4.1']);
+  t.match(await delayed(), { status: 'ignored', reason: 'unknown_recipient' });
+  const given = await addReply();
+  await accept({ ...report([{ action: 'failed', status: '4.4.7' }]), ...to(given.id) });
+  t.strictSame(await outcomeOf(given.id), ['bounced', 'bounced 4.4.7'], 'the server has given up');
+});
+
+t.test(
+  'a report concerns the recipients that it names, and leaves the tries of the others as they are',
+  async (t) => {
+    const next = new Date(Date.now() + 3_600_000).toISOString();
+    const reply = await addReply(['cleo@customers.example', 'bo@customers.example'], {
+      status: 'deferred',
+      next_try_at: next,
+    });
+    const recipients = reply.recipients.map((one, n) => ({ ...one, status: n === 0 ? 'sent' : 'deferred' }));
+    await database.kysely
+      .updateTable('mails')
+      .set({ recipients: JSON.stringify(recipients) })
+      .where('id', '=', reply.id)
+      .execute();
+    await accept({
+      ...report([{ address: 'CLEO@customers.example' }, { address: 'x@y.example' }]),
+      ...to(reply.id),
+    });
+    t.strictSame(await outcomeOf(reply.id), ['deferred', 'bounced 5.1.1', 'deferred null']);
+    const { next_try_at: after } = (await readMail(database, reply.id))!;
+    t.ok(Math.abs(Date.parse(after!) - Date.parse(next)) < 60_000, 'tried when it would have been');
+    const forwarded = await addReply();
+    await accept({ ...report([{ address: 'elsewhere@forward.example' }]), ...to(forwarded.id) });
+    t.strictSame(
+      await outcomeOf(forwarded.id),
+      ['bounced', 'bounced 5.1.1'],
+      'the one recipient, under another address',
+    );
+  },
+);
+
+t.test('a report of nothing that the inbox sent changes nothing, and none opens a case', async (t) => {
+  const reply = await addReply();
+  const other = await addInbox(house.owner);
+  const forged = makeBounceAddress(key, reply.id, inbox.address).replace(/[0-9a-f]@/, 'g@');
+  const count = () =>
+    database.kysely.selectFrom('conversations').select(sql<number>`count(*)::int`.as('n')).execute();
+  const before = await count();
+  for (const fields of [
+    { envelope: { sender: '', recipients: [forged] }, ...report([{}]) },
+    report([{}], `c.${reply.conversation_id}.${'0'.repeat(24)}.${'0'.repeat(16)}@harbor.example`),
+    report([{}], 'somebody@elsewhere.example'),
+    { ...report([{}], reply.rfc_id), inbox: other },
+    report([{}]),
+  ]) {
+    t.match(await accept(fields), {
+      status: 'ignored',
+      purpose: 'bounce',
+      reason: 'unknown_bounce',
+      conversation_id: null,
+    });
+  }
+  t.match(await accept({ ...report([{}], reply.rfc_id), report: null }), {
+    status: 'ignored',
+    reason: 'empty_sender',
+  });
+  t.strictSame(await outcomeOf(reply.id), ['sent', 'sent null']);
+  t.strictSame(await count(), before);
+});
+
+t.test('an absence note that goes to the return path is found by it', async (t) => {
+  const reply = await addReply();
+  const customer = await database.kysely
+    .selectFrom('actors')
+    .innerJoin('participants', 'participants.actor_id', 'actors.id')
+    .select('handle')
+    .where('conversation_id', '=', reply.conversation_id)
+    .where('customer', '=', true)
+    .executeTakeFirstOrThrow();
+  const headers = [{ name: 'auto-submitted', value: 'auto-replied' }];
+  const row = await accept({ headers, from: box(customer.handle!), ...to(reply.id) });
+  t.match(row, { status: 'accepted', purpose: 'automatic', conversation_id: reply.conversation_id });
+});
+
+t.test(
+  'a machine may write ten mails an hour in a case, until a person of the team writes one',
+  async (t) => {
+    const { id } = await addBridgedCase(house.owner, inbox.id);
+    const may = () => database.transaction((tx) => mayAnswer(tx, id));
+    const write = (fields: object) =>
+      addMail(house.owner, {
+        direction: 'out',
+        purpose: 'reply',
+        conversation_id: id,
+        automatic: true,
+        ...fields,
+      });
+    const old = new Date(Date.now() - (LOOP_LIMIT.minutes + 5) * 60_000).toISOString();
+    await write({ created_at: old });
+    for (let n = 0; n < LOOP_LIMIT.mails; n++) {
+      t.ok(await may(), `${n} so far`);
+      await write(n % 2 === 0 ? {} : { direction: 'in', purpose: 'automatic' });
+    }
+    t.notOk(await may());
+    await write({ direction: 'in', purpose: 'message', automatic: false });
+    t.notOk(await may(), 'what comes in may be a machine in disguise');
+    await write({ automatic: false });
+    t.ok(await may(), 'a person of the team has answered');
+    await write({ status: 'failed', reason: 'loop_limit' });
+    t.ok(await may());
+  },
+);
