@@ -17,6 +17,7 @@ import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
 import type { Tickets } from '../gateway/socket/tickets.ts';
 import type { Route } from '../http/route.ts';
+import { conversationEmailRoutes } from '../mail/conversation-email-routes.ts';
 import { inboxRoutes } from '../mail/inbox-routes.ts';
 import { messageRoutes } from '../messages/routes.ts';
 import { notificationRoutes } from '../notifications/routes.ts';
@@ -69,6 +70,7 @@ export function apiRoutes(
       ...{ sender, lockedWrites, database, files: store, directory, timeline },
       encoded: encoded.messages,
     }),
+    ...conversationEmailRoutes({ database, directory, files: store }),
     ...inboxRoutes({
       database,
       domains: { domains: config.mailDomains, isAny: config.registration === 'closed' },

@@ -1,4 +1,5 @@
 import type { Tx } from '../db/handle.ts';
+import type { Channel } from '../protocol/resources/chat-message.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ConversationFacts } from './directory.ts';
 
@@ -8,6 +9,11 @@ import type { ConversationFacts } from './directory.ts';
  */
 export function isBridged({ audience, inboxId }: Pick<ConversationFacts, 'audience' | 'inboxId'>): boolean {
   return audience === 'customer' && inboxId !== null;
+}
+
+/** How a reply to the customer travels unless it states a channel. */
+export function replyChannel(facts: Pick<ConversationFacts, 'audience' | 'inboxId'>): Channel {
+  return isBridged(facts) ? 'email' : 'message';
 }
 
 /** Inserts what the next mail of a bridged case begins with. */

@@ -4,6 +4,7 @@ import type { Tx } from '../db/handle.ts';
 import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { bridgeOf } from './bridged-case.ts';
 import {
   type CreatedConversation,
   createUnlessThere,
@@ -69,13 +70,20 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   if (body.group_id !== undefined) await requireGroup(tx, accountId, body.group_id);
   const listed = await readRoster(tx, { accountId, audience }, body.participants, prefixOf);
   const copied = body.group_id === undefined ? [] : await readGroupRoster(tx, body.group_id);
+  const bridge =
+    body.inbox_id === undefined
+      ? undefined
+      : await bridgeOf(tx, { accountId, audience, inboxId: body.inbox_id, listed });
   return {
+    ...bridge?.columns,
     accountId,
     type: 'group',
     audience,
     title: body.title ?? null,
     groupId: body.group_id ?? null,
-    participants: withOwner(withCreator(principal, uniqueActors([...listed, ...copied]))),
+    participants: withOwner(
+      withCreator(principal, uniqueActors([...listed, ...copied, ...(bridge?.participants ?? [])])),
+    ),
   };
 }
 

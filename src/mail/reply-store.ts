@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely';
 import type { Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { customerAddresses } from './thread-store.ts';
 
 /** What the mail of a message is made of, beside its text. */
 export interface ReplyFacts {
@@ -97,11 +97,7 @@ const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>
       i.id AS inbox_id, i.name AS inbox_name, i.deleted_at IS NOT NULL AS inbox_removed, i.address,
       t.subject AS thread_subject, coalesce(t.cc, '{}') AS thread_cc, coalesce(answered.rfc_id,
         last_in.rfc_id, last_out.rfc_id) AS answers, coalesce(last_in.reply_to, last_in.from_address) AS answers_to,
-      ARRAY(
-        SELECT p.handle FROM participants r JOIN actors p ON p.id = r.actor_id
-        WHERE r.conversation_id = m.conversation_id AND r.${IS_MEMBER} AND p.customer AND p.handle IS NOT NULL
-          AND p.deactivated_at IS NULL
-        ORDER BY r.created_at, r.id) AS customers,
+      ${customerAddresses('m.conversation_id')} AS customers,
       ARRAY(
         SELECT l.rfc_id FROM (
           SELECT o.rfc_id, o.created_at, o.id, row_number() OVER (ORDER BY o.created_at, o.id) AS first,

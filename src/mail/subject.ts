@@ -16,7 +16,12 @@ export function replySubject(facts: ReplyFacts): string {
 }
 
 /** The same without `Re:`, as the thread keeps it. */
-export function threadSubject({ subject, thread_subject, title, account_name }: ReplyFacts): string {
+export function threadSubject({
+  subject,
+  thread_subject,
+  title,
+  account_name,
+}: Pick<ReplyFacts, 'subject' | 'thread_subject' | 'title' | 'account_name'>): string {
   for (const text of [subject, thread_subject, title]) {
     const base = withoutPrefixes(text ?? '');
     if (base !== '') return base;

@@ -1,6 +1,8 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
+import { statement } from '../db/statement.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
 
 /** What the next mail of a bridged case begins with. It is made with the case (conversations/conversation-store.ts). */
 export type MailThreadRow = Selectable<Schema['mail_threads']>;
@@ -24,6 +26,50 @@ export async function updateThread(tx: Tx, conversationId: string, change: MailT
     .where('conversation_id', '=', conversationId)
     .execute();
 }
+
+/** What the next mail of a conversation would be, unless its message states otherwise. */
+export interface NextMailRow {
+  /** Null once the inbox was removed, and where there never was one. */
+  readonly inbox_id: string | null;
+  readonly title: string | null;
+  readonly account_name: string;
+  readonly thread_subject: string | null;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly last_in_id: string | null;
+  readonly last_out_id: string | null;
+}
+
+/** Returns undefined if there is no such conversation. */
+export async function readNextMail(db: Db, conversationId: string): Promise<NextMailRow | undefined> {
+  const [row] = await db.query(READ_NEXT_MAIL, conversationId);
+  return row;
+}
+
+/** SQL: the addresses of the customers of a conversation that are its members, as an array. */
+export function customerAddresses(conversationId: string): string {
+  return `ARRAY(
+        SELECT p.handle FROM participants r JOIN actors p ON p.id = r.actor_id
+        WHERE r.conversation_id = ${conversationId} AND r.${IS_MEMBER} AND p.customer AND p.handle IS NOT NULL
+          AND p.deactivated_at IS NULL
+        ORDER BY r.created_at, r.id)`;
+}
+
+const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>({
+  name: 'read-next-mail-of-conversation',
+  text: `
+    SELECT i.id AS inbox_id, c.title, a.name AS account_name, t.subject AS thread_subject,
+      coalesce(t.cc, '{}') AS cc, t.last_in_id, t.last_out_id,
+      CASE WHEN i.id IS NULL THEN '{}'
+        WHEN coalesce(l.reply_to, l.from_address) IS NOT NULL THEN ARRAY[coalesce(l.reply_to, l.from_address)]
+        ELSE ${customerAddresses('c.id')} END AS to
+    FROM conversations c
+      JOIN accounts a ON a.id = c.account_id
+      LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
+      LEFT JOIN mail_threads t ON t.conversation_id = c.id
+      LEFT JOIN mails l ON l.id = t.last_in_id
+    WHERE c.id = $1`,
+});
 
 function threadOf(db: Db, conversationId: string) {
   return db.kysely.selectFrom('mail_threads').selectAll().where('conversation_id', '=', conversationId);

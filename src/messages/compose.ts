@@ -12,7 +12,7 @@ import { visibleToCustomers } from '../resources/message.ts';
 import { allMentions } from './mentions.ts';
 import type { NewAttachment } from './new-message.ts';
 import type { Outgoing } from './outgoing.ts';
-import { checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
+import { channelOf, checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
 import { readMessageOf } from './store.ts';
 
 /** Builds a message from a validated body, after checking everything that the body refers to. Throws ApiError. */
@@ -39,7 +39,7 @@ export async function compose(
       conversation_id: facts.id,
       kind: principal.actor.type === 'agent' ? 'agent' : 'chat',
       visibility: external ? 'external' : 'internal',
-      channel: body.channel ?? 'message',
+      channel: principal.customer ? 'message' : channelOf(body, facts),
       body: body.body || null,
       subject: body.subject || null,
       cc: body.cc ?? null,

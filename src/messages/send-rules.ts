@@ -1,10 +1,10 @@
 import { hasPermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
-import { isBridged } from '../conversations/bridge.ts';
+import { isBridged, replyChannel } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { ApiError, conversationArchived, invalid, missingField } from '../protocol/errors.ts';
 import type { AttachmentKind } from '../protocol/resources/attachment.ts';
-import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { Channel, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
@@ -39,7 +39,7 @@ export function checkCustomerSend(body: SendMessageBody): void {
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
 /** Returns whether the customer reads the message, or will once it is sent. A draft always counts. */
-export function goesToCustomer({ mode, audience }: SendMessageBody): boolean {
+export function goesToCustomer({ mode, audience }: Pick<SendMessageBody, 'mode' | 'audience'>): boolean {
   return mode === 'draft' || audience === 'customer';
 }
 
@@ -99,14 +99,21 @@ function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
   }
 }
 
+/** The team's replies on a bridged case are mail unless they state another channel. */
+export function channelOf(
+  body: Pick<SendMessageBody, 'mode' | 'audience' | 'channel'>,
+  facts: ConversationFacts,
+): Channel {
+  return body.channel ?? (goesToCustomer(body) ? replyChannel(facts) : 'message');
+}
+
 /**
  * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only e-mail has these
  * fields.
  */
 function checkMail(body: SendMessageBody, facts: ConversationFacts): void {
-  const canBeMail = goesToCustomer(body) && isBridged(facts);
-  if (body.channel === 'email' && !canBeMail) throw notMail('channel');
-  const isMail = canBeMail && body.channel !== 'message';
+  if (body.channel === 'email' && !(goesToCustomer(body) && isBridged(facts))) throw notMail('channel');
+  const isMail = channelOf(body, facts) === 'email';
   if (body.subject && !isMail) throw notMail('subject');
   if (body.cc?.length && !isMail) throw notMail('cc');
 }

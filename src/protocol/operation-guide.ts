@@ -38,6 +38,10 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Deletes a group or a case, as an owner or admin of the conversation or the account, or a direct message, as an admin of the account. It leaves every list, and every other request about it and its messages answers `resource_gone`. Its open runs, drafts and scheduled messages end. It can be restored for 30 days, unless the operator has set another time, and is purged then with everything in it. Under legal hold the answer is `resource_conflict`. Deleting it again changes nothing.',
   restore_conversation:
     'Brings a deleted conversation back as it was, with its messages and files, for those that may delete it. Drafts, scheduled messages and notifications that ended with the deletion stay ended. Where the two users of a direct message have begun another one meanwhile, the answer is `resource_conflict`. A conversation that is not deleted stays as it is.',
+  get_conversation_email:
+    'Says how mail of a case travels: its inbox, the subject and the recipients of the next reply, and the last mail in each direction with what became of it. A conversation that is not bridged has a null `inbox`.',
+  get_message_email:
+    'Returns the mail that carries a message: what became of it at each recipient, or, of mail that came in, the whole text, the HTML and whether the sender is proven. A message that has none answers `resource_not_found`.',
   list_conversation_audit:
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
   create_inbox:

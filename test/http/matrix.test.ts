@@ -89,6 +89,10 @@ const REFERENCES: readonly Reference[] = [
     participants: [person()],
     group_id,
   })),
+  reference('create_conversation', 'inbox_id', 'inbox', (inbox_id) => ({
+    ...{ type: 'group', audience: 'customer', inbox_id },
+    participants: [{ type: 'customer', name: 'A', email: 'a@example.net' }],
+  })),
   reference('update_conversation', 'assignee_id', 'actor', (assignee_id) => ({ assignee_id })),
   reference('update_conversation', 'topic.id', 'entity', (id) => ({ topic: { type: 'entity', id } })),
   reference('add_participant', 'actor_id', 'actor', (actor_id) => ({ type: 'user', actor_id })),

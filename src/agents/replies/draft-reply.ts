@@ -1,7 +1,9 @@
+import { replyChannel } from '../../conversations/bridge.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { openDraft } from '../../messages/drafts.ts';
 import { requireActive } from '../../messages/external-message.ts';
 import { conclude } from '../../messages/message-outcome.ts';
+import type { NewMessage } from '../../messages/new-message.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
 import { hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';
@@ -27,7 +29,10 @@ export class DraftReply extends LiveReply {
       this.beginWith(earlier?.body ?? '');
       if (earlier !== undefined) await conclude(tx, earlier, 'supersede');
       const sender_id = facts.persona?.id ?? null;
-      const message = { ...this.newMessage(id), visibility: 'external' as const, sender_id };
+      const message: NewMessage = {
+        ...{ ...this.newMessage(id), visibility: 'external', sender_id },
+        channel: replyChannel(facts),
+      };
       await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
       // The draft contains a person's words, so it is not sent without review (delivery.ts).
       if (earlier?.edited_at) await updateEditedAt(tx, position, earlier.edited_at);

@@ -34,7 +34,7 @@ export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: str
 /** Returns a value for `:name` in a path: an id of the kind that the segment before it names (`/v1/api-keys/:id`). */
 export function pathExampleOf(path: string, name: string): string {
   const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
-  const noun = collection.replace(/ies$/, 'y').replace(/s$/, '');
+  const noun = collection.replace(/ies$/, 'y').replace(/(?<=x)es$|s$/, '');
   const kind = name === 'id' ? NOUNS[noun] : kindOf(name);
   return kind === undefined ? ANY_TEXT : idOf(kind);
 }

@@ -75,7 +75,7 @@ const OF_CONVERSATIONS = /^\/v1\/messaging\/(conversations|messages)\/:id/;
 
 /** They ask the object storage, which answers, hangs or is away. */
 const OF_FILES =
-  /^\/v1\/messaging\/(messages|alerts|attachments|conversations\/:id\/messages)|^\/v1\/(ai\/artifacts|exports)|\/exports$/;
+  /^\/v1\/messaging\/(messages|alerts|attachments|conversations\/:id\/(?:messages|email))|^\/v1\/(ai\/artifacts|exports)|\/exports$/;
 
 const OF_NEW_ONES: readonly ErrorCondition[] = ['limit_exceeded', 'resource_exists'];
 

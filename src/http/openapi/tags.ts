@@ -13,6 +13,11 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/(?:exports|erasures)(?:\/|$)|\/(?:exports|actions\/erase)$/,
   },
   {
+    name: 'Mail',
+    description: 'Inboxes, and the mails of cases.',
+    paths: /^\/v1\/(?:mail\/|messaging\/inboxes)|\/:id\/email$/,
+  },
+  {
     name: 'Messages',
     description: 'What is said in conversations: sent at once, scheduled, or proposed as a draft.',
     paths: /^\/v1\/messaging\/(?:messages|alerts|conversations\/:id\/messages)/,
@@ -41,11 +46,6 @@ const CHAPTERS: readonly Chapter[] = [
     name: 'Groups and entities',
     description: 'Rosters that conversations start from, and resources that they are about.',
     paths: /^\/v1\/(?:messaging\/groups|entities)/,
-  },
-  {
-    name: 'Mail',
-    description: 'Inboxes, and the mails of cases.',
-    paths: /^\/v1\/(?:mail\/|messaging\/inboxes|messaging\/(?:conversations|messages)\/:id\/email)/,
   },
   {
     name: 'Agents',

@@ -104,6 +104,7 @@ const GroupInput = Body({
   /** The members of this group are copied in beside `participants`. */
   group_id: Type.Optional(Id),
   topic: Type.Optional(Topic),
+  inbox_id: Since('1.2.harbor-preview.1', Id),
 });
 describe(GroupInput, {
   audience: '`customer` makes a customer case. Default `internal`.',
@@ -111,6 +112,8 @@ describe(GroupInput, {
   participants: 'Members beside the caller, who becomes the owner. An empty list is allowed.',
   group_id: 'A reusable roster whose members are copied in beside `participants`.',
   topic: 'The app resource that the conversation is about.',
+  inbox_id:
+    'The inbox through which replies of a customer case leave as mail. Only with `audience` `customer`, and at least one customer; each has an email address. The case is assigned to the assignee of the inbox.',
 });
 
 /** Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes `system` conversations. */

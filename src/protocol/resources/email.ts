@@ -28,7 +28,7 @@ export const EmailRecipient = Type.Object({
 export type EmailRecipient = Static<typeof EmailRecipient>;
 
 describe(EmailRecipient, {
-  address: 'The address.',
+  address: 'Email address of the recipient.',
   kind: 'Whether the address is a recipient (`to`) or in copy (`cc`).',
   status: 'What became of the mail at this recipient. Null for mail that came in.',
   code: 'The answer of the server or the status of the bounce, such as `5.1.1`. Null where there is none.',
