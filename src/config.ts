@@ -66,6 +66,12 @@ export interface Config {
   readonly fetchAllow: readonly string[];
   /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
   readonly vapidSubject: string;
+  /** `PARLEY_SMTP_URL`; null: no mail leaves. */
+  readonly smtpUrl: string | null;
+  /** `PARLEY_MAIL_FROM`: of digests. */
+  readonly mailFrom: { readonly name: string | null; readonly address: string };
+  /** `PARLEY_DKIM_*`; null: mails are not signed. */
+  readonly dkim: { readonly keyFile: string; readonly domain: string; readonly selector: string } | null;
   /** `PARLEY_MAIL_SECRET`: one secret, or the new one and the old one; null: no mail is taken in over HTTP. */
   readonly mailSecrets: readonly string[] | null;
   /** `PARLEY_SMTP_LISTEN`; null: nothing listens for mail. */
@@ -190,6 +196,9 @@ export function readConfig(env: Environment): Config {
     models: readModels(reader),
     fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
     vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', CONTACT, contactOf(publicUrl)),
+    smtpUrl: reader.read('PARLEY_SMTP_URL', SMTP_URL, null),
+    mailFrom: reader.read('PARLEY_MAIL_FROM', MAILBOX, { name: 'Parley', address: noReplyOf(publicUrl) }),
+    dkim: readDkim(reader),
     mailSecrets: reader.read('PARLEY_MAIL_SECRET', SECRETS, null),
     smtpListen: reader.read('PARLEY_SMTP_LISTEN', SMTP_LISTEN, null),
     imap: reader.read('PARLEY_IMAP_URL', IMAP_URL, null),
@@ -298,6 +307,23 @@ function readTls(reader: Reader): Config['tls'] {
   return null;
 }
 
+function readDkim(reader: Reader): Config['dkim'] {
+  const keyFile = reader.read('PARLEY_DKIM_KEY', PATH, null);
+  const domain = reader.read('PARLEY_DKIM_DOMAIN', DOMAIN, null);
+  const selector = reader.read('PARLEY_DKIM_SELECTOR', SELECTOR, null);
+  if (keyFile !== null && domain !== null && selector !== null)
+    return { keyFile: resolve(keyFile), domain, selector };
+  if (keyFile ?? domain ?? selector) {
+    reader.problem('PARLEY_DKIM_KEY, PARLEY_DKIM_DOMAIN and PARLEY_DKIM_SELECTOR must be set together');
+  }
+  return null;
+}
+
+function noReplyOf(publicUrl: string | null): string {
+  const { hostname } = new URL(publicUrl ?? 'http://localhost');
+  return `no-reply@${isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? hostname : 'localhost'}`;
+}
+
 /** Apple refuses a subject that is neither a real URL with https nor an address of mail. */
 function contactOf(publicUrl: string | null): string {
   const { protocol, origin, hostname } = new URL(publicUrl ?? 'http://localhost');
@@ -377,6 +403,21 @@ const REDIS_URL = secretUrl(
   'redis://[[user]:password@]host[:port][/database] or rediss://…',
   /^rediss?:\/\/\S+$/,
 );
+const SMTP_URL = secretUrl(
+  'smtp://[user:password@]host[:port] or smtps://…, with what a URL reserves percent-encoded',
+  /^smtps?:\/\/\S+$/,
+);
+const DOMAIN = matching('a domain such as example.com', /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i);
+const SELECTOR = matching('a selector such as mail2026', /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i);
+const MAILBOX: Kind<Config['mailFrom']> = {
+  accepts: 'an e-mail address, or a name with one: Parley <no-reply@example.com>',
+  parse: (text) => {
+    const [, name = '', address] =
+      /^(?:([^<>\r\n]*)<)?\s*([^\s<>@,;:"]+@[^\s<>@,;:"]+?)\s*>?$/.exec(text.trim()) ?? [];
+    if (address === undefined || text.includes('<') !== text.endsWith('>')) return undefined;
+    return { name: name.trim().replace(/^"(.*)"$/, '$1') || null, address };
+  },
+};
 const SECRET: Kind<string> = {
   accepts: 'a secret of at least 32 characters ("openssl rand -hex 32" makes one)',
   secret: true,

@@ -237,6 +237,28 @@ export function createMetrics() {
       labelNames: ['transport', 'reason'],
       registers,
     }),
+    mailsSent: new Counter({
+      name: 'parley_mail_sent_total',
+      help: 'Tries to send a mail on this node, by outcome: sent, deferred (it is tried again), failed, canceled (before it left)',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    mailSendSeconds: new Histogram({
+      name: 'parley_mail_send_duration_seconds',
+      help: 'Time for a try to hand a mail to the SMTP server',
+      buckets: SECONDS,
+      registers,
+    }),
+    mailsWaiting: new Gauge({
+      name: 'parley_mail_waiting',
+      help: 'Mails that wait for a try or its outcome',
+      registers,
+    }),
+    mailsWaitingSeconds: new Gauge({
+      name: 'parley_mail_oldest_waiting_seconds',
+      help: 'Age of the oldest of them',
+      registers,
+    }),
     webhookDeliveries: new Counter({
       name: 'parley_webhook_deliveries_total',
       help: 'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',

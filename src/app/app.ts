@@ -9,6 +9,7 @@ import type { Route } from '../http/route.ts';
 import { checkTlsFiles } from '../http/tls-files.ts';
 import { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
+import type { SendSchedule } from '../mail/send-schedule.ts';
 import { createMetrics } from '../metrics.ts';
 import { AddressGuard } from '../outbound/address-guard.ts';
 import { Completeness } from '../webhooks/completeness.ts';
@@ -35,6 +36,8 @@ export interface AppOptions {
   readonly maxBatch?: number;
   /** The clock of retries to webhooks; campaigns have it run faster. */
   readonly retrySchedule?: RetrySchedule;
+  /** The clock of tries to send mail. */
+  readonly sendSchedule?: SendSchedule;
 }
 
 export interface App {
@@ -62,7 +65,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function start({ config, log, maxBatch, retrySchedule }: AppOptions, disposer: Disposer): Promise<App> {
+async function start(
+  { config, log, maxBatch, retrySchedule, sendSchedule }: AppOptions,
+  disposer: Disposer,
+): Promise<App> {
   const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
   const urls = new Urls(config);
   const hasDemoPage = config.demo && urls.isLocal;
@@ -78,7 +84,7 @@ async function start({ config, log, maxBatch, retrySchedule }: AppOptions, dispo
   const { recorder, ...webhooks } = openWebhooks({ ...part, guard, retrySchedule }, data, access);
   const push = await openPush({ ...part, guard }, data, access);
   const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
-  const mail = await openMail(part, data);
+  const mail = await openMail({ ...part, urls, sendSchedule }, data);
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
@@ -87,7 +93,7 @@ async function start({ config, log, maxBatch, retrySchedule }: AppOptions, dispo
   const routes = apiRoutes(data, access, push, messaging, parts);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
-    { ...part, urls, runsOn, demo: hasDemoPage ? () => demo : undefined },
+    { ...part, urls, runsOn, mailRoutes: mail.publicRoutes, demo: hasDemoPage ? () => demo : undefined },
     data,
     access,
     routes,
@@ -124,6 +130,7 @@ async function start({ config, log, maxBatch, retrySchedule }: AppOptions, dispo
         serving.drain(config.drainMs),
         agents.runner.drain(config.drainMs),
         webhooks.deliverer.drain(config.drainMs),
+        mail.drain(config.drainMs),
       ]);
       await disposer.close();
     },

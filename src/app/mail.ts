@@ -1,15 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
 import { handle } from '../db/topic.ts';
+import type { Logger } from '../log.ts';
+import { fileLinkRoutes } from '../mail/file-link-routes.ts';
+import { FileLinks } from '../mail/file-links.ts';
 import { openMailKey } from '../mail/mail-key.ts';
+import { readMail } from '../mail/mail-store.ts';
 import { makeReply } from '../mail/outgoing.ts';
+import { SendSchedule } from '../mail/send-schedule.ts';
+import { MailSender } from '../mail/sender.ts';
+import { type DkimOptions, SmtpTransport } from '../mail/transport.ts';
+import { writeReply } from '../mail/write-reply.ts';
+import type { MailWriter } from '../mail/written-mail.ts';
 import { EMAIL_DUE } from '../messages/outbox-topics.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';
+import type { Urls } from './urls.ts';
 
 export type Mail = Awaited<ReturnType<typeof openMail>>;
 
+export interface MailOptions extends PartOptions {
+  readonly urls: Urls;
+  /** Default: the usual times. */
+  readonly sendSchedule?: SendSchedule | undefined;
+}
+
 /** Opens the mail bridge. */
-export async function openMail(_part: PartOptions, { database }: Data) {
+export async function openMail(
+  { config, log, metrics, disposer, urls, sendSchedule: schedule = new SendSchedule() }: MailOptions,
+  { database, store }: Data,
+) {
   const key = await openMailKey(database);
-  const handlers = [handle(EMAIL_DUE, (due) => makeReply({ database, key, onDue: () => {} }, due))];
-  return { key, handlers };
+  const links = new FileLinks({ key, baseUrl: () => urls.public });
+  const reply: MailWriter = (mail) => writeReply({ database, store, key, links }, mail);
+  const { smtpUrl } = config;
+  let sender: MailSender | undefined;
+  if (smtpUrl !== null) {
+    const transport = new SmtpTransport({ url: smtpUrl, dkim: await readDkim(config) });
+    const options = { database, transport, schedule, writers: { reply }, metrics, log };
+    sender = disposer.add('mail that goes out', new MailSender(options), (it) => it.close());
+  }
+  const onDue = async (mailId: string) => {
+    if (sender !== undefined) sender.wake();
+    else if (config.demo) await show({ database, log, reply }, mailId);
+  };
+  const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
+  return {
+    key,
+    handlers: [handle(EMAIL_DUE, (due) => makeReply(outgoing, due))],
+    publicRoutes: fileLinkRoutes(links, { database, store }),
+    drain: async (ms: number) => sender?.drain(ms),
+  };
+}
+
+async function readDkim({ dkim }: Config): Promise<DkimOptions | null> {
+  if (dkim === null) return null;
+  const privateKey = await readFile(dkim.keyFile, 'utf8').catch((cause: unknown) => {
+    throw new Error(`PARLEY_DKIM_KEY: ${dkim.keyFile} cannot be read`, { cause });
+  });
+  return { domainName: dkim.domain, keySelector: dkim.selector, privateKey };
+}
+
+/** Writes a mail that would leave to the log: the demo account has no SMTP server. */
+async function show(
+  { database, log, reply }: { readonly database: Database; readonly log: Logger; readonly reply: MailWriter },
+  mailId: string,
+): Promise<void> {
+  const mail = await readMail(database, mailId);
+  const written = mail && (await reply(mail));
+  if (written === undefined || 'unsent' in written) return;
+  const { from, to, cc, subject, text } = written.content;
+  log.info({ from: from.address, to, cc, subject, text }, 'mail stays here: PARLEY_SMTP_URL is not set');
 }

@@ -14,6 +14,7 @@ import { clientRoutes } from '../http/client-modules.ts';
 import { docsRoutes } from '../http/docs/routes.ts';
 import { AllowedOrigins } from '../http/origins.ts';
 import { createHttp } from '../http/pipeline.ts';
+import type { PublicRoutes } from '../http/public-routes.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { Loop } from '../lifecycle.ts';
@@ -30,13 +31,15 @@ export type Serving = Awaited<ReturnType<typeof openServing>>;
 export interface ServingOptions extends PartOptions {
   readonly urls: Urls;
   readonly runsOn: RunsOn;
+  /** What the mail bridge serves without a credential. */
+  readonly mailRoutes: PublicRoutes;
   /** The demo account, if the console has a page for it. Undefined until the server listens. */
   readonly demo: (() => DemoFile | undefined) | undefined;
 }
 
 /** The HTTP API with its documents, console and files. It serves once the server listens. */
 export async function openServing(
-  { config, log, metrics, disposer, urls, runsOn, demo }: ServingOptions,
+  { config, log, metrics, disposer, urls, runsOn, mailRoutes, demo }: ServingOptions,
   { database, engine, store, files }: Data,
   { authenticator, rateLimits, tokens }: Access,
   routes: readonly Route[],
@@ -79,6 +82,7 @@ export async function openServing(
       }),
       ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
+      ...mailRoutes,
       ...healthRoutes({ database, engine, files, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },

@@ -6,6 +6,8 @@ export interface FileUrlsOptions {
   readonly secret: string;
   /** The base URL at which callers reach this server, without a trailing slash; called at each signing. */
   readonly baseUrl: () => string;
+  /** The path below which the addresses are. Default: FILES_PATH. */
+  readonly path?: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -31,11 +33,13 @@ export const FILES_PATH = '/v1/files/';
 export class FileUrls {
   readonly #key: Buffer;
   readonly #baseUrl: () => string;
+  readonly #path: string;
   readonly #now: () => number;
 
-  constructor({ secret, baseUrl, now = Date.now }: FileUrlsOptions) {
+  constructor({ secret, baseUrl, path = FILES_PATH, now = Date.now }: FileUrlsOptions) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'parley file urls', 32));
     this.#baseUrl = baseUrl;
+    this.#path = path;
     this.#now = now;
   }
 
@@ -43,7 +47,7 @@ export class FileUrls {
   sign(action: FileAction, { key, expiresAtMs, fields }: SignedFile): string {
     const query = new URLSearchParams({ ...fields, expires: String(Math.floor(expiresAtMs / 1000)) });
     query.set('signature', this.#signatureOf(action, key, query));
-    return `${this.#baseUrl()}${FILES_PATH}${key}?${query}`;
+    return `${this.#baseUrl()}${this.#path}${key}?${query}`;
   }
 
   /**
@@ -51,7 +55,7 @@ export class FileUrls {
    * expired one.
    */
   verify(action: FileAction, path: string, queryText: string): SignedFile {
-    const key = path.slice(FILES_PATH.length);
+    const key = path.slice(this.#path.length);
     const query = new URLSearchParams(queryText);
     const given = Buffer.from(query.get('signature') ?? '');
     query.delete('signature');

@@ -1,7 +1,7 @@
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { notifyUsers } from '../notifications/notify-users.ts';
-import type { EmailRecipient, EmailStatus } from '../protocol/resources/email.ts';
+import type { EmailRecipient, SentEmailStatus } from '../protocol/resources/email.ts';
 import {
   lockOutgoing,
   type OutgoingRow,
@@ -17,26 +17,32 @@ export interface MailOutcome {
   readonly recipients?: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
   /** A code that says why; null: nothing is to be said. */
   readonly reason: string | null;
-  /** Ends the mail as a whole. Otherwise its status follows from those of its recipients. */
-  readonly status?: 'canceled' | 'failed';
+  /** Of the mail as a whole. Otherwise its status follows from those of its recipients. */
+  readonly status?: 'canceled' | 'failed' | 'deferred';
   /** Milliseconds until the next try; null, the default: this mail is not tried any more. */
   readonly nextTryMs?: number | null;
+  /** The number of the try that this comes from. Where another node has begun a later one, only a success counts. */
+  readonly attempt?: number;
 }
 
 /**
  * The one place where the outcome of a mail changes: its row, the `email_status` of its message, the event for its readers,
  * and a notification (`email.failed`) once the mail bounced or failed. Returns the new status; undefined where there is no
- * such mail that goes out. The message is locked before the mail.
+ * such mail that goes out, or the outcome comes too late. The message is locked before the mail.
  */
 export async function recordOutcome(
   tx: Tx,
-  { mailId, recipients = [], reason, status, nextTryMs = null }: MailOutcome,
-): Promise<EmailStatus | undefined> {
+  { mailId, recipients = [], reason, status, nextTryMs = null, attempt }: MailOutcome,
+): Promise<SentEmailStatus | undefined> {
   const mail = await lockOutgoing(tx, mailId);
   if (mail === undefined) return undefined;
+  const isLate = attempt !== undefined && attempt !== mail.attempts;
+  if (isLate && !recipients.some((one) => one.status === 'sent')) return undefined;
   const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
   const after = mail.recipients.map((one) => {
-    const { status: state, code } = changes.get(one.address.toLowerCase()) ?? one;
+    // A bounce may arrive before the note of the try that it comes from.
+    const isKept = attempt !== undefined && one.status === 'bounced';
+    const { status: state, code } = (isKept ? undefined : changes.get(one.address.toLowerCase())) ?? one;
     const isOpen = state === 'queued' || state === 'deferred';
     return { ...one, code, status: status === 'failed' && isOpen ? ('failed' as const) : state };
   });
@@ -49,14 +55,14 @@ export async function recordOutcome(
 }
 
 /** The state of a mail: what can still change comes first, and of what cannot, the worst. */
-export function statusOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): EmailStatus {
+export function statusOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEmailStatus {
   for (const status of ['deferred', 'queued', 'bounced', 'failed'] as const) {
     if (recipients.some((one) => one.status === status)) return status;
   }
   return 'sent';
 }
 
-async function publish(tx: Tx, mail: OutgoingRow, messageId: string, status: EmailStatus): Promise<void> {
+async function publish(tx: Tx, mail: OutgoingRow, messageId: string, status: SentEmailStatus): Promise<void> {
   const isThere = await setEmailStatus(tx, messageId, status);
   if (!isThere || mail.conversation_id === null) return;
   await enqueueChanged(tx, [{ event: 'message.updated', id: messageId, stream: mail.conversation_id }]);

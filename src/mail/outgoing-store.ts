@@ -1,15 +1,48 @@
-import type { Selectable } from 'kysely';
-import type { Tx } from '../db/handle.ts';
-import type { Schema } from '../db/schema.ts';
+import type { Querier, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched } from '../db/touched.ts';
-import type { EmailRecipient, EmailStatus } from '../protocol/resources/email.ts';
+import type { EmailRecipient, SentEmailStatus } from '../protocol/resources/email.ts';
+import { type MailRow, mailColumns } from './mail-store.ts';
 
 /** A mail that goes out, as its outcome needs it. */
 export type OutgoingRow = Pick<
-  Selectable<Schema['mails']>,
+  MailRow,
   'id' | 'account_id' | 'conversation_id' | 'message_id' | 'status' | 'recipients' | 'attempts'
 >;
+
+/**
+ * Takes mails that are due, the longest waiting first, and keeps other nodes away from them for `leaseMs`. Those of busy
+ * accounts are left.
+ */
+export function takeDueMails(
+  db: Querier,
+  busyAccounts: readonly string[],
+  leaseMs: number,
+  limit: number,
+): Promise<MailRow[]> {
+  return db.query(TAKE_DUE, busyAccounts, leaseMs, limit);
+}
+
+/** Prolongs the leases of mails that are still being sent. */
+export async function renewLeases(db: Querier, ids: readonly string[], leaseMs: number): Promise<void> {
+  if (ids.length > 0) await db.query(RENEW, ids, leaseMs);
+}
+
+/** Lets any node take these mails at once, as if they had not been taken. */
+export async function releaseMails(db: Querier, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await db.query(RELEASE, ids);
+}
+
+export interface WaitingMails {
+  readonly waiting: number;
+  /** Since the oldest of them was made. */
+  readonly oldestSeconds: number;
+}
+
+export async function measureWaiting(db: Querier): Promise<WaitingMails> {
+  const [row] = await db.query(MEASURE);
+  return { waiting: row!.waiting, oldestSeconds: row!.oldest ?? 0 };
+}
 
 /** Locks the message of a mail, then the mail. */
 export async function lockOutgoing(tx: Tx, mailId: string): Promise<OutgoingRow | undefined> {
@@ -20,7 +53,7 @@ export async function lockOutgoing(tx: Tx, mailId: string): Promise<OutgoingRow 
 
 export interface WrittenOutcome {
   readonly recipients: readonly EmailRecipient[];
-  readonly status: EmailStatus;
+  readonly status: SentEmailStatus;
   readonly reason: string | null;
   /** Milliseconds until the next try; null: there is none. */
   readonly nextTryMs: number | null;
@@ -37,7 +70,7 @@ export async function writeOutcome(
 }
 
 /** Returns whether the message is still there. */
-export async function setEmailStatus(tx: Tx, messageId: string, status: EmailStatus): Promise<boolean> {
+export async function setEmailStatus(tx: Tx, messageId: string, status: SentEmailStatus): Promise<boolean> {
   return (await tx.query(SET_STATUS, messageId, status)).length > 0;
 }
 
@@ -54,6 +87,39 @@ export async function readFailed(tx: Tx, messageId: string): Promise<FailedMail 
   return row;
 }
 
+const TAKE_DUE = statement<[busyAccounts: readonly string[], leaseMs: number, limit: number], MailRow>({
+  name: 'take-due-mails',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id FROM mails WHERE next_try_at <= clock_timestamp() AND account_id <> ALL($1)
+      ORDER BY next_try_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE mails m SET attempts = m.attempts + 1, next_try_at = clock_timestamp() + $2::float8 * interval '1 ms'
+    FROM due WHERE m.id = due.id
+    RETURNING ${mailColumns('m')}`,
+});
+
+const RENEW = statement<[ids: readonly string[], leaseMs: number]>({
+  name: 'renew-leases-of-mails',
+  text: `
+    UPDATE mails SET next_try_at = clock_timestamp() + $2::float8 * interval '1 ms'
+    WHERE id = ANY($1) AND next_try_at < clock_timestamp() + $2::float8 * interval '1 ms'`,
+});
+
+const RELEASE = statement<[ids: readonly string[]]>({
+  name: 'release-mails',
+  text: `
+    UPDATE mails SET attempts = greatest(attempts - 1, 0), next_try_at = clock_timestamp()
+    WHERE id = ANY($1) AND next_try_at IS NOT NULL`,
+});
+
+const MEASURE = statement<[], { waiting: number; oldest: number | null }>({
+  name: 'measure-waiting-mails',
+  text: `
+    SELECT count(*) AS waiting, extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS oldest
+    FROM mails WHERE next_try_at IS NOT NULL`,
+});
+
 const LOCK_MESSAGE = statement<[mailId: string]>({
   name: 'lock-message-of-mail',
   text: `
@@ -68,7 +134,13 @@ const LOCK_MAIL = statement<[mailId: string], OutgoingRow>({
 });
 
 const WRITE_OUTCOME = statement<
-  [mailId: string, recipients: string, status: EmailStatus, reason: string | null, nextTryMs: number | null],
+  [
+    mailId: string,
+    recipients: string,
+    status: SentEmailStatus,
+    reason: string | null,
+    nextTryMs: number | null,
+  ],
   { updated_at: string }
 >({
   name: 'write-mail-outcome',
@@ -81,7 +153,7 @@ const WRITE_OUTCOME = statement<
     RETURNING updated_at`,
 });
 
-const SET_STATUS = statement<[messageId: string, status: EmailStatus]>({
+const SET_STATUS = statement<[messageId: string, status: SentEmailStatus]>({
   name: 'set-email-status-of-message',
   text: `UPDATE messages SET email_status = $2, ${setTouched()} WHERE id = $1 RETURNING 1`,
 });

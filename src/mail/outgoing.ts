@@ -3,41 +3,46 @@ import type { Tx } from '../db/handle.ts';
 import type { EmailDue } from '../messages/outbox-topics.ts';
 import { derivedId } from '../protocol/ids.ts';
 import type { EmailRecipient } from '../protocol/resources/email.ts';
+import { readInboxesByAddress } from './inbox-store.ts';
+import { mayAnswer } from './loop-limit.ts';
 import type { MailKey } from './mail-key.ts';
 import { makeMessageId } from './message-ids.ts';
 import { recordOutcome } from './outcome.ts';
-import {
-  insertReply,
-  noteReply,
-  type ReplyFacts,
-  readInboxAddresses,
-  readReplyFacts,
-} from './reply-store.ts';
+import { insertReply, type ReplyFacts, readReplyFacts } from './reply-store.ts';
 import { replySubject, threadSubject } from './subject.ts';
+import { updateThread } from './thread-store.ts';
 
 export interface OutgoingOptions {
   readonly database: Database;
   readonly key: MailKey;
+  /** False: the mail stays until some node has an SMTP server. */
+  readonly hasTransport: boolean;
   /** Called once a mail is due. */
-  readonly onDue: () => void;
+  readonly onDue: (mailId: string) => void | Promise<void>;
 }
 
 /**
  * Handles EMAIL_DUE: makes the mail of a message, which is then due. Its recipients, its subject and its place in the thread
  * are decided here, once; its text is read at each try. May be called again for the same message.
  */
-export async function makeReply({ database, key, onDue }: OutgoingOptions, due: EmailDue): Promise<void> {
-  const isMade = await database.transaction((tx) => insertMail(tx, key, due));
-  if (isMade) onDue();
+export async function makeReply(options: OutgoingOptions, due: EmailDue): Promise<void> {
+  const { database, onDue } = options;
+  const mailId = await database.transaction((tx) => insertMail(tx, options, due));
+  if (mailId !== undefined) await onDue(mailId);
 }
 
-/** Returns whether there is a mail to send that was not there before. */
-async function insertMail(tx: Tx, key: MailKey, { message_id, by, traceparent }: EmailDue): Promise<boolean> {
+/** Returns the id of the mail if it is to be sent and was not there before. */
+async function insertMail(
+  tx: Tx,
+  { key, hasTransport }: OutgoingOptions,
+  { message_id, by, traceparent }: EmailDue,
+): Promise<string | undefined> {
   const facts = await readReplyFacts(tx, message_id, by);
-  if (facts === undefined) return false;
+  if (facts === undefined) return undefined;
   const id = derivedId('mail', message_id);
   const { conversation_id: conversationId, address } = facts;
   const recipients = await recipientsOf(tx, facts);
+  const refusal = await refusalOf(tx, facts, recipients);
   const isNew = await insertReply(tx, {
     id,
     account_id: facts.account_id,
@@ -48,6 +53,7 @@ async function insertMail(tx: Tx, key: MailKey, { message_id, by, traceparent }:
     message_id,
     rfc_id: makeMessageId(key, { conversationId, mailId: id }, domainOf(address)),
     status: 'queued',
+    reason: hasTransport ? null : 'no_transport',
     automatic: facts.by_machine,
     from_address: address,
     from_name: facts.persona ?? facts.inbox_name,
@@ -57,21 +63,26 @@ async function insertMail(tx: Tx, key: MailKey, { message_id, by, traceparent }:
     thread_ids: [...facts.thread_ids],
     trace: traceparent ?? null,
   });
-  if (!isNew) return false;
-  await noteReply(tx, {
-    ...{ conversationId, mailId: id, subject: threadSubject(facts) },
+  if (!isNew) return undefined;
+  await updateThread(tx, conversationId, {
+    last_out_id: id,
+    subject: threadSubject(facts),
     cc: recipients.filter(({ kind }) => kind === 'cc').map((one) => one.address),
   });
-  const reason = refusalOf(facts, recipients);
-  if (reason === undefined) return true;
-  await recordOutcome(tx, { mailId: id, status: 'failed', reason });
-  return false;
+  if (refusal === undefined) return id;
+  await recordOutcome(tx, { mailId: id, status: 'failed', reason: refusal });
+  return undefined;
 }
 
 /** A code for why the mail cannot leave; undefined: it can. */
-function refusalOf(facts: ReplyFacts, recipients: readonly EmailRecipient[]): string | undefined {
+async function refusalOf(
+  tx: Tx,
+  facts: ReplyFacts,
+  recipients: readonly EmailRecipient[],
+): Promise<string | undefined> {
   if (facts.inbox_removed) return 'inbox_removed';
-  return recipients.some(({ kind }) => kind === 'to') ? undefined : 'no_recipient';
+  if (!recipients.some(({ kind }) => kind === 'to')) return 'no_recipient';
+  return facts.by_machine && !(await mayAnswer(tx, facts.conversation_id)) ? 'loop_limit' : undefined;
 }
 
 /**
@@ -87,10 +98,11 @@ async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]
       kind: 'cc' as const,
     })),
   ];
-  const own = await readInboxAddresses(
+  const inboxes = await readInboxesByAddress(
     tx,
     wanted.map(({ address }) => withoutTag(address)),
   );
+  const own = new Set(inboxes.map(({ address }) => address.toLowerCase()));
   const seen = new Set<string>();
   return wanted.flatMap(({ address, kind }) => {
     if (seen.has(address) || own.has(withoutTag(address)) || !SENDABLE.test(address)) return [];

@@ -45,12 +45,6 @@ export async function readReplyFacts(
   return facts;
 }
 
-/** Returns those of the addresses, which are in lower case, at which an inbox receives mail. */
-export async function readInboxAddresses(tx: Tx, addresses: readonly string[]): Promise<Set<string>> {
-  const rows = await tx.query(READ_INBOXES, addresses);
-  return new Set(rows.map(({ address }) => address));
-}
-
 /** Inserts a mail that is due; false: it is there already. */
 export async function insertReply(
   tx: Tx,
@@ -63,24 +57,6 @@ export async function insertReply(
     .returning('id')
     .executeTakeFirst();
   return inserted !== undefined;
-}
-
-/** Notes in the thread of a case what its next mail begins with. */
-export async function noteReply(
-  tx: Tx,
-  {
-    conversationId,
-    mailId,
-    subject,
-    cc,
-  }: {
-    readonly conversationId: string;
-    readonly mailId: string;
-    readonly subject: string;
-    readonly cc: readonly string[];
-  },
-): Promise<void> {
-  await tx.query(NOTE, conversationId, mailId, subject, cc);
 }
 
 /** How many Message-IDs a References header has at most (RFC 5322 sets no limit; some servers refuse long headers). */
@@ -117,16 +93,4 @@ const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>
       LEFT JOIN mails last_out ON last_out.id = t.last_out_id
       LEFT JOIN mails answered ON answered.message_id = m.reply_to_id AND answered.rfc_id ${IS_ID}
     WHERE m.id = $1 AND m.status = 'sent'`,
-});
-
-const READ_INBOXES = statement<[addresses: readonly string[]], { address: string }>({
-  name: 'read-inboxes-among-addresses',
-  text: `SELECT lower(address) AS address FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL`,
-});
-
-const NOTE = statement<[conversationId: string, mailId: string, subject: string, cc: readonly string[]]>({
-  name: 'note-reply-in-thread',
-  text: `
-    UPDATE mail_threads SET last_out_id = $2, subject = $3, cc = $4, updated_at = clock_timestamp()
-    WHERE conversation_id = $1`,
 });

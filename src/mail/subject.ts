@@ -1,3 +1,4 @@
+import { oneLine } from '../resources/plain-text.ts';
 import type { ReplyFacts } from './reply-store.ts';
 
 /** Characters of a subject; mail programs show fewer. */
@@ -31,11 +32,7 @@ export function threadSubject({
 
 /** Returns a subject on one line and without what mail programs put in front of it when one answers or forwards. */
 export function withoutPrefixes(subject: string): string {
-  const line = subject
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
-  return [...line.replace(PREFIXES, '').trim()].slice(0, MAX_CHARACTERS).join('');
+  return [...oneLine(subject).replace(PREFIXES, '').trim()].slice(0, MAX_CHARACTERS).join('');
 }
 
 /** `Re:`, and what it is called elsewhere, once or several times, with or without a number. */

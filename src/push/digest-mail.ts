@@ -1,4 +1,5 @@
 import type { NotificationRow } from '../resources/notification.ts';
+import { escapeHtml, oneLine } from '../resources/plain-text.ts';
 
 export interface DigestContent {
   /** Unseen notifications, newest first; at least one. */
@@ -43,7 +44,7 @@ export function digestMail({ notifications, more, timezone }: DigestContent): Ma
   const html = [
     ...items.map(
       ({ title, body, at }) =>
-        `<p><strong>${escaped(title)}</strong> <small>${escaped(at)}</small>${body === '' ? '' : `<br>${escaped(body).replaceAll('\n', '<br>')}`}</p>`,
+        `<p><strong>${escapeHtml(title)}</strong> <small>${escapeHtml(at)}</small>${body === '' ? '' : `<br>${escapeHtml(body).replaceAll('\n', '<br>')}`}</p>`,
     ),
     ...(rest === '' ? [] : [`<p>${rest}</p>`]),
     `<p><small>${REASON}</small></p>`,
@@ -58,11 +59,6 @@ export function digestMail({ notifications, more, timezone }: DigestContent): Ma
 const REASON =
   'You receive this because your notification settings ask for a digest of what you have not seen.';
 
-/** Names and titles come from users: a line break would begin another header or another entry. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
-}
-
 function shortened(text: string): string {
   const characters = [...text];
   return characters.length <= MAX_SUBJECT ? text : `${characters.slice(0, MAX_SUBJECT - 1).join('')}…`;
@@ -71,15 +67,3 @@ function shortened(text: string): string {
 function indented(body: string): string[] {
   return body === '' ? [] : body.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`);
 }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};

@@ -1,3 +1,5 @@
+import { Backoff } from '../outbound/backoff.ts';
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -15,7 +17,6 @@ const DELAYS_MS = [
   10 * HOUR_MS,
 ];
 
-/** The part of a delay by which it may be longer: receivers that were away do not get everything in one moment. */
 const JITTER = 0.1;
 
 /** The longest wait that a receiver can ask for. */
@@ -27,11 +28,11 @@ const LEAST_LOOK_MS = 20;
 /** The times of the retries and of what follows from failures, by a clock that runs `speed` times as fast as usual. */
 export class RetrySchedule {
   readonly #speed: number;
-  readonly #random: () => number;
+  readonly #backoff: Backoff;
 
-  constructor({ speed = 1, random = Math.random }: { speed?: number; random?: () => number } = {}) {
+  constructor({ speed = 1, ...options }: { speed?: number; random?: () => number } = {}) {
     this.#speed = speed;
-    this.#random = random;
+    this.#backoff = new Backoff({ delaysMs: DELAYS_MS, jitter: JITTER, speed, ...options });
   }
 
   /**
@@ -39,13 +40,7 @@ export class RetrySchedule {
    * tries so far. The receiver can ask for a longer wait, not for a shorter one.
    */
   delayAfter(attempts: number, retryAfterMs = 0): number | null {
-    const usual = DELAYS_MS[attempts];
-    if (usual === undefined) return null;
-    const delayMs = Math.max(
-      usual * (1 + JITTER * this.#random()),
-      Math.min(retryAfterMs, MOST_RETRY_AFTER_MS),
-    );
-    return delayMs / this.#speed;
+    return this.#backoff.delayAfter(attempts, Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));
   }
 
   /** How often to look for what is due. */

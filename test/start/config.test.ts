@@ -33,6 +33,9 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     models: { openaiApiKey: null, anthropicApiKey: null, chains: null },
     fetchAllow: [],
     vapidSubject: 'mailto:postmaster@localhost',
+    smtpUrl: null,
+    mailFrom: { name: 'Parley', address: 'no-reply@localhost' },
+    dkim: null,
     mailSecrets: null,
     smtpListen: null,
     imap: null,
@@ -61,10 +64,30 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
   ],
   [
     { PARLEY_PUBLIC_URL: 'https://chat.example/' },
-    { publicUrl: 'https://chat.example', vapidSubject: 'https://chat.example' },
+    {
+      publicUrl: 'https://chat.example',
+      vapidSubject: 'https://chat.example',
+      mailFrom: { name: 'Parley', address: 'no-reply@chat.example' },
+    },
   ],
   [{ PARLEY_PUBLIC_URL: 'http://chat.example:80' }, { vapidSubject: 'mailto:postmaster@chat.example' }],
   [{ PARLEY_PUBLIC_URL: 'http://10.0.0.1' }, { vapidSubject: 'mailto:postmaster@localhost' }],
+  [
+    { PARLEY_SMTP_URL: 'smtps://u:p%40@mail:465', PARLEY_MAIL_FROM: '"Harbor, Inc." <mail@harbor.example>' },
+    {
+      smtpUrl: 'smtps://u:p%40@mail:465',
+      mailFrom: { name: 'Harbor, Inc.', address: 'mail@harbor.example' },
+    },
+  ],
+  [{ PARLEY_MAIL_FROM: 'a@b.example' }, { mailFrom: { name: null, address: 'a@b.example' } }],
+  [
+    {
+      PARLEY_DKIM_KEY: '/k.pem',
+      PARLEY_DKIM_DOMAIN: 'harbor.example',
+      PARLEY_DKIM_SELECTOR: 'mail2026',
+    },
+    { dkim: { keyFile: '/k.pem', domain: 'harbor.example', selector: 'mail2026' } },
+  ],
   [{ PARLEY_VAPID_SUBJECT: 'mailto:ops@chat.example' }, { vapidSubject: 'mailto:ops@chat.example' }],
   [{ PARLEY_VAPID_SUBJECT: 'https://chat.example/us' }, { vapidSubject: 'https://chat.example/us' }],
   [{ REDIS_URL: 'rediss://:secret@cache:6380/1' }, { redisUrl: 'rediss://:secret@cache:6380/1' }],
@@ -196,7 +219,10 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PARLEY_SOCKET_PONGS_PER_DAY: '1' }, /^PARLEY_SOCKET_PONGS_PER_DAY is not .*PARLEY_SOCKET_HEARTBEAT_MS/],
   [{ PARLEY_COLOR: 'red' }, /^PARLEY_COLOR is not a variable of Parley; accepted are .*PARLEY_DEMO/],
   [{ PARLEY_ADMIN_HOST: '127.0.0.1' }, /^PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT/],
-  [{ PARLEY_SMTP_URL: 'smtp://hunter2@mail' }, /^PARLEY_SMTP_URL is not a variable of Parley/],
+  [{ PARLEY_SMTP_URL: 'http://hunter2@mail' }, /^PARLEY_SMTP_URL must be smtp:/],
+  [{ PARLEY_MAIL_FROM: 'Parley <no-reply>' }, /^PARLEY_MAIL_FROM must be an e-mail address/],
+  [{ PARLEY_MAIL_FROM: 'a@b.c\r\nBcc: d@e.f' }, /^PARLEY_MAIL_FROM must be an e-mail address/],
+  [{ PARLEY_DKIM_KEY: '/k.pem', PARLEY_DKIM_DOMAIN: 'example.com' }, /^PARLEY_DKIM_KEY, .* together$/],
   [
     { PARLEY_UMBRELLA_SECRET: 'hunter2-hunter2-hunter2' },
     /^PARLEY_UMBRELLA_SECRET is not a variable of Parley/,

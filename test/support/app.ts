@@ -1,5 +1,5 @@
 import { Tokens } from '../../src/access/tokens.ts';
-import { startApp } from '../../src/app/app.ts';
+import { type AppOptions, startApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
@@ -55,6 +55,7 @@ export async function startTestApp(
   t: Teardown,
   env: Readonly<Record<string, string>> = {},
   log: Logger = createLog('silent'),
+  options: Omit<AppOptions, 'config' | 'log'> = {},
 ): Promise<TestApp> {
   const { url } = await createTestDatabase(t);
   const dataDir = freshDirectory(t);
@@ -66,7 +67,7 @@ export async function startTestApp(
     PARLEY_RATE_LIMIT: 'off',
     ...env,
   });
-  const app = await withoutWelcome(() => startApp({ config, log }));
+  const app = await withoutWelcome(() => startApp({ ...options, config, log }));
   t.teardown(() => app.close());
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());

@@ -1,0 +1,250 @@
+import type { Database } from '../db/database.ts';
+import { Loop } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { Lanes } from '../outbound/lanes.ts';
+import type { EmailPurpose, SentEmailStatus } from '../protocol/resources/email.ts';
+import { composeMail } from './compose-mail.ts';
+import type { MailRow } from './mail-store.ts';
+import { type MailOutcome, recordOutcome } from './outcome.ts';
+import { measureWaiting, releaseMails, renewLeases, takeDueMails } from './outgoing-store.ts';
+import type { SendSchedule } from './send-schedule.ts';
+import type { MailTransport, Tried } from './transport.ts';
+import type { MailWriter, WrittenMail } from './written-mail.ts';
+
+export interface MailSenderOptions {
+  readonly database: Database;
+  readonly transport: MailTransport;
+  readonly schedule: SendSchedule;
+  /** Writes the mails of each purpose. */
+  readonly writers: Readonly<Partial<Record<EmailPurpose, MailWriter>>>;
+  /** Milliseconds for one try. */
+  readonly timeoutMs?: number;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** A mail that this node has taken. */
+interface Taken {
+  readonly mail: MailRow;
+  readonly takenAtMs: number;
+}
+
+/** Tries of one account side by side; beyond CROWD of all accounts, each account has one. */
+const SIDE_BY_SIDE = 8;
+const CROWD = 8;
+/** Mails of one account in memory; the others stay in the table. */
+const ROOM = 32;
+/** Accounts whose mails are sent at the same time. With the numbers above, no try waits for a connection. */
+const MAX_ACCOUNTS = 8;
+const TAKEN_AT_ONCE = 64;
+
+const TRY_MS = 5 * 60_000;
+const MEASURE_EVERY_MS = 10_000;
+/** A renewal has this part of the lease to succeed. */
+const RENEWED_AFTER = 1 / 3;
+/** Between two tries to write an outcome. */
+const WRITE_AGAIN_MS = 1_000;
+
+/**
+ * Sends mails whose time has come, whichever node has made them. A node that takes a mail has a lease on it, which it renews
+ * until the outcome is written; what a node leaves behind when it dies is taken by another. So a mail is tried until its row
+ * says how it ended, and a mail whose node died before it could say so is sent once more, under the same Message-ID.
+ */
+export class MailSender {
+  readonly #options: MailSenderOptions;
+  readonly #lanes: Lanes<Taken>;
+  readonly #sweep: Loop;
+  /** Those that this node holds, tries under way and outcomes that are still to be written included. */
+  readonly #held = new Set<Taken>();
+  readonly #stop = new AbortController();
+  #renewedAtMs = performance.now();
+  #measuredAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: MailSenderOptions) {
+    this.#options = options;
+    const { schedule, log } = options;
+    this.#sweep = new Loop({
+      intervalMs: schedule.lookEveryMs,
+      run: (signal) => this.#round(signal),
+      onError: (error) => log.warn({ err: error }, 'looking for mail to send failed'),
+    });
+    this.#lanes = new Lanes({
+      laneOf: ({ mail }) => mail.account_id,
+      ...{ sideBySide: SIDE_BY_SIDE, crowd: CROWD, room: ROOM, maxLanes: MAX_ACCOUNTS },
+      run: (taken) => this.#run(taken),
+      onDrained: () => this.#sweep.wake(),
+    });
+    this.#sweep.wake();
+  }
+
+  /** Takes what is due now instead of with the next sweep. */
+  wake(): void {
+    this.#sweep.wake();
+  }
+
+  /** Lets tries under way end, for `ms` at most; no other begins. Mails that have not begun are left to other nodes. */
+  async drain(ms: number): Promise<void> {
+    if (!this.#stop.signal.aborted) {
+      this.#stop.abort();
+      await this.#sweep.close();
+      const left = this.#lanes.abandonQueued();
+      for (const taken of left) this.#held.delete(taken);
+      await releaseMails(this.#options.database, idsOf(left)).catch(() => undefined);
+    }
+    await this.#lanes.idle(ms);
+  }
+
+  /** A try that has not ended is repeated by another node when its lease ends. */
+  async close(): Promise<void> {
+    await this.drain(0);
+    this.#options.transport.close();
+    await this.#lanes.idle(CLOSING_MS);
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { database } = this.#options;
+    await this.#renew();
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const rooms = this.#lanes.rooms();
+      const busy = [...rooms].flatMap(([accountId, room]) => (room === 0 ? accountId : []));
+      const due = await takeDueMails(database, busy, this.#leaseMs, TAKEN_AT_ONCE);
+      const takenAtMs = performance.now();
+      const left = due.map((mail) => ({ mail, takenAtMs })).filter((taken) => !this.#begin(taken));
+      await releaseMails(database, idsOf(left));
+      isMore = left.length === 0 && due.length === TAKEN_AT_ONCE;
+    }
+    await this.#measure();
+  }
+
+  #begin(taken: Taken): boolean {
+    this.#held.add(taken);
+    const isBegun = this.#lanes.add(taken);
+    if (!isBegun) this.#held.delete(taken);
+    return isBegun;
+  }
+
+  /** Never rejects. */
+  async #run(taken: Taken): Promise<void> {
+    const { log, metrics } = this.#options;
+    const { mail } = taken;
+    try {
+      // Its lease may have ended: a sweep takes it again.
+      if (performance.now() - Math.max(taken.takenAtMs, this.#renewedAtMs) > this.#leaseMs) return;
+      const written = await this.#write(mail);
+      if (written === undefined) return;
+      const outcome =
+        'unsent' in written ? this.#afterUnsent(mail, written) : await this.#send(mail, written);
+      if (outcome === undefined) return;
+      const status = await this.#record(mail, outcome, written);
+      if (status !== undefined) metrics.mailsSent.inc({ outcome: status });
+    } catch (error) {
+      // Its lease ends, and any node takes it again.
+      log.warn({ err: error, mail_id: mail.id }, 'a mail could not be sent, it is tried again');
+    } finally {
+      this.#held.delete(taken);
+    }
+  }
+
+  async #write(mail: MailRow): Promise<WrittenMail | undefined> {
+    return this.#options.writers[mail.purpose]?.(mail);
+  }
+
+  /** Returns undefined where this node stops, and with it the try. */
+  async #send(mail: MailRow, written: FullMail): Promise<MailOutcome | undefined> {
+    const { transport, timeoutMs = TRY_MS } = this.#options;
+    const open = mail.recipients.filter(({ status }) => status === 'queued' || status === 'deferred');
+    const recipients = open.map(({ address }) => address);
+    const composed = composeMail(written.content, { sender: written.sender, recipients });
+    const beganMs = performance.now();
+    const tried = await transport.send(composed, recipients, AbortSignal.timeout(timeoutMs));
+    this.#options.metrics.mailSendSeconds.observe((performance.now() - beganMs) / 1_000);
+    // The connection may have ended because this node stops: another one tries again when the lease ends.
+    if (this.#stop.signal.aborted && tried.recipients.every(({ status }) => status === 'deferred')) return;
+    return this.#afterTry(mail, tried);
+  }
+
+  #afterTry(mail: MailRow, { recipients, reason }: Tried): MailOutcome {
+    const { id: mailId, attempts } = mail;
+    const outcome = { mailId, attempt: attempts, recipients, reason };
+    if (!recipients.some(({ status }) => status === 'deferred')) return outcome;
+    const nextTryMs = this.#options.schedule.delayAfter(attempts);
+    return nextTryMs === null
+      ? { ...outcome, status: 'failed', reason: 'expired' }
+      : { ...outcome, nextTryMs };
+  }
+
+  #afterUnsent({ id: mailId, attempts }: MailRow, { unsent, reason }: Unsent): MailOutcome {
+    const outcome = { mailId, attempt: attempts, reason };
+    if (unsent === 'canceled') return { ...outcome, status: 'canceled' };
+    const nextTryMs = this.#options.schedule.delayAfter(attempts);
+    return nextTryMs === null
+      ? { ...outcome, status: 'failed' }
+      : { ...outcome, status: 'deferred', nextTryMs };
+  }
+
+  /** Writes the outcome, however often that fails, while this node runs: a mail that was sent would be sent again. */
+  async #record(
+    mail: MailRow,
+    outcome: MailOutcome,
+    written: WrittenMail,
+  ): Promise<SentEmailStatus | undefined> {
+    const { database, log } = this.#options;
+    for (;;) {
+      try {
+        return await database.transaction(async (tx) => {
+          const status = await recordOutcome(tx, outcome);
+          const hasEnded = status !== undefined && status !== 'deferred' && status !== 'queued';
+          if (hasEnded && 'content' in written) await written.onEnd?.(tx, status);
+          return status;
+        });
+      } catch (error) {
+        log.warn({ err: error, mail_id: mail.id }, 'the outcome of a mail could not be written');
+        if (this.#stop.signal.aborted) return undefined;
+        await this.#pause(WRITE_AGAIN_MS);
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#stop.signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.#stop.signal.addEventListener('abort', end);
+    });
+  }
+
+  async #renew(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#renewedAtMs < this.#leaseMs * RENEWED_AFTER) return;
+    await renewLeases(this.#options.database, idsOf([...this.#held]), this.#leaseMs);
+    this.#renewedAtMs = nowMs;
+  }
+
+  async #measure(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#measuredAtMs < MEASURE_EVERY_MS) return;
+    this.#measuredAtMs = nowMs;
+    const { database, metrics } = this.#options;
+    const { waiting, oldestSeconds } = await measureWaiting(database);
+    metrics.mailsWaiting.set(waiting);
+    metrics.mailsWaitingSeconds.set(oldestSeconds);
+  }
+
+  get #leaseMs(): number {
+    return this.#options.schedule.leaseMs;
+  }
+}
+
+type Unsent = Extract<WrittenMail, { readonly unsent: string }>;
+type FullMail = Exclude<WrittenMail, Unsent>;
+
+const CLOSING_MS = 2_000;
+
+function idsOf(taken: readonly Taken[]): string[] {
+  return taken.map(({ mail }) => mail.id);
+}

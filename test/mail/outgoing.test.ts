@@ -1,0 +1,325 @@
+/** Mail that leaves: what it is made of, what becomes of it, and who learns of that. */
+
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { readBounceAddress } from '../../src/mail/bounce-address.ts';
+import { openMailKey } from '../../src/mail/mail-key.ts';
+import { readMailOfMessage } from '../../src/mail/mail-store.ts';
+import { readMessageId } from '../../src/mail/message-ids.ts';
+import { SendSchedule } from '../../src/mail/send-schedule.ts';
+import { derivedId } from '../../src/protocol/ids.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { startTestApp } from '../support/app.ts';
+import { MailServer, type ReceivedMail } from '../support/mail-server.ts';
+import { log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+import { addBridgedCase, addGroup, addInbox, addMail, type BridgedCase } from './fixture.ts';
+
+const server = await MailServer.start(t);
+const app = await startTestApp(t, { PARLEY_SMTP_URL: server.url }, log, {
+  sendSchedule: new SendSchedule({ lookEveryMs: 50 }),
+});
+const { database, demo } = app;
+const owner = { database, accountId: demo.account_id, actorId: demo.users.ada.id };
+const key = await openMailKey(database);
+const ada = demo.users.ada.access_token;
+const NEWEST = { token: ada, headers: { 'Service-Version': NEWEST_VERSION } };
+
+t.beforeEach(() => {
+  server.received.length = 0;
+  server.answerTo = () => undefined;
+  server.answerMail = () => undefined;
+});
+
+t.test('a reply leaves once, in the name of the persona and with nothing of its author', async (t) => {
+  const group = await addGroup(owner, 'Ärger & "Co", Billing\r\nBcc: x@example.com');
+  const inbox = await addInbox(owner, { group_id: group.id });
+  const one = await addBridgedCase(owner, inbox.id, { email: 'cleo@customers.example' });
+  const message = await send(one, {
+    body: 'See https://harbor.example/a?b=1&c=2.\n<b>not bold</b> & "quoted"',
+    subject: 'Order\r\nBcc: y@example.com 🙂',
+    cc: ['Friend@Example.com', inbox.address, one.customerAddress],
+  });
+  const mail = await received();
+  const { headers } = mail;
+  t.strictSame(mail.recipients, [one.customerAddress, 'friend@example.com'], 'no inbox, and nobody twice');
+  t.equal(headers.to, one.customerAddress);
+  t.equal(headers.cc, 'friend@example.com');
+  t.notOk('bcc' in headers || /\r\n[ \t]*Bcc:/i.test(mail.raw), 'no header is injected');
+  t.match(decoded(headers.from!), /^"?Ärger & .*Billing Bcc: x@example.com"? <support-/);
+  t.equal(decoded(headers.subject!), 'Order Bcc: y@example.com 🙂');
+  for (const name of [
+    'auto-submitted',
+    'x-auto-response-suppress',
+    'x-mailer',
+    'list-id',
+    'sender',
+    'reply-to',
+  ]) {
+    t.notOk(name in headers, `no ${name}`);
+  }
+  t.notMatch(mail.raw, /\bada\b|act_|msg_/i, 'nothing of the author');
+  const mailId = derivedId('mail', message.id);
+  t.strictSame(readMessageId(key, headers['message-id']!), { conversationId: one.id, mailId });
+  t.strictSame(readBounceAddress(key, mail.sender), { mailId, inboxAddress: inbox.address });
+  t.notOk('in-reply-to' in headers || 'references' in headers);
+  const text = bodyOf(mail);
+  t.match(text, 'See https://harbor.example/a?b=1&c=2.\n<b>not bold</b> & "quoted"\n\n-- \n');
+  t.match(
+    text,
+    '<a href="https://harbor.example/a?b=1&amp;c=2">https://harbor.example/a?b=1&amp;c=2</a>.<br>',
+  );
+  t.match(text, '&lt;b&gt;not bold&lt;/b&gt; &amp; &quot;quoted&quot;');
+
+  await statusOf(message.id, 'sent');
+  const row = (await readMailOfMessage(database, message.id))!;
+  t.match(row, { status: 'sent', reason: null, attempts: 1, next_try_at: null, automatic: false });
+  t.ok(row.sent_at);
+  t.strictSame(
+    row.recipients.map(({ kind, status, code }) => [kind, status, code]),
+    [
+      ['to', 'sent', null],
+      ['cc', 'sent', null],
+    ],
+  );
+  const { body } = await app.call<ChatMessage>('GET', `/v1/messaging/messages/${message.id}`, NEWEST);
+  t.equal(body.email_status, 'sent');
+  t.ok(body.updated_at > body.created_at, 'the change is one of the message');
+});
+
+t.test('the next mail goes on with the thread', async (t) => {
+  const inbox = await addInbox(owner);
+  const one = await addBridgedCase(owner, inbox.id);
+  await send(one, { subject: 'Lamp' });
+  const first = await received();
+  const ids = [first.headers['message-id']!];
+  for (let n = 0; n < 25; n++) {
+    const { id, rfc_id } = await addMail(owner, {
+      ...{ conversation_id: one.id, rfc_id: `answer${n}@customers.example`, inbox_id: inbox.id },
+      ...{ from_address: one.customerAddress, reply_to: 'Desk@customers.example' },
+    });
+    ids.push(`<${rfc_id}>`);
+    await database.kysely
+      .updateTable('mail_threads')
+      .set({ last_in_id: id, cc: ['boss@customers.example'] })
+      .where('conversation_id', '=', one.id)
+      .execute();
+  }
+  server.received.length = 0;
+  await send(one, {});
+  const { headers, recipients, raw } = await received();
+  t.strictSame(recipients, ['desk@customers.example', 'boss@customers.example']);
+  t.equal(headers.subject, 'Re: Lamp');
+  t.equal(headers['in-reply-to'], '<answer24@customers.example>');
+  t.strictSame(headers.references!.split(' '), [ids[0], ...ids.slice(-19)], 'the first and the last ones');
+  t.ok(raw.split('\r\n').every((line) => Buffer.byteLength(line) <= 998));
+  t.match(raw, /^References:\r?\n? <[^>]+>\r\n <answer6@/m, 'folded');
+});
+
+t.test('attachments: files in the mail, or links where they are too large together', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  const small = await upload('Überblick.txt', Buffer.from('hello file'));
+  await send(one, {
+    attachments: [
+      { kind: 'file', s3_key: small },
+      { kind: 'link', url: 'https://harbor.example/manual' },
+      { kind: 'resource', resource_type: 'actor', resource_id: demo.users.ada.id },
+    ],
+  });
+  const mail = await received();
+  t.match(mail.raw, /Content-Disposition: attachment/);
+  t.match(mail.raw, Buffer.from('hello file').toString('base64'));
+  t.match(bodyOf(mail), 'https://harbor.example/manual');
+  t.notMatch(mail.raw, /\bada\b/i);
+
+  server.received.length = 0;
+  const large = await upload('large.bin', Buffer.alloc(10 * 1024 * 1024 + 1, 'x'));
+  const message = await send(one, { attachments: [{ kind: 'file', s3_key: large }] });
+  const text = bodyOf(await received());
+  t.match(text, /The file is too large for a mail\. The link works until \w+ \d+, \d{4} \(UTC\)\./);
+  const [link] = /http:\/\/\S+\/v1\/mail\/files\/att_\S+/.exec(text)!;
+  const answer = await fetch(link);
+  t.strictSame([answer.status, (await answer.arrayBuffer()).byteLength], [200, 10 * 1024 * 1024 + 1]);
+  t.equal((await fetch(link.replace(/.$/, '!'))).status, 403, 'a changed link');
+  await app.call('DELETE', `/v1/messaging/messages/${message.id}`, { token: ada });
+  t.equal((await fetch(link)).status, 410, 'the file of a deleted message');
+});
+
+t.test('a refusal ends the mail, and its author is notified', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  server.answerTo = () => 550;
+  const message = await send(one, {});
+  await statusOf(message.id, 'failed');
+  const row = (await readMailOfMessage(database, message.id))!;
+  t.match(row, { status: 'failed', reason: 'rejected', attempts: 1, next_try_at: null, sent_at: null });
+  t.match(row.recipients, [{ status: 'failed', code: '5.1.1' }]);
+  const [notified] = await until(() => notifications(message.id), { what: 'the notification' });
+  t.match(notified, { category: 'email.failed', title: 'Your mail in Where is my order? could not be sent' });
+  t.equal(notified!.body, null);
+  t.equal(server.received.length, 0);
+});
+
+t.test('what may pass is tried again, and only for those that do not have it', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  let isDown = true;
+  server.answerTo = (address) => (address.startsWith('full@') && isDown ? 452 : undefined);
+  const message = await send(one, { cc: ['full@example.com', 'gone@example.com'] });
+  await statusOf(message.id, 'deferred');
+  const row = (await readMailOfMessage(database, message.id))!;
+  t.match(row, { status: 'deferred', reason: 'delayed', attempts: 1 });
+  t.match(row.recipients, [{ status: 'sent' }, { status: 'deferred', code: '4.1.1' }, { status: 'sent' }]);
+  const waitsMs = Date.parse(row.next_try_at!) - Date.parse(row.updated_at);
+  t.ok(waitsMs > 50_000 && waitsMs < 70_000, 'a minute');
+  t.notOk((await notifications(message.id)).length);
+
+  isDown = false;
+  await edit(message.id, 'the text as it is now');
+  const [first] = server.received.splice(0);
+  await tryNow(message.id);
+  await statusOf(message.id, 'sent');
+  const second = await received();
+  t.strictSame(second.recipients, ['full@example.com']);
+  t.equal(second.headers['message-id'], first!.headers['message-id']);
+  t.equal(second.headers.cc, first!.headers.cc);
+  t.match(bodyOf(second), 'the text as it is now');
+});
+
+t.test('a server that is away, and one that drops the connection', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  server.answerMail = () => 'drop';
+  const message = await send(one, {});
+  await statusOf(message.id, 'deferred');
+  t.match(await readMailOfMessage(database, message.id), { reason: 'connection_error', attempts: 1 });
+  server.answerMail = () => undefined;
+  await tryNow(message.id);
+  await statusOf(message.id, 'sent');
+  const ids = server.received.map(({ headers }) => headers['message-id']);
+  t.strictSame([ids.length, new Set(ids).size], [2, 1], 'twice, under one Message-ID');
+});
+
+t.test('after five days it has failed', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  server.answerMail = () => 451;
+  const message = await send(one, {});
+  await statusOf(message.id, 'deferred');
+  await database.kysely
+    .updateTable('mails')
+    .set({ attempts: 26 })
+    .where('message_id', '=', message.id)
+    .execute();
+  await tryNow(message.id);
+  await statusOf(message.id, 'failed');
+  t.match(await readMailOfMessage(database, message.id), { reason: 'expired', attempts: 27 });
+  await until(async () => (await notifications(message.id)).length === 1, { what: 'the notification' });
+});
+
+t.test('a message that is deleted before its mail leaves', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  server.answerTo = () => 451;
+  const message = await send(one, {});
+  await statusOf(message.id, 'deferred');
+  server.answerTo = () => undefined;
+  await app.call('DELETE', `/v1/messaging/messages/${message.id}`, { token: ada });
+  await tryNow(message.id);
+  await statusOf(message.id, 'canceled');
+  t.match(await readMailOfMessage(database, message.id), { reason: 'message_deleted', next_try_at: null });
+  t.equal(server.received.length, 0);
+});
+
+t.test('a customer without an address, and an inbox that is gone', async (t) => {
+  const inbox = await addInbox(owner);
+  const one = await addBridgedCase(owner, inbox.id);
+  await database.kysely
+    .updateTable('actors')
+    .set({ handle: null })
+    .where('id', '=', one.customerId)
+    .execute();
+  const message = await send(one, {});
+  await statusOf(message.id, 'failed');
+  t.match(await readMailOfMessage(database, message.id), { reason: 'no_recipient', attempts: 0 });
+});
+
+async function send(one: BridgedCase, fields: object, token = ada): Promise<ChatMessage> {
+  const { status, body } = await app.call<ChatMessage>(
+    'POST',
+    `/v1/messaging/conversations/${one.id}/messages`,
+    {
+      token,
+      body: {
+        ...{ body: 'ahoy', audience: 'customer', channel: 'email', client_message_id: randomUUID() },
+        ...fields,
+      },
+    },
+  );
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body;
+}
+
+async function edit(messageId: string, body: string): Promise<void> {
+  await app.call('PATCH', `/v1/messaging/messages/${messageId}`, { token: ada, body: { body } });
+}
+
+function received(): Promise<ReceivedMail> {
+  return until(() => server.received[0], { what: 'a mail' });
+}
+
+async function statusOf(messageId: string, status: string): Promise<void> {
+  await until(async () => (await readMailOfMessage(database, messageId))?.status === status, {
+    what: `a mail that is ${status}`,
+  });
+}
+
+/** Lets the time of the next try come. */
+async function tryNow(messageId: string): Promise<void> {
+  await database.kysely
+    .updateTable('mails')
+    .set({ next_try_at: new Date(0).toISOString() })
+    .where('message_id', '=', messageId)
+    .execute();
+}
+
+function notifications(messageId: string) {
+  return database.kysely
+    .selectFrom('notifications')
+    .selectAll()
+    .where('message_id', '=', messageId)
+    .where('category', '=', 'email.failed')
+    .where('recipient_id', '=', demo.users.ada.id)
+    .execute();
+}
+
+async function upload(filename: string, bytes: Buffer): Promise<string> {
+  const { body } = await app.call<{ s3_key: string; url: string; headers: Record<string, string> }>(
+    'POST',
+    '/v1/messaging/attachments/upload-url',
+    { token: ada, body: { filename, content_type: 'text/plain', size_bytes: bytes.length } },
+  );
+  await fetch(body.url, { method: 'PUT', headers: body.headers, body: new Uint8Array(bytes) });
+  return body.s3_key;
+}
+
+/** Decodes the encoded words of a header (RFC 2047). */
+function decoded(header: string): string {
+  return header
+    .replaceAll(/\?=\s+=\?/g, '?==?')
+    .replaceAll(/=\?utf-8\?(q|b)\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
+      kind.toLowerCase() === 'b'
+        ? Buffer.from(text, 'base64').toString('latin1')
+        : text
+            .replaceAll('_', ' ')
+            .replaceAll(/=([0-9a-f]{2})/gi, (_, hex: string) =>
+              String.fromCharCode(Number.parseInt(hex, 16)),
+            ),
+    )
+    .replace(/^.*$/s, (text) => Buffer.from(text, 'latin1').toString());
+}
+
+/** The texts of a mail, decoded. */
+function bodyOf({ raw }: ReceivedMail): string {
+  const text = raw
+    .slice(raw.indexOf('\r\n\r\n'))
+    .replaceAll(/=\r\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(text, 'latin1').toString().replaceAll('\r\n', '\n');
+}
