@@ -14,16 +14,19 @@ export interface ReportParts {
 }
 
 /** Reads a report of RFC 3464. Null: the mail has none. */
-export function readReport(parts: ReportParts): DeliveryReport | null {
+export function readReport(header: Header, parts: ReportParts): DeliveryReport | null {
   const recipients = recipientsOf(parts.status);
-  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(parts) };
+  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
 }
 
-export function originalRfcIdOf({ returned, text }: ReportParts): string | null {
+export function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
   const [id] = returned.length === 0 ? [] : new Header(headOf(returned)).messageIds('message-id');
   if (id !== undefined) return id;
   // Old servers put the mail that came back into their own text.
-  return /^[> \t]*Message-ID:[ \t]*\n?[ \t]*<([^<>\s]{1,900})>/im.exec(text)?.[1] ?? null;
+  const inText = /^[> \t]*Message-ID:[ \t]*\n?[ \t]*<([^<>\s]{1,900})>/im.exec(text)?.[1];
+  if (inText !== undefined) return inText;
+  // Others answer the mail, as a person would.
+  return header.messageIds('in-reply-to')[0] ?? header.messageIds('references').at(-1) ?? null;
 }
 
 /** One group of fields for each recipient, after a first group about the server. */

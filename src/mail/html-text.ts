@@ -3,6 +3,8 @@ export class HtmlText {
   readonly #lines: string[] = [];
   #line = '';
   #quotes = 0;
+  /** Depth of the quotes at the blank line before what comes next; null: there is none. */
+  #gap: number | null = null;
   /** Number of open elements within one that is not shown, itself included. */
   #hidden = 0;
   #pre = 0;
@@ -32,9 +34,12 @@ export class HtmlText {
       return;
     }
     if (name === 'a') this.#endLink();
+    if (name === 'blockquote') {
+      this.#endBlock();
+      this.#quotes = Math.max(0, this.#quotes - 1);
+    }
     if (PARAGRAPHS.has(name)) this.#endParagraph();
     else if (BLOCKS.has(name)) this.#endBlock();
-    if (name === 'blockquote' && this.#quotes > 0) this.#quotes -= 1;
     if (name === 'pre' && this.#pre > 0) this.#pre -= 1;
   }
 
@@ -61,9 +66,15 @@ export class HtmlText {
   }
 
   #endLine(): void {
-    const prefix = '>'.repeat(Math.min(this.#quotes, MAX_QUOTES));
-    this.#lines.push(`${prefix}${prefix === '' ? '' : ' '}${this.#line}`.trimEnd());
+    if (this.#gap !== null && this.#lines.length > 0) this.#push('', Math.min(this.#gap, this.#quotes));
+    this.#gap = null;
+    this.#push(this.#line, this.#quotes);
     this.#line = '';
+  }
+
+  #push(line: string, quotes: number): void {
+    const prefix = '>'.repeat(Math.min(quotes, MAX_QUOTES));
+    this.#lines.push(`${prefix}${prefix === '' ? '' : ' '}${line}`.trimEnd());
   }
 
   #endBlock(): void {
@@ -73,8 +84,7 @@ export class HtmlText {
 
   #endParagraph(): void {
     this.#endBlock();
-    const last = this.#lines.at(-1);
-    if (last !== undefined && /[^>]/.test(last)) this.#endLine();
+    this.#gap = Math.min(this.#gap ?? this.#quotes, this.#quotes);
   }
 
   /** Outlook has one before what it quotes. */

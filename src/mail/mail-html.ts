@@ -15,7 +15,7 @@ export interface ReadHtml {
 export function readHtml(source: string, pictures: ReadonlyMap<string, number>): ReadHtml {
   const clean = cleanText(source);
   if (isNestedTooDeep(clean)) {
-    const text = clean.replace(/<[^>]*>/g, ' ');
+    const text = clean.replace(/<[^>]*>/g, ' ').trim();
     return { html: textAsHtml(text), text };
   }
   const text = new HtmlText();

@@ -21,7 +21,7 @@ export function readOldReport(header: Header, parts: ReportParts): DeliveryRepor
   const recipients = addressesOf(header, report).map(({ address, words }) =>
     recipient(address, words, action),
   );
-  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(parts) };
+  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
 }
 
 /** A person may quote a bounce, so the words alone are no proof. */

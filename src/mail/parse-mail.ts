@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import type { ObjectStore } from '../attachments/storage.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
 import { newId } from '../protocol/ids.ts';
 import { type FromMailWorker, MailThread } from './mail-thread.ts';
 import type { ParsedMail, StoredPart } from './parsed-mail.ts';
 import type { ReadMail } from './read-mail.ts';
+import type { MailFiles } from './registered-files.ts';
 
 /** The part of a store that reading a mail needs. */
-export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;
+type Files = Pick<MailFiles, 'open' | 'putStream' | 'remove'>;
 
 export interface MailSource {
-  readonly store: MailFiles;
+  readonly store: Files;
   /** Key of the mail as it came. */
   readonly key: string;
 }
@@ -58,12 +58,12 @@ function idleThread(): MailThread | undefined {
 /** One mail on its way through a thread. */
 class Reading {
   readonly #thread: MailThread;
-  readonly #store: MailFiles;
+  readonly #store: Files;
   readonly #attachments: StoredPart[] = [];
   #attachment: IncomingPart | null = null;
   #mail: ReadMail = UNREADABLE;
 
-  constructor(thread: MailThread, store: MailFiles) {
+  constructor(thread: MailThread, store: Files) {
     this.#thread = thread;
     this.#store = store;
   }
@@ -124,13 +124,15 @@ class IncomingPart {
   readonly #stored: Promise<number>;
 
   constructor(
-    store: MailFiles,
+    store: Files,
     { filename, contentType }: { readonly filename: string; readonly contentType: string },
   ) {
     this.#part = { key: newId('upload'), filename, contentType };
     this.#stored = store.putStream(this.#part, this.#bytes);
     // Awaited by what comes next, which may be some time later.
     this.#stored.catch(() => undefined);
+    // The end of an attachment that the store has stopped reading.
+    this.#bytes.on('error', () => undefined);
   }
 
   async write(bytes: Uint8Array): Promise<void> {

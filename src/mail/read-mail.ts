@@ -196,7 +196,8 @@ class MailReader {
 
   #report(text: string): DeliveryReport | null {
     const parts = { text, status: Buffer.concat(this.#status), returned: Buffer.concat(this.#returned) };
-    return readReport(parts) ?? (this.#header && readOldReport(this.#header, parts));
+    const header = this.#header;
+    return header && (readReport(header, parts) ?? readOldReport(header, parts));
   }
 
   #body(): { readonly text: string; readonly html: string | null } {
@@ -211,7 +212,13 @@ class MailReader {
       texts.push(isPlain ? text : shown.text);
       htmls.push(shown?.html ?? textAsHtml(text));
     }
-    return { text: texts.filter((text) => text !== '').join('\n'), html: hasHtml ? htmls.join('\n') : null };
+    return {
+      text: texts
+        .filter((text) => text !== '')
+        .join('\n')
+        .trimEnd(),
+      html: hasHtml ? htmls.join('\n') : null,
+    };
   }
 
   #plainText(body: Body): string {

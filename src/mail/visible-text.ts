@@ -18,7 +18,7 @@ function historyStart(lines: readonly string[]): number {
     if (FORWARDED.test(line)) return lines.length;
     if (ORIGINAL.test(line)) return index;
     if (isHistoryHeader(lines, index)) return separated(lines, index);
-    if (UNQUOTED_ATTRIBUTION.test(attributionText(lines, index))) return index;
+    if (isAttributionOfUnmarked(lines, index)) return index;
   }
   return lines.length;
 }
@@ -39,17 +39,17 @@ function isHistoryHeader(lines: readonly string[], index: number): boolean {
   return fields.length >= 2;
 }
 
-/** The line and the two after it as one, since mailers wrap it. */
-function attributionText(lines: readonly string[], index: number): string {
-  const line = lines[index] ?? '';
-  if (line.length > MAX_ATTRIBUTION) return '';
-  let text = line.trim();
-  for (let next = index + 1; next <= index + 2 && !/[:：]$/.test(text); next += 1) {
-    const more = lines[next]?.trim() ?? '';
-    if (more === '' || isQuote(more)) break;
-    text += ` ${more}`;
+/** `On 3 November, Ada wrote:` above a text that has no quote marks. The sentence may be wrapped. */
+function isAttributionOfUnmarked(lines: readonly string[], index: number): boolean {
+  let text = '';
+  let next = index;
+  while (next < index + 3 && text.length <= MAX_ATTRIBUTION && !/[:：]$/.test(text)) {
+    text = `${text} ${lines[next]?.trim() ?? ''}`.trim();
+    next += 1;
   }
-  return text.length > MAX_ATTRIBUTION ? '' : text;
+  if (text.length > MAX_ATTRIBUTION || !UNQUOTED_ATTRIBUTION.test(text)) return false;
+  const below = lines.slice(next, next + 5).find((line) => line.trim() !== '');
+  return below !== undefined && !isQuote(below);
 }
 
 function withoutSignature(lines: readonly string[]): readonly string[] {
@@ -105,10 +105,10 @@ function linesOfAttribution(lines: readonly string[], quote: number): number {
   if (!/[:：]\s*$/.test(lines[last] ?? '') && !/^\s*<[^<>]+>\s*$/.test(lines[last] ?? '')) return 0;
   for (let first = last; first > last - 3 && first >= 0; first -= 1) {
     const text = lines.slice(first, last + 1).join(' ');
-    if (text.length > MAX_ATTRIBUTION || (lines[first] ?? '').trim() === '') return 0;
+    if (text.length > MAX_ATTRIBUTION || (lines[first] ?? '').trim() === '') break;
     if (ATTRIBUTION.test(text)) return quote - first;
   }
-  return 0;
+  return ATTRIBUTION_BY_NAME.test(lines[last] ?? '') ? quote - last : 0;
 }
 
 function withoutMobileSignature(lines: readonly string[]): readonly string[] {
@@ -124,9 +124,10 @@ function isQuote(line: string): boolean {
 const MAX_ATTRIBUTION = 300;
 const MAX_SIGNATURE_LINES = 15;
 
-/** Whose words a quote has: an address, or a date and a verb. */
-const ATTRIBUTION =
-  /(@|\d{4}|\d{1,2}[:.]\d{2}|wrote|schrieb|écrit|escribi|scritto|schreef|escreveu|skrev|kirjoitti|napisa|napsal|пис|yazdı|寫道|写道|書き|wrote).*[:：>]\s*$/iu;
+/** Whose words a quote has: an address, a year or a time of day. */
+const ATTRIBUTION = /(@|\d{4}|\d{1,2}[:.]\d{2}).*[:：>]\s*$/u;
+const ATTRIBUTION_BY_NAME =
+  /(wrote|schrieb|écrit|escribi|scritto|schreef|escreveu|skrev|kirjoitti|napisa|napsal|пис|yazdı|寫道|写道|書き).{0,60}[:：]\s*$/iu;
 
 /** The same where no quote follows that is marked as one, so that every word of it has to fit. */
 const UNQUOTED_ATTRIBUTION = new RegExp(

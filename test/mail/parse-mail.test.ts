@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { FileStore } from '../../src/attachments/file-store.ts';
 import { FileUrls } from '../../src/attachments/file-urls.ts';
 import type { ObjectStore } from '../../src/attachments/storage.ts';
-import { type MailFiles, parseMail } from '../../src/mail/parse-mail.ts';
+import { type MailSource, parseMail } from '../../src/mail/parse-mail.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { base64, eml } from './corpus/corpus-mail.ts';
@@ -58,7 +58,7 @@ t.test('a store that fails is the error of the caller, and nothing is left', asy
   const store = storeOf(t);
   const key = await stored(store, eml(TWO_FILES));
   const keys: string[] = [];
-  const failing: MailFiles = {
+  const failing: MailSource['store'] = {
     open: (key) => store.open(key),
     remove: (keys) => store.remove(keys),
     putStream: (object, bytes) => {

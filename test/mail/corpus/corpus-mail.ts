@@ -1,15 +1,20 @@
-import type { DeliveryReport, Mailbox, ParsedMail } from '../../../src/mail/parsed-mail.ts';
+import type { DeliveryReport, Mailbox } from '../../../src/mail/parsed-mail.ts';
 
-/** A mail of the corpus, and what must come of it. */
+/**
+ * A mail of the corpus, and what must be read of it. What becomes of it in an account is in becomes.ts, under the same name.
+ *
+ * All are written to the inbox `support@harbor.example`. Its customer is Cleo (`cleo@customer.example`), its team member is Grace
+ * (`grace@harbor.example`), and the mail that the team wrote to Cleo has the Message-ID `our-mail@harbor.example`.
+ */
 export interface CorpusMail {
-  /** Unique, in kebab case: what is odd about it. */
+  /** Unique, in kebab case: what is odd about it. Its Message-ID is `<name>@customer.example`, unless it says otherwise. */
   readonly name: string;
   /** The mail as it comes. */
   readonly source: () => Buffer;
-  /** What must be read of it; fields that are not named have no expectation. */
   readonly parsed: ExpectedMail;
 }
 
+/** What is not named is as in a plain mail of Cleo: no HTML, no attachment, no report, not damaged. */
 export interface ExpectedMail {
   readonly rfcId?: string | null;
   readonly inReplyTo?: string | null;
@@ -20,24 +25,43 @@ export interface ExpectedMail {
   readonly cc?: readonly Mailbox[];
   readonly subject?: string | null;
   readonly sentAt?: string | null;
-  /** Absent: the same as `visibleText`. */
+  /** Absent: nothing but the visible text. */
   readonly text?: string | RegExp;
-  readonly visibleText?: string | RegExp;
-  /** Patterns that the HTML has, and does not have; null: there is none. */
-  readonly html?: { readonly has?: readonly RegExp[]; readonly hasNot?: readonly RegExp[] } | null;
-  readonly attachments?: readonly {
-    readonly filename: string;
-    readonly contentType: string;
-    readonly sizeBytes: number;
-  }[];
-  readonly report?: DeliveryReport | null;
-  /** False where nothing is said. */
-  readonly isDamaged?: boolean;
-  /** Headers of the result, by name. */
-  readonly headers?: Readonly<Record<string, ParsedMail['headers'][number]['value']>>;
+  readonly visibleText: string | RegExp;
+  /** Patterns that the HTML has, and those that it does not have. */
+  readonly html?: { readonly has?: readonly RegExp[]; readonly hasNot?: readonly RegExp[] };
+  /** File name, type, size in bytes. */
+  readonly attachments?: readonly (readonly [string, string, number])[];
+  readonly report?: DeliveryReport;
+  readonly isDamaged?: true;
+  /** Decoded headers that the result has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Bytes of a mail that is written with `\n` and with a character for each byte (`\xe4`), as mail has them. */
+export const PLAIN = {
+  from: { address: 'cleo@customer.example', name: 'Cleo Customer' },
+  to: [{ address: 'support@harbor.example', name: 'Harbor' }],
+  subject: 'Order 17',
+  sentAt: '2026-11-20T09:30:00.000Z',
+} as const;
+
+/** A mail of Cleo. `fields` replace those of the plain mail or are added to it; null leaves one out. */
+export function letter(name: string, fields: Readonly<Record<string, string | null>>, body: string): Buffer {
+  const all: Record<string, string | null> = {
+    'Return-Path': '<cleo@customer.example>',
+    From: 'Cleo Customer <cleo@customer.example>',
+    To: 'Harbor <support@harbor.example>',
+    Subject: 'Order 17',
+    Date: 'Fri, 20 Nov 2026 10:30:00 +0100',
+    'Message-ID': `<${name}@customer.example>`,
+    'MIME-Version': '1.0',
+    ...fields,
+  };
+  const lines = Object.entries(all).flatMap(([field, value]) => (value === null ? [] : `${field}: ${value}`));
+  return eml(`${lines.join('\n')}\n\n${body.replace(/^\n/, '')}`);
+}
+
+/** Bytes of a mail that is written with `\n` and with a character for each byte (`\xe4`). */
 export function eml(text: string): Buffer {
   return Buffer.from(text.replace(/^\n/, '').replace(/\n/g, '\r\n'), 'latin1');
 }
@@ -52,4 +76,12 @@ export function base64(bytes: Buffer | string): string {
   return Buffer.from(bytes)
     .toString('base64')
     .replace(/.{76}(?=.)/g, '$&\n');
+}
+
+/** Quoted-printable of UTF-8, without line breaks of its own. */
+export function quoted(text: string): string {
+  return utf8(text).replace(
+    /[=\x80-\xff]/g,
+    (character) => `=${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
 }

@@ -1,0 +1,9 @@
+import { BOUNCES } from './bounces.ts';
+import { CLIENTS } from './clients.ts';
+import type { CorpusMail } from './corpus-mail.ts';
+import { DAMAGED } from './damaged.ts';
+import { ENCODINGS } from './encodings.ts';
+import { SENDERS } from './senders.ts';
+
+/** Every mail of the corpus. */
+export const CORPUS: readonly CorpusMail[] = [...CLIENTS, ...ENCODINGS, ...SENDERS, ...BOUNCES, ...DAMAGED];
