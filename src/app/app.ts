@@ -90,7 +90,7 @@ async function start(
   const tickets = new Tickets(database);
   const completeness = new Completeness({ database, timeline: messaging.timeline, log });
   const parts = { catalogue, tickets, config, completeness, ...webhooks };
-  const routes = apiRoutes(data, access, push, messaging, parts);
+  const routes = apiRoutes(data, access, push, messaging, mail, parts);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, mailRoutes: mail.publicRoutes, demo: hasDemoPage ? () => demo : undefined },

@@ -48,6 +48,7 @@ export async function openMail(
   const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
   return {
     key,
+    outgoing,
     handlers: [handle(EMAIL_DUE, (due) => makeReply(outgoing, due))],
     publicRoutes: fileLinkRoutes(links, { database, store }),
     drain: async (ms: number) => sender?.drain(ms),

@@ -19,6 +19,7 @@ import type { Tickets } from '../gateway/socket/tickets.ts';
 import type { Route } from '../http/route.ts';
 import { conversationEmailRoutes } from '../mail/conversation-email-routes.ts';
 import { inboxRoutes } from '../mail/inbox-routes.ts';
+import { resendRoutes } from '../mail/resend-routes.ts';
 import { messageRoutes } from '../messages/routes.ts';
 import { notificationRoutes } from '../notifications/routes.ts';
 import { settingsRoutes } from '../notifications/settings-routes.ts';
@@ -33,6 +34,7 @@ import type { Replays } from '../webhooks/replays.ts';
 import { webhookRoutes } from '../webhooks/webhook-routes.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
+import type { Mail } from './mail.ts';
 import type { Messaging } from './messaging.ts';
 import type { Push } from './push.ts';
 
@@ -42,6 +44,7 @@ export function apiRoutes(
   { directory, rights, tokens }: Access,
   { vapid, guard }: Push,
   { sender, lockedWrites, timeline, encoded, retention }: Messaging,
+  { outgoing }: Pick<Mail, 'outgoing'>,
   {
     catalogue,
     tickets,
@@ -71,6 +74,7 @@ export function apiRoutes(
       encoded: encoded.messages,
     }),
     ...conversationEmailRoutes({ database, directory, files: store }),
+    ...resendRoutes({ database, directory, files: store, outgoing }),
     ...inboxRoutes({
       database,
       domains: { domains: config.mailDomains, isAny: config.registration === 'closed' },

@@ -49,7 +49,7 @@ export async function recordOutcome(
   const next = status ?? statusOf(after);
   const at = await writeOutcome(tx, mailId, { recipients: after, status: next, reason, nextTryMs });
   if (next === mail.status) return next;
-  if (mail.message_id !== null) await publish(tx, mail, mail.message_id, next);
+  await publishStatus(tx, mail, next);
   if (next === 'bounced' || next === 'failed') await notify(tx, mail, next, at);
   return next;
 }
@@ -62,10 +62,14 @@ export function statusOf(recipients: readonly Pick<EmailRecipient, 'status'>[]):
   return 'sent';
 }
 
-async function publish(tx: Tx, mail: OutgoingRow, messageId: string, status: SentEmailStatus): Promise<void> {
-  const isThere = await setEmailStatus(tx, messageId, status);
-  if (!isThere || mail.conversation_id === null) return;
-  await enqueueChanged(tx, [{ event: 'message.updated', id: messageId, stream: mail.conversation_id }]);
+/** Writes the new status of a mail into its message, if it has one, and publishes that. */
+export async function publishStatus(
+  tx: Tx,
+  { message_id: id, conversation_id: stream }: Pick<OutgoingRow, 'message_id' | 'conversation_id'>,
+  status: SentEmailStatus,
+): Promise<void> {
+  if (id === null || stream === null || !(await setEmailStatus(tx, id, status))) return;
+  await enqueueChanged(tx, [{ event: 'message.updated', id, stream }]);
 }
 
 /** Notifies the author, or the assignee of the case where the author is no person. The text names no address. */

@@ -69,6 +69,15 @@ export async function writeOutcome(
   return row!.updated_at;
 }
 
+/** Makes a locked mail that has ended due again, as if it had not been tried. */
+export async function requeue(
+  tx: Tx,
+  mailId: string,
+  { recipients, reason }: Pick<WrittenOutcome, 'recipients' | 'reason'>,
+): Promise<void> {
+  await tx.query(REQUEUE, mailId, JSON.stringify(recipients), reason);
+}
+
 /** Returns whether the message is still there. */
 export async function setEmailStatus(tx: Tx, messageId: string, status: SentEmailStatus): Promise<boolean> {
   return (await tx.query(SET_STATUS, messageId, status)).length > 0;
@@ -151,6 +160,14 @@ const WRITE_OUTCOME = statement<
       updated_at = later_than(updated_at)
     WHERE id = $1
     RETURNING updated_at`,
+});
+
+const REQUEUE = statement<[mailId: string, recipients: string, reason: string | null]>({
+  name: 'requeue-mail',
+  text: `
+    UPDATE mails SET recipients = $2::jsonb, status = 'queued', reason = $3, attempts = 0,
+      next_try_at = clock_timestamp(), updated_at = later_than(updated_at)
+    WHERE id = $1`,
 });
 
 const SET_STATUS = statement<[messageId: string, status: SentEmailStatus]>({

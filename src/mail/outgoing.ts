@@ -89,7 +89,7 @@ async function refusalOf(
  * The mail goes to the address that the last mail of the customer names, else to the customers of the case. In copy are the
  * addresses that the message names, else those of the last mail. No inbox writes to an inbox.
  */
-async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
+export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
   const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
   const wanted = [
     ...to.map((address) => ({ address: address.toLowerCase(), kind: 'to' as const })),

@@ -2,15 +2,21 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { createActor } from '../../src/accounts/actors.ts';
+import { createRole } from '../../src/accounts/roles.ts';
 import { readBounceAddress } from '../../src/mail/bounce-address.ts';
 import { openMailKey } from '../../src/mail/mail-key.ts';
 import { readMailOfMessage } from '../../src/mail/mail-store.ts';
 import { readMessageId } from '../../src/mail/message-ids.ts';
 import { SendSchedule } from '../../src/mail/send-schedule.ts';
-import { derivedId } from '../../src/protocol/ids.ts';
+import { derivedId, newId } from '../../src/protocol/ids.ts';
+import type { Permission } from '../../src/protocol/permissions.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Email } from '../../src/protocol/resources/email.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
-import { startTestApp } from '../support/app.ts';
+import { closed, gatesOf } from '../accounts/fixture.ts';
+import { asNeighbour } from '../agents/bodies.ts';
+import { refusalOf, startTestApp } from '../support/app.ts';
 import { MailServer, type ReceivedMail } from '../support/mail-server.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -240,11 +246,125 @@ t.test('a customer without an address, and an inbox that is gone', async (t) => 
   t.match(await readMailOfMessage(database, message.id), { reason: 'no_recipient', attempts: 0 });
 });
 
+t.test('every way into the timeline is one mail; what an agent decided alone is marked', async (t) => {
+  const inbox = await addInbox(owner);
+  const agent = await newAgent(['messaging:create', 'messaging:send_external', 'messaging:read']);
+  const one = await addBridgedCase(owner, inbox.id, {}, [{ type: 'agent', actorId: agent.id }]);
+  const marks = async (messageId: string) => {
+    await statusOf(messageId, 'sent');
+    const mails = server.received.filter(({ headers }) => headers['message-id']?.includes(hexOf(messageId)));
+    const { automatic } = (await readMailOfMessage(database, messageId))!;
+    const [{ headers } = { headers: {} as Record<string, string> }] = mails;
+    return [mails.length, automatic, headers['auto-submitted'], headers['x-auto-response-suppress']];
+  };
+  const draft = await send(one, { mode: 'draft', client_message_id: undefined }, agent.token);
+  t.equal(draft.status, 'draft');
+  await app.call('POST', `/v1/messaging/messages/${draft.id}/actions/approve`, NEWEST);
+  t.strictSame(await marks(draft.id), [1, false, undefined, undefined], 'a draft that a person approved');
+
+  const later = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() };
+  const scheduled = await send(one, later);
+  t.equal(await readMailOfMessage(database, scheduled.id), undefined, 'nothing before its time');
+  await app.call('POST', `/v1/messaging/messages/${scheduled.id}/actions/send-now`, NEWEST);
+  t.strictSame(await marks(scheduled.id), [1, false, undefined, undefined], 'sent before its time');
+  const timely = await send(one, later);
+  await database.pool.query(
+    'SELECT graphile_worker.reschedule_jobs(ARRAY[id], run_at => now()) FROM graphile_worker.jobs WHERE key = $1',
+    [timely.id],
+  );
+  await database.kysely
+    .updateTable('messages')
+    .set({ scheduled_at: new Date().toISOString() })
+    .where('id', '=', timely.id)
+    .execute();
+  t.strictSame(await marks(timely.id), [1, false, undefined, undefined], 'a schedule');
+
+  const own = await send(one, {}, agent.token);
+  t.strictSame(await marks(own.id), [1, true, 'auto-replied', 'All'], 'an agent that may send');
+  // Beyond the limit of a thread the mail stays here, and the assignee, else nobody, is notified.
+  for (let n = 0; n < 9; n++) {
+    await addMail(owner, { conversation_id: one.id, automatic: true, inbox_id: inbox.id });
+  }
+  const beyond = await send(one, {}, agent.token);
+  await statusOf(beyond.id, 'failed');
+  t.match(await readMailOfMessage(database, beyond.id), { reason: 'loop_limit', automatic: true });
+});
+
+t.test('a mail that failed is sent again', async (t) => {
+  const one = await addBridgedCase(owner, (await addInbox(owner)).id);
+  let isFull = true;
+  server.answerTo = (address) => (address.startsWith('full@') && isFull ? 552 : undefined);
+  const message = await send(one, { cc: ['full@example.com'] });
+  const path = `/v1/messaging/messages/${message.id}/actions/resend`;
+  await statusOf(message.id, 'failed');
+  t.match(await readMailOfMessage(database, message.id), {
+    recipients: [{ status: 'sent' }, { status: 'failed' }],
+  });
+  const [first] = server.received.splice(0);
+  isFull = false;
+  await edit(message.id, 'mended');
+  const options = { ...NEWEST, headers: { ...NEWEST.headers, 'Idempotency-Key': 'resend-1' } };
+  const answer = await app.call<Email>('POST', path, options);
+  t.equal(answer.status, 200);
+  t.match(answer.body, { object: 'email', status: 'queued', reason: null, attempts: 0 });
+  const again = await received();
+  t.strictSame(again.recipients, ['full@example.com'], 'only those that do not have it');
+  t.equal(again.headers['message-id'], first!.headers['message-id']);
+  t.match(bodyOf(again), 'mended');
+  await statusOf(message.id, 'sent');
+  const replay = await app.call<Email>('POST', path, options);
+  t.equal(replay.text, answer.text, 'a replay sends nothing');
+  t.equal(server.received.length, 1);
+  const { rows } = await database.pool.query(
+    "SELECT actor_id, details FROM audit_events WHERE action = 'email.resent' AND conversation_id = $1",
+    [one.id],
+  );
+  t.strictSame(rows, [{ actor_id: owner.actorId, details: { message_id: message.id } }]);
+
+  t.equal(
+    refusalOf(await app.call('POST', path, NEWEST)),
+    '409 resource_conflict null',
+    'a mail that was sent',
+  );
+  const note = await send(one, { audience: 'internal', channel: 'message' });
+  const of = (id: string) => `/v1/messaging/messages/${id}/actions/resend`;
+  t.equal(refusalOf(await app.call('POST', of(note.id), NEWEST)), '409 resource_conflict null', 'no mail');
+  t.equal(refusalOf(await app.call('POST', of(newId('message')), NEWEST)), '404 resource_not_found id');
+  t.equal(
+    refusalOf(await app.call('POST', path, { ...NEWEST, body: { to: 'x' } })),
+    '422 validation_failed to',
+  );
+  const neighbour = asNeighbour(app);
+  const foreign = { ...neighbour, headers: { ...neighbour.headers, ...NEWEST.headers } };
+  t.equal(refusalOf(await app.call('POST', path, foreign)), '404 resource_not_found id');
+  const endpoint = { method: 'POST', path, permission: 'messaging:create', agents: false } as const;
+  t.strictSame(await gatesOf(app, { ...endpoint, version: NEWEST_VERSION }), closed({ agents: false }));
+
+  const other = await addBridgedCase(owner, (await addInbox(owner)).id);
+  await database.kysely
+    .updateTable('actors')
+    .set({ handle: null })
+    .where('id', '=', other.customerId)
+    .execute();
+  const lost = await send(other, {});
+  await statusOf(lost.id, 'failed');
+  t.equal(refusalOf(await app.call('POST', of(lost.id), NEWEST)), '409 resource_conflict null', 'no address');
+  const handle = 'new@customers.example';
+  await database.kysely.updateTable('actors').set({ handle }).where('id', '=', other.customerId).execute();
+  server.received.length = 0;
+  t.equal((await app.call('POST', of(lost.id), NEWEST)).status, 200);
+  t.strictSame((await received()).recipients, [handle], 'the address that the customer has by now');
+  await statusOf(lost.id, 'sent');
+  await app.call('DELETE', `/v1/messaging/messages/${lost.id}`, NEWEST);
+  t.equal(refusalOf(await app.call('POST', of(lost.id), NEWEST)), '410 resource_gone null');
+});
+
 async function send(one: BridgedCase, fields: object, token = ada): Promise<ChatMessage> {
   const { status, body } = await app.call<ChatMessage>(
     'POST',
     `/v1/messaging/conversations/${one.id}/messages`,
     {
+      headers: NEWEST.headers,
       token,
       body: {
         ...{ body: 'ahoy', audience: 'customer', channel: 'email', client_message_id: randomUUID() },
@@ -277,6 +397,20 @@ async function tryNow(messageId: string): Promise<void> {
     .set({ next_try_at: new Date(0).toISOString() })
     .where('message_id', '=', messageId)
     .execute();
+}
+
+async function newAgent(permissions: readonly Permission[]): Promise<{ id: string; token: string }> {
+  const { id } = await database.transaction(async (tx) => {
+    const accountId = demo.account_id;
+    const role = await createRole(tx, { accountId, name: newId('role'), permissions });
+    return createActor(tx, { account_id: accountId, type: 'agent', name: 'Agent', role_id: role.id });
+  });
+  return { id, token: await app.tokenOf(id) };
+}
+
+/** The part of a Message-ID that names the mail of a message. */
+function hexOf(messageId: string): string {
+  return derivedId('mail', messageId).slice('mai_'.length);
 }
 
 function notifications(messageId: string) {

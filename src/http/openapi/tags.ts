@@ -15,7 +15,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     name: 'Mail',
     description: 'Inboxes, and the mails of cases.',
-    paths: /^\/v1\/(?:mail\/|messaging\/inboxes)|\/:id\/email$/,
+    paths: /^\/v1\/(?:mail\/|messaging\/inboxes)|\/:id\/(?:email|actions\/resend)$/,
   },
   {
     name: 'Messages',

@@ -31,6 +31,7 @@ export const AUDIT_ACTIONS = [
   'messages.purged',
   'retention.changed',
   'retention.swept',
+  'email.resent',
   'draft.approved',
   'draft.rejected',
   'draft.sent_by_agent',
