@@ -7,9 +7,10 @@ import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { InboxRow } from '../resources/inbox.ts';
 import type { Envelope } from './envelope.ts';
+import type { MailKey } from './mail-key.ts';
 import type { MailRow } from './mail-store.ts';
 import type { ParsedMail } from './parsed-mail.ts';
-import { findInboxes } from './recipients.ts';
+import { findInboxes, inboxesAt } from './recipients.ts';
 import { type MailFiles, RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';
 
@@ -30,6 +31,7 @@ export interface Arrival {
 export interface IntakeOptions {
   readonly database: Database;
   readonly store: ObjectStore;
+  readonly key: MailKey;
   readonly parseMail: (source: { readonly store: MailFiles; readonly key: string }) => Promise<ParsedMail>;
   /** Decides what becomes of a mail, and commits that. */
   readonly acceptMail: (arrival: Arrival) => Promise<MailRow>;
@@ -78,6 +80,11 @@ export class Intake {
     };
   }
 
+  /** Returns the inboxes of these addresses of an envelope, each once. */
+  inboxesAt(addresses: readonly string[]): Promise<InboxRow[]> {
+    return inboxesAt(this.#options.database, this.#options.key, addresses);
+  }
+
   /** Like `receive`, but with the outcome for each inbox: one that fails does not keep the mail from the others. */
   async deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
     const { transport } = envelope;
@@ -101,9 +108,9 @@ export class Intake {
   }
 
   async #deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
-    const { database, store } = this.#options;
+    const { database, store, key } = this.#options;
     const arriving = await readHead(limited(bytes));
-    const [first, ...others] = await findInboxes(database, envelope, arriving.head);
+    const [first, ...others] = await findInboxes(database, key, envelope, arriving.head);
     if (first === undefined) {
       // Read to its end all the same: what is wrong with it otherwise (its size, its signature) is found there.
       for await (const _ of arriving.bytes);

@@ -1,7 +1,9 @@
 import type { Db } from '../db/handle.ts';
 import type { InboxRow } from '../resources/inbox.ts';
+import { readBounceAddress } from './bounce-address.ts';
 import type { Envelope } from './envelope.ts';
 import { readInboxesByAddress } from './inbox-store.ts';
+import type { MailKey } from './mail-key.ts';
 import { headerValues } from './source-head.ts';
 
 /**
@@ -10,28 +12,30 @@ import { headerValues } from './source-head.ts';
  */
 export async function findInboxes(
   db: Db,
+  key: MailKey,
   { recipients }: Pick<Envelope, 'recipients'>,
   head: Buffer,
 ): Promise<InboxRow[]> {
-  if (recipients !== null) return inboxesAt(db, recipients);
+  if (recipients !== null) return inboxesAt(db, key, recipients);
   for (const names of [DELIVERED, ADDRESSED]) {
     const values = names.flatMap((name) => headerValues(head, name));
-    const found = await inboxesAt(db, values.flatMap(addressesIn));
+    const found = await inboxesAt(db, key, values.flatMap(addressesIn));
     if (found.length > 0) return found;
   }
   return [];
 }
 
-/** Returns the inbox of each address, each once. An address with `+…` that is none itself is that without it. */
-export async function inboxesAt(db: Db, addresses: readonly string[]): Promise<InboxRow[]> {
-  const wanted = addresses.slice(0, MAX_ADDRESSES).map((address) => address.toLowerCase());
-  if (wanted.length === 0) return [];
-  const asked = [...new Set(wanted.flatMap((address) => [address, withoutTag(address)]))];
+/**
+ * Returns the inbox of each address, each once. An address with `+…` that is none itself is that without it, but for one
+ * that looks like a bounce address and is not signed: mail to it answers no mail of ours.
+ */
+export async function inboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<InboxRow[]> {
+  const names = addresses.slice(0, MAX_ADDRESSES).map((address) => namesOf(key, address.toLowerCase()));
+  const asked = [...new Set(names.flat())];
+  if (asked.length === 0) return [];
   const rows = await readInboxesByAddress(db, asked);
   const byAddress = new Map(rows.map((row) => [row.address.toLowerCase(), row]));
-  const found = wanted.flatMap(
-    (address) => byAddress.get(address) ?? byAddress.get(withoutTag(address)) ?? [],
-  );
+  const found = names.flatMap((own) => own.flatMap((name) => byAddress.get(name) ?? []).slice(0, 1));
   return [...new Set(found)];
 }
 
@@ -57,11 +61,18 @@ const ADDRESSED = ['to', 'cc'];
 const MAX_ADDRESSES = 1_000;
 const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
-function withoutTag(address: string): string {
+/** Returns the addresses that an inbox may have which gets mail to this one, the best match first. */
+function namesOf(key: MailKey, address: string): string[] {
+  if (BOUNCE_LIKE.test(address)) return [readBounceAddress(key, address)?.inboxAddress ?? []].flat();
   const at = address.lastIndexOf('@');
-  const plus = address.indexOf('+');
-  return plus > 0 && plus < at ? address.slice(0, plus) + address.slice(at) : address;
+  const names = [address];
+  for (let plus = address.lastIndexOf('+', at); plus > 0; plus = address.lastIndexOf('+', plus - 1)) {
+    names.push(address.slice(0, plus) + address.slice(at));
+  }
+  return names;
 }
+
+const BOUNCE_LIKE = /\+b-[\da-f]{24}-[\da-f]{16}@/;
 
 /** Returns the text without quoted strings and comments, in which commas and addresses are only text. */
 function unquoted(text: string): string {
