@@ -18,6 +18,8 @@ export interface RateLimits {
   readonly addresses: RateLimiter;
   /** By the caller's address: endpoints that are `scarce` (http/route.ts). */
   readonly scarce: RateLimiter;
+  /** By the address of a client that brings mail over SMTP. */
+  readonly mails: RateLimiter;
 }
 
 /** Makes the limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
@@ -28,6 +30,7 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
     deferred: new RateLimiter(limit),
     addresses: new RateLimiter(perAddress, { keyOf: networkOf }),
     scarce: new RateLimiter(limit && SCARCE, { keyOf: networkOf }),
+    mails: new RateLimiter(limit, { keyOf: networkOf }),
   };
 }
 

@@ -5,12 +5,13 @@ import type { MailReceipt } from '../protocol/resources/mail-receipt.ts';
 import type { Envelope } from './envelope.ts';
 import { InboundSignature } from './inbound-signature.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, type Receipt } from './intake.ts';
-import { Places } from './places.ts';
+import type { Places } from './places.ts';
 
 export interface InboundRoutesOptions {
   readonly intake: Pick<Intake, 'receive'>;
   /** PARLEY_MAIL_SECRET; null: no mail is taken in over HTTP. */
   readonly secrets: readonly string[] | null;
+  readonly places: Places;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -22,10 +23,10 @@ export const INBOUND_PATH = '/v1/mail/inbound';
 export function inboundRoutes({
   intake,
   secrets,
+  places,
   metrics,
   now = Date.now,
 }: InboundRoutesOptions): PublicRoutes {
-  const places = new Places();
   const receive = async (request: StreamedRequest): Promise<PublicAnswer> => {
     let free: (() => void) | undefined;
     try {

@@ -11,7 +11,7 @@ export class Places {
   readonly #byNetwork = new Map<string, number>();
   #taken = 0;
 
-  constructor({ most = 20, mostPerAddress = 10 } = {}) {
+  constructor({ most = 40, mostPerAddress = 20 } = {}) {
     this.#most = most;
     this.#mostPerAddress = mostPerAddress;
   }

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { ImapPoller } from '../mail/imap-poller.ts';
+import { inboundRoutes } from '../mail/inbound-routes.ts';
+import { Intake, type IntakeOptions } from '../mail/intake.ts';
+import type { MailKey } from '../mail/mail-key.ts';
+import { Places } from '../mail/places.ts';
+import type { Access } from './access.ts';
+import type { Data } from './data.ts';
+import type { PartOptions } from './part.ts';
+import type { Urls } from './urls.ts';
+
+export type MailIntake = ReturnType<typeof openIntake>;
+
+export interface OpenIntakeOptions extends PartOptions, Pick<IntakeOptions, 'parseMail' | 'acceptMail'> {
+  readonly key: MailKey;
+}
+
+/** Opens the ways in which mail arrives: HTTP, and where they are configured SMTP or LMTP, and IMAP. */
+export function openIntake(
+  { config, log, metrics, disposer, key, parseMail, acceptMail }: OpenIntakeOptions,
+  { database, store, engine }: Data,
+  { rateLimits }: Access,
+) {
+  const intake = new Intake({ database, store, key, parseMail, acceptMail, metrics, log });
+  const places = new Places();
+  let drain = async (_ms: number): Promise<void> => {};
+  return {
+    publicRoutes: inboundRoutes({ intake, places, secrets: config.mailSecrets, metrics }),
+    /** Listens and polls from now on: everything that mail causes can be handled. */
+    async start(urls: Urls): Promise<void> {
+      if (config.smtpListen !== null) {
+        // Loaded here, since a node without it needs none of its library.
+        const { SmtpListener } = await import('../mail/smtp-listener.ts');
+        const { tls } = config;
+        const listener = new SmtpListener({
+          ...config.smtpListen,
+          name: new URL(urls.public).hostname,
+          tls: tls && { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') },
+          ...{ intake, places, limiter: rateLimits.mails, metrics, log },
+        });
+        const port = await listener.listen();
+        disposer.add('mail listener', listener, (it) => it.drain(0));
+        drain = (ms) => listener.drain(ms);
+        log.info({ protocol: config.smtpListen.protocol, host: config.smtpListen.host, port }, 'listening for mail');
+      }
+      if (config.imap !== null) {
+        const poller = new ImapPoller({
+          mailbox: config.imap,
+          ...{ database, intake, nodeId: engine.nodeId, metrics, log },
+        });
+        disposer.add('mailbox', poller, (it) => it.close());
+      }
+    },
+    /** Accepts no more mails; those that are on their way in have `ms`. */
+    drain: (ms: number) => drain(ms),
+  };
+}
