@@ -41,7 +41,10 @@ export function openIntake(
         const port = await listener.listen();
         disposer.add('mail listener', listener, (it) => it.drain(0));
         drain = (ms) => listener.drain(ms);
-        log.info({ protocol: config.smtpListen.protocol, host: config.smtpListen.host, port }, 'listening for mail');
+        log.info(
+          { protocol: config.smtpListen.protocol, host: config.smtpListen.host, port },
+          'listening for mail',
+        );
       }
       if (config.imap !== null) {
         const poller = new ImapPoller({

@@ -26,7 +26,10 @@ export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> 
     end = endOfHead(begun.subarray(0, size), from);
   }
   const read = begun.subarray(0, size);
-  return { head: read.subarray(0, end === -1 ? MAX_HEAD_BYTES : end), bytes: joined(read, iterator) };
+  return {
+    head: read.subarray(0, Math.min(end === -1 ? size : end, MAX_HEAD_BYTES)),
+    bytes: joined(read, iterator),
+  };
 }
 
 /** Returns the values of the header fields with this name, unfolded, in the order of the mail. `name`: in lower case. */
