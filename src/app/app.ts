@@ -18,6 +18,7 @@ import { openAccess } from './access.ts';
 import { openAgents } from './agents.ts';
 import { openData } from './data.ts';
 import { openMail } from './mail.ts';
+import { openIntake } from './mail-intake.ts';
 import { openMessaging } from './messaging.ts';
 import type { PartOptions } from './part.ts';
 import { openPush } from './push.ts';
@@ -85,6 +86,8 @@ async function start(
   const push = await openPush({ ...part, guard }, data, access);
   const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
   const mail = await openMail({ ...part, urls, sendSchedule }, data);
+  const intake = openIntake({ ...part, key: mail.key }, data, access, messaging);
+  const mailRoutes = { ...mail.publicRoutes, ...intake.publicRoutes };
   // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
@@ -93,7 +96,7 @@ async function start(
   const routes = apiRoutes(data, access, push, messaging, mail, parts);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
-    { ...part, urls, runsOn, mailRoutes: mail.publicRoutes, demo: hasDemoPage ? () => demo : undefined },
+    { ...part, urls, runsOn, mailRoutes, demo: hasDemoPage ? () => demo : undefined },
     data,
     access,
     routes,
@@ -119,6 +122,7 @@ async function start(
     demo = writeDemoFile(demoPath, seeded, urls.base);
     printWelcome(demo, config.dataDir, hasDemoPage);
   }
+  await intake.start(urls);
   return {
     port: urls.port,
     baseUrl: urls.base,
@@ -131,6 +135,7 @@ async function start(
         agents.runner.drain(config.drainMs),
         webhooks.deliverer.drain(config.drainMs),
         mail.drain(config.drainMs),
+        intake.drain(config.drainMs),
       ]);
       await disposer.close();
     },

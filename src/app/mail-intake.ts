@@ -1,27 +1,38 @@
 import { readFileSync } from 'node:fs';
+import { acceptMail } from '../mail/accept.ts';
 import { ImapPoller } from '../mail/imap-poller.ts';
 import { inboundRoutes } from '../mail/inbound-routes.ts';
-import { Intake, type IntakeOptions } from '../mail/intake.ts';
+import { Intake } from '../mail/intake.ts';
 import type { MailKey } from '../mail/mail-key.ts';
+import { parseMail } from '../mail/parse-mail.ts';
 import { Places } from '../mail/places.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
+import type { Messaging } from './messaging.ts';
 import type { PartOptions } from './part.ts';
 import type { Urls } from './urls.ts';
 
+/** Nothing is known of where a mail is from. */
+const NOT_CHECKED = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' } as const;
+
 export type MailIntake = ReturnType<typeof openIntake>;
 
-export interface OpenIntakeOptions extends PartOptions, Pick<IntakeOptions, 'parseMail' | 'acceptMail'> {
+export interface OpenIntakeOptions extends PartOptions {
   readonly key: MailKey;
 }
 
 /** Opens the ways in which mail arrives: HTTP, and where they are configured SMTP or LMTP, and IMAP. */
 export function openIntake(
-  { config, log, metrics, disposer, key, parseMail, acceptMail }: OpenIntakeOptions,
+  { config, log, metrics, disposer, key }: OpenIntakeOptions,
   { database, store, engine }: Data,
   { rateLimits }: Access,
+  { lockedWrites }: Messaging,
 ) {
-  const intake = new Intake({ database, store, key, parseMail, acceptMail, metrics, log });
+  const accepting = { database, store, lockedWrites, key, authenticate: async () => NOT_CHECKED };
+  const intake = new Intake({
+    ...{ database, store, key, parseMail, metrics, log },
+    acceptMail: (arrival) => acceptMail(accepting, arrival),
+  });
   const places = new Places();
   let drain = async (_ms: number): Promise<void> => {};
   return {

@@ -1,6 +1,5 @@
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { Database } from '../db/database.ts';
-import { KeyedLimiter } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -9,9 +8,10 @@ import type { InboxRow } from '../resources/inbox.ts';
 import type { Envelope } from './envelope.ts';
 import type { MailKey } from './mail-key.ts';
 import type { MailRow } from './mail-store.ts';
+import type { parseMail } from './parse-mail.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { findInboxes, inboxesAt } from './recipients.ts';
-import { type MailFiles, RegisteredFiles } from './registered-files.ts';
+import { RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';
 
 /** Where a mail as it came is in the store of files. */
@@ -32,7 +32,7 @@ export interface IntakeOptions {
   readonly database: Database;
   readonly store: ObjectStore;
   readonly key: MailKey;
-  readonly parseMail: (source: { readonly store: MailFiles; readonly key: string }) => Promise<ParsedMail>;
+  readonly parseMail: typeof parseMail;
   /** Decides what becomes of a mail, and commits that. */
   readonly acceptMail: (arrival: Arrival) => Promise<MailRow>;
   readonly metrics: Pick<Metrics, 'mailReceived' | 'mailReceiveSeconds'>;
@@ -59,7 +59,6 @@ export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
  */
 export class Intake {
   readonly #options: IntakeOptions;
-  readonly #parsing = new KeyedLimiter(PARSED_AT_ONCE);
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -161,7 +160,7 @@ export class Intake {
     const { parseMail, acceptMail } = this.#options;
     let row: MailRow;
     try {
-      const mail = await this.#parsing.run({}, () => parseMail({ store: files, key: source.key }));
+      const mail = await parseMail({ store: files, key: source.key });
       row = await acceptMail({ inbox, envelope, source, mail });
     } catch (error) {
       await this.#tidy(files.withdraw());
@@ -181,9 +180,6 @@ export class Intake {
 }
 
 const SOURCE_TYPE = 'message/rfc822';
-
-/** Mails that are parsed at the same time: the memory of parsing does not grow with the number of mails that arrive. */
-const PARSED_AT_ONCE = 2;
 
 async function* limited(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   let size = 0;

@@ -2,9 +2,7 @@ import type { FileBytes, NewObject, ObjectStore } from '../attachments/storage.t
 import { insertMailFile, removeUnreferenced, withdrawUploads } from '../attachments/uploads.ts';
 import type { Database } from '../db/database.ts';
 import type { InboxRow } from '../resources/inbox.ts';
-
-/** What is read and written while a mail is taken in. */
-export type MailFiles = Pick<ObjectStore, 'open' | 'read' | 'put' | 'putStream' | 'remove'>;
+import type { MailFiles } from './parse-mail.ts';
 
 /**
  * The files of one mail: its source and its attachments. Each has a row of `uploads` before it has a byte, so that a node
@@ -22,11 +20,6 @@ export class RegisteredFiles implements MailFiles {
     this.#inbox = inbox;
   }
 
-  async put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void> {
-    await this.#register(object);
-    await this.#store.put(object, bytes);
-  }
-
   async putStream(
     object: Pick<NewObject, 'key' | 'contentType'>,
     bytes: AsyncIterable<Buffer>,
@@ -37,10 +30,6 @@ export class RegisteredFiles implements MailFiles {
 
   open(key: string): Promise<FileBytes | undefined> {
     return this.#store.open(key);
-  }
-
-  read(key: string, most: number): Promise<Buffer | undefined> {
-    return this.#store.read(key, most);
   }
 
   remove(keys: readonly string[]): Promise<void> {

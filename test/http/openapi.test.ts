@@ -19,7 +19,7 @@ import { Contract, type WireAnswer } from '../support/contract.ts';
 const app = await startTestApp(t);
 const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
 const document: OpenApi = JSON.parse(source);
-const { '/v1/files/{key}': files, ...apiPaths } = document.paths;
+const { '/v1/files/{key}': files, '/v1/mail/inbound': inbound, ...apiPaths } = document.paths;
 const operations = Object.entries(apiPaths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
@@ -126,6 +126,17 @@ t.test('files and long heads are in it', async (t) => {
     ...[...refusals, '408', '409', '413', '422'].sort(),
   ]);
   for (const { operation } of operations) t.ok(operation.responses['431'], operation.operationId);
+});
+
+t.test('mail over HTTP is in it, with its signature alone', async (t) => {
+  const { post } = inbound!;
+  t.strictSame(post!.security, []);
+  t.strictSame(
+    post!.parameters.map(({ name }) => name),
+    ['Parley-Signature'],
+  );
+  const refusals = ['400', '401', '404', '408', '413', '422', '429', '431', '500', '502', '503', '504'];
+  t.strictSame(Object.keys(post!.responses), ['200', ...refusals]);
 });
 
 t.test('dependencies between fields are in the document', async (t) => {

@@ -6,8 +6,8 @@ import { FileUrls } from '../../src/attachments/file-urls.ts';
 import { type Arrival, Intake } from '../../src/mail/intake.ts';
 import { type MailKey, openMailKey } from '../../src/mail/mail-key.ts';
 import { type MailRow, readMail } from '../../src/mail/mail-store.ts';
+import type { MailSource } from '../../src/mail/parse-mail.ts';
 import type { ParsedMail } from '../../src/mail/parsed-mail.ts';
-import type { MailFiles } from '../../src/mail/registered-files.ts';
 import { headerValues } from '../../src/mail/source-head.ts';
 import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import { derivedId, newId } from '../../src/protocol/ids.ts';
@@ -87,7 +87,7 @@ export async function openArrivals(t: Teardown): Promise<Arrivals> {
 }
 
 /** Reads the header, and stores the body once more, as an attachment that no message will have. */
-async function parseMail({ store, key }: { store: MailFiles; key: string }): Promise<ParsedMail> {
+async function parseMail({ store, key }: MailSource): Promise<ParsedMail> {
   const file = await store.open(key);
   const hash = createHash('sha256');
   let head: Buffer | undefined;

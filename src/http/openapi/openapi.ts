@@ -4,6 +4,7 @@ import { CURRENT_VERSION, VERSIONS } from '../../protocol/versions.ts';
 import type { Route } from '../route.ts';
 import { pathExampleOf } from './examples.ts';
 import { FILE_PATHS } from './files.ts';
+import { mailPaths } from './mail.ts';
 import { operationOf, templateOf } from './operations.ts';
 import { refusalExample, refusalsOf } from './refusals.ts';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
@@ -40,7 +41,7 @@ export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
     security: [{ bearer: [] }],
     tags: tagsOf(routes.map(({ path }) => path)),
-    paths: { ...paths, ...FILE_PATHS },
+    paths: { ...paths, ...FILE_PATHS, ...mailPaths(schemas) },
     components: {
       securitySchemes: { bearer: BEARER },
       parameters: PARAMETERS,
