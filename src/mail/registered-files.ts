@@ -2,7 +2,9 @@ import type { FileBytes, NewObject, ObjectStore } from '../attachments/storage.t
 import { insertMailFile, removeUnreferenced, withdrawUploads } from '../attachments/uploads.ts';
 import type { Database } from '../db/database.ts';
 import type { InboxRow } from '../resources/inbox.ts';
-import type { MailFiles } from './parse-mail.ts';
+
+/** The part of a store that reading a mail needs. */
+export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;
 
 /**
  * The files of one mail: its source and its attachments. Each has a row of `uploads` before it has a byte, so that a node
