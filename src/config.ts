@@ -74,6 +74,8 @@ export interface Config {
   readonly dkim: { readonly keyFile: string; readonly domain: string; readonly selector: string } | null;
   /** `PARLEY_MAIL_SECRET`: one secret, or the new one and the old one; null: no mail is taken in over HTTP. */
   readonly mailSecrets: readonly string[] | null;
+  /** `PARLEY_MAIL_AUTHSERV`; null: Authentication-Results in mail are not believed (mail/authentication.ts). */
+  readonly mailAuthserv: string | null;
   /** `PARLEY_SMTP_LISTEN`; null: nothing listens for mail. */
   readonly smtpListen: SmtpListenConfig | null;
   /** `PARLEY_IMAP_URL`; null: no mailbox is polled. */
@@ -200,6 +202,7 @@ export function readConfig(env: Environment): Config {
     mailFrom: reader.read('PARLEY_MAIL_FROM', MAILBOX, { name: 'Parley', address: noReplyOf(publicUrl) }),
     dkim: readDkim(reader),
     mailSecrets: reader.read('PARLEY_MAIL_SECRET', SECRETS, null),
+    mailAuthserv: reader.read('PARLEY_MAIL_AUTHSERV', AUTHSERV, null),
     smtpListen: reader.read('PARLEY_SMTP_LISTEN', SMTP_LISTEN, null),
     imap: reader.read('PARLEY_IMAP_URL', IMAP_URL, null),
     s3: readS3(reader),
@@ -408,6 +411,10 @@ const SMTP_URL = secretUrl(
   /^smtps?:\/\/\S+$/,
 );
 const DOMAIN = matching('a domain such as example.com', /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i);
+const AUTHSERV = matching(
+  'the name with which a mail server begins its Authentication-Results, such as mx.example.com',
+  /^[\w.:@-]+$/,
+);
 const SELECTOR = matching('a selector such as mail2026', /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i);
 const MAILBOX: Kind<Config['mailFrom']> = {
   accepts: 'an e-mail address, or a name with one: Parley <no-reply@example.com>',

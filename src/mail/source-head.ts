@@ -46,7 +46,7 @@ export function headerValues(head: Buffer, name: string): string[] {
 }
 
 /** More than any mail of a person has; one whose recipients stand behind it has none that count. */
-const MAX_HEAD_BYTES = 256 * 1024;
+export const MAX_HEAD_BYTES = 256 * 1024;
 const FIRST_BYTES = 16 * 1024;
 
 /** Returns where the header section ends, or -1. */

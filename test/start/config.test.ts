@@ -37,6 +37,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     mailFrom: { name: 'Parley', address: 'no-reply@localhost' },
     dkim: null,
     mailSecrets: null,
+    mailAuthserv: null,
     smtpListen: null,
     imap: null,
     s3: null,

@@ -1,0 +1,128 @@
+import { Resolver } from 'node:dns/promises';
+import { Readable } from 'node:stream';
+import type { AuthenticateResult } from 'mailauth';
+import type { ObjectStore } from '../attachments/storage.ts';
+import type { AuthenticationResult, EmailVerdict } from '../protocol/resources/email.ts';
+import { asResult, type Findings, readAuthenticationResults } from './authentication-results.ts';
+import type { Envelope } from './envelope.ts';
+import type { Arrival } from './intake.ts';
+import type { ParsedMail } from './parsed-mail.ts';
+import { MAX_HEAD_BYTES, readHead } from './source-head.ts';
+
+export interface AuthenticationOptions {
+  readonly store: Pick<ObjectStore, 'open'>;
+  /** The name of the server whose Authentication-Results are believed; null: none is. */
+  readonly authserv: string | null;
+  /** Looks names up; by default this machine's resolver. */
+  readonly resolve?: Resolve | undefined;
+}
+
+export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
+
+/**
+ * Says whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this server where it is the MX and
+ * knows the machine that sent the mail, else by what the trusted server in front of it has noted in the headers.
+ */
+export async function authenticateMail(
+  { store, authserv, resolve }: AuthenticationOptions,
+  { envelope, mail, source }: Pick<Arrival, 'envelope' | 'source'> & { readonly mail: AuthoredMail },
+): Promise<EmailVerdict> {
+  if (envelope.transport === 'smtp' && envelope.client !== null) {
+    return judge('checked', mail, await check(store, source.key, envelope, resolve ?? systemResolve()));
+  }
+  const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
+  return noted === undefined ? UNKNOWN : judge('header', mail, noted);
+}
+
+type AuthoredMail = Pick<ParsedMail, 'headers' | 'from'>;
+
+const UNKNOWN: EmailVerdict = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' };
+
+function judge(source: 'checked' | 'header', mail: AuthoredMail, findings: Findings): EmailVerdict {
+  const { spf, dkim, dmarc } = findings;
+  return { source, spf, dkim, dmarc, result: resultOf(mail, findings) };
+}
+
+function resultOf({ headers, from }: AuthoredMail, findings: Findings): EmailVerdict['result'] {
+  const { spf, spfDomain, dkimDomains, dmarc, fromDomain } = findings;
+  const domain = from?.address.slice(from.address.lastIndexOf('@') + 1);
+  if (domain === undefined) return 'none';
+  // A mail has one author. With several, one could be proven and another be shown.
+  if (headers.filter(({ name }) => name === 'from').length > 1) return 'fail';
+  if (fromDomain !== null && fromDomain.toLowerCase() !== domain) return 'fail';
+  if (dmarc === 'pass' || dmarc === 'fail') return dmarc;
+  if (dkimDomains.some((signed) => covers(signed, domain))) return 'pass';
+  if (spfDomain === null || !covers(spfDomain, domain)) return 'none';
+  return spf === 'pass' || spf === 'fail' ? spf : 'none';
+}
+
+/** Whether the owner of one domain speaks for the other: it is the same, or below it. */
+function covers(owner: string, domain: string): boolean {
+  const name = owner.toLowerCase();
+  return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
+}
+
+async function check(
+  store: AuthenticationOptions['store'],
+  key: string,
+  { sender, client }: Envelope,
+  resolver: Resolve,
+): Promise<Findings> {
+  const source = await store.open(key);
+  if (source === undefined) throw new Error('the source of a mail is gone');
+  const { head, bytes } = await readHead(source.read());
+  const input = Readable.from(bytes);
+  try {
+    // Its checks hold the whole header section in memory.
+    if (head.length >= MAX_HEAD_BYTES) return UNCHECKED;
+    const { authenticate } = await import('mailauth');
+    const found = await authenticate(input, {
+      ...{ ip: client!.address, helo: client!.helo, sender: sender ?? '', resolver },
+      ...{ disableArc: true, disableBimi: true },
+    });
+    return findingsOf(found);
+  } finally {
+    input.destroy();
+  }
+}
+
+/** Nothing is proven, and the mail is not one that a mail program writes. */
+const UNCHECKED: Findings = {
+  ...{ spf: 'permerror', spfDomain: null, dkim: 'permerror', dkimDomains: [] },
+  ...{ dmarc: 'fail', fromDomain: null },
+};
+
+function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
+  const signatures = dkim.results ?? [];
+  // A signature of the beginning alone lets anyone write the rest.
+  const isWhole = (one: (typeof signatures)[number]) =>
+    one.status.result === 'pass' && !one.status.underSized;
+  const valid = signatures.filter(isWhole);
+  const { result, isPartial } = dmarcOf(dmarc);
+  return {
+    spf: asResult(spf ? spf.status.result : 'none'),
+    spfDomain: spf ? (spf.domain ?? null) : null,
+    dkim: valid.length > 0 ? 'pass' : unprovenOf(signatures[0]?.status.result),
+    dkimDomains: valid.flatMap(({ signingDomain }) => signingDomain ?? []),
+    dmarc: isPartial ? 'fail' : result,
+    fromDomain: (dmarc ? dmarc.status.header?.from : undefined) ?? null,
+  };
+}
+
+function unprovenOf(word = 'none'): AuthenticationResult {
+  return word === 'pass' ? 'neutral' : asResult(word);
+}
+
+function dmarcOf(dmarc: AuthenticateResult['dmarc']): { result: AuthenticationResult; isPartial: boolean } {
+  // There is not exactly one domain of authors.
+  if (!dmarc) return { result: 'fail', isPartial: false };
+  const result = asResult(dmarc.status.result);
+  const { spf, dkim } = dmarc.alignment ?? {};
+  return { result, isPartial: result === 'pass' && Boolean(dkim?.underSized) && !spf?.result };
+}
+
+/** A mail waits for the answers: a name server that is silent holds it up for some seconds, not for minutes. */
+function systemResolve(): Resolve {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  return async (name, type) => (await resolver.resolve(name, type)) as string[] | string[][];
+}
