@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { acceptMail } from '../mail/accept.ts';
+import { authenticateMail } from '../mail/authentication.ts';
 import { ImapPoller } from '../mail/imap-poller.ts';
 import { inboundRoutes } from '../mail/inbound-routes.ts';
-import { Intake } from '../mail/intake.ts';
+import { type Arrival, Intake } from '../mail/intake.ts';
 import type { MailKey } from '../mail/mail-key.ts';
 import { parseMail } from '../mail/parse-mail.ts';
 import { Places } from '../mail/places.ts';
@@ -11,9 +12,6 @@ import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
 import type { PartOptions } from './part.ts';
 import type { Urls } from './urls.ts';
-
-/** Nothing is known of where a mail is from. */
-const NOT_CHECKED = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' } as const;
 
 export type MailIntake = ReturnType<typeof openIntake>;
 
@@ -28,7 +26,11 @@ export function openIntake(
   { rateLimits }: Access,
   { lockedWrites }: Messaging,
 ) {
-  const accepting = { database, store, lockedWrites, key, authenticate: async () => NOT_CHECKED };
+  const { mailAuthserv: authserv } = config;
+  const accepting = {
+    ...{ database, store, lockedWrites, key },
+    authenticate: (arrival: Arrival) => authenticateMail({ store, authserv }, arrival),
+  };
   const intake = new Intake({
     ...{ database, store, key, parseMail, metrics, log },
     acceptMail: (arrival) => acceptMail(accepting, arrival),

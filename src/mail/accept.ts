@@ -31,7 +31,7 @@ export interface AcceptOptions {
 }
 
 /**
- * Decides what becomes of a mail at an inbox, and commits it (docs/contract.md#mail-that-comes-in). The mail's row comes first,
+ * Decides what becomes of a mail at an inbox, and commits it (docs/contract.md#what-becomes-of-a-mail). The mail's row comes first,
  * with the case that it opens; the message, its event and the end of the row follow in the transaction of the message. The same
  * mail again, at the same time or after a crash, finds the row by its id and goes on where the first one stopped, so that it is
  * one message. Rejects only for a cause that may pass: the sender then tries again.

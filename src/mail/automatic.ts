@@ -6,7 +6,7 @@ export type AutomaticSign = 'auto_submitted' | 'auto_reply' | 'empty_sender' | '
 
 /**
  * What becomes of such a mail where it answers a case of its sender: an answer of a machine is noted for the team, mail that
- * goes to many is ignored (docs/contract.md#loops). Without a case, all of them are ignored.
+ * goes to many is ignored (docs/contract.md#mail-of-machines). Without a case, all of them are ignored.
  */
 export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
   auto_submitted: true,

@@ -23,7 +23,7 @@ import { cutTo, storable } from './storable.ts';
 export type Fate = IncomingChange;
 
 /**
- * Decides what becomes of a mail that was not there before (docs/contract.md#mail-that-comes-in), and opens the case that it
+ * Decides what becomes of a mail that was not there before (docs/contract.md#what-becomes-of-a-mail), and opens the case that it
  * begins.
  */
 export async function decideFate(

@@ -7,7 +7,7 @@ export const LOOP_LIMIT = { mails: 10, minutes: 60 } as const;
 
 /**
  * Returns whether a machine may send another mail in the case: the last wall against two machines that answer each other
- * (docs/contract.md#loops). Only a mail of the team ends the count. One that comes in does not, since a server on its way may
+ * (docs/contract.md#mail-of-machines). Only a mail of the team ends the count. One that comes in does not, since a server on its way may
  * have removed the header that tells a machine from a person. Locks the thread of the case, so that two mails that are made
  * at the same time are counted.
  */
