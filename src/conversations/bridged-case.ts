@@ -1,10 +1,11 @@
 import type { Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { invalid, notFound } from '../protocol/errors.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import { readActors } from '../resources/actor.ts';
 import { type InboxRow, readInboxOf } from '../resources/inbox.ts';
 import type { NewConversation } from './conversation-store.ts';
-import { type RosterEntry, readGroupRoster } from './roster.ts';
+import type { RosterEntry } from './roster.ts';
 
 /** What a new case has of its inbox. */
 export interface Bridge {
@@ -37,36 +38,34 @@ export async function bridgeOf(
   const inbox = await readInboxOf(tx, accountId, inboxId);
   if (inbox === undefined) throw notFound('inbox', 'inbox_id');
   await requireAddresses(tx, listed);
-  return bridgeOfInbox(tx, inbox);
-}
-
-/**
- * Returns what every new case of the inbox has of it: the assignee, unless that is a user who was deactivated since. With
- * `withGroup` the members of its group take part, as in a case that begins with a mail.
- */
-export async function bridgeOfInbox(
-  tx: Tx,
-  { id, assignee_id, group_id }: InboxRow,
-  { withGroup = false } = {},
-): Promise<Bridge> {
-  const assignee = assignee_id === null ? undefined : await readAssignee(tx, assignee_id);
-  const members = withGroup && group_id !== null ? await readGroupRoster(tx, group_id) : [];
-  const isListed = members.some(({ actorId }) => actorId === assignee?.id);
+  const assignee = await assigneeOfInbox(tx, inbox);
   return {
-    columns: { inboxId: id, assigneeId: assignee?.id ?? null },
-    participants:
-      assignee?.type === 'user' && !isListed ? [...members, { type: 'user', actorId: assignee.id }] : members,
+    columns: { inboxId, assigneeId: assignee?.id ?? null },
+    participants: assignee?.type === 'user' ? [{ type: 'user', actorId: assignee.id }] : [],
   };
 }
 
-async function readAssignee(tx: Tx, id: string) {
-  return tx.kysely
-    .selectFrom('actors')
-    .select(['id', 'type'])
-    .where('id', '=', id)
-    .where('deactivated_at', 'is', null)
-    .executeTakeFirst();
+export interface InboxAssignee {
+  readonly id: string;
+  readonly type: 'user' | 'group';
 }
+
+/** Returns the actor that new cases of the inbox are assigned to; undefined if there is none, or it cannot act any more. */
+export async function assigneeOfInbox(
+  tx: Tx,
+  { assignee_id: id }: Pick<InboxRow, 'assignee_id'>,
+): Promise<InboxAssignee | undefined> {
+  if (id === null) return undefined;
+  const [row] = await tx.query(READ_ASSIGNEE, id);
+  return row;
+}
+
+const READ_ASSIGNEE = statement<[id: string], InboxAssignee>({
+  name: 'read-assignee-of-inbox',
+  text: `
+    SELECT id, type FROM actors
+    WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`,
+});
 
 /** Throws `validation_failed` (param participants, or that of the first customer without an address). */
 async function requireAddresses(tx: Tx, listed: readonly RosterEntry[]): Promise<void> {

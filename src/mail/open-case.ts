@@ -1,9 +1,9 @@
+import { assigneeOfInbox } from '../conversations/bridged-case.ts';
 import { createConversation } from '../conversations/conversation-store.ts';
 import type { NewParticipant } from '../conversations/participant-store.ts';
 import { readGroupRoster } from '../conversations/roster.ts';
 import { announceCreated } from '../conversations/start-conversation.ts';
 import type { Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
 import { readAdmins } from '../notifications/recipients-store.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { InboxRow } from '../resources/inbox.ts';
@@ -15,7 +15,7 @@ export async function openCase(
   { customerId, title }: { readonly customerId: string; readonly title: string | null },
 ): Promise<ConversationRow> {
   const { account_id: accountId, id: inboxId, group_id: groupId } = inbox;
-  const assignee = inbox.assignee_id === null ? undefined : await readAssignee(tx, inbox.assignee_id);
+  const assignee = await assigneeOfInbox(tx, inbox);
   const created = await createConversation(tx, {
     ...{ accountId, type: 'group', audience: 'customer', title, groupId, inboxId },
     assigneeId: assignee?.id ?? null,
@@ -44,21 +44,3 @@ async function teamOf(tx: Tx, inbox: InboxRow, assigneeId: string | null): Promi
 function asUser(actorId: string): NewParticipant {
   return { type: 'user', actorId };
 }
-
-interface AssigneeRow {
-  readonly id: string;
-  readonly type: 'user' | 'group';
-}
-
-/** Returns undefined if the assignee cannot act any more. */
-async function readAssignee(tx: Tx, id: string): Promise<AssigneeRow | undefined> {
-  const [row] = await tx.query(READ_ASSIGNEE, id);
-  return row;
-}
-
-const READ_ASSIGNEE = statement<[id: string], AssigneeRow>({
-  name: 'read-assignee-of-inbox',
-  text: `
-    SELECT id, type FROM actors
-    WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`,
-});

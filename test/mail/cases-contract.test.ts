@@ -187,21 +187,6 @@ t.test('how mail of a case travels', async (t) => {
   });
   t.match(await emailOf(demo.conversations.group), { inbox: null, subject: null, to: [], cc: [] });
   const message = await sent(bridged.id, { audience: 'customer' });
-  const mail = await addMail(owner, {
-    ...{ conversation_id: bridged.id, inbox_id: inbox.id, message_id: newId('message') },
-    ...{ from_address: 'cleo@c.example', reply_to: 'home@c.example', body_html: '<p>ahoy</p>' },
-    ...{ verdict: JSON.stringify(VERDICT), source_key: newId('upload'), size_bytes: 7 },
-  });
-  await database.kysely
-    .updateTable('mail_threads')
-    .set({ last_in_id: mail.id, cc: ['b@c.example'] })
-    .where('conversation_id', '=', bridged.id)
-    .execute();
-  const { to, cc, last_in } = await emailOf(bridged.id);
-  t.strictSame([to, cc], [['home@c.example'], ['b@c.example']]);
-  t.match(last_in, { id: mail.id, html: '<p>ahoy</p>', verdict: VERDICT, size_bytes: 7 });
-  t.match(last_in!.source_url, /^http.*\/v1\/files\/upl_.*signature=/);
-
   const out = await until(
     async () => {
       const { status, body } = await call<Email>('GET', `/v1/messaging/messages/${message.id}/email`);
@@ -217,6 +202,21 @@ t.test('how mail of a case travels', async (t) => {
     verdict: null,
   });
   t.equal(out.recipients[0]!.address, bridged.customerAddress.toLowerCase());
+
+  const mail = await addMail(owner, {
+    ...{ conversation_id: bridged.id, inbox_id: inbox.id, message_id: newId('message') },
+    ...{ from_address: 'cleo@c.example', reply_to: 'home@c.example', body_html: '<p>ahoy</p>' },
+    ...{ verdict: JSON.stringify(VERDICT), source_key: newId('upload'), size_bytes: 7 },
+  });
+  await database.kysely
+    .updateTable('mail_threads')
+    .set({ last_in_id: mail.id, cc: ['b@c.example'] })
+    .where('conversation_id', '=', bridged.id)
+    .execute();
+  const { to, cc, last_in } = await emailOf(bridged.id);
+  t.strictSame([to, cc], [['home@c.example'], ['b@c.example']]);
+  t.match(last_in, { id: mail.id, html: '<p>ahoy</p>', verdict: VERDICT, size_bytes: 7 });
+  t.match(last_in!.source_url, /^http.*\/v1\/files\/upl_.*signature=/);
 });
 
 t.test('who reads mails', async (t) => {
