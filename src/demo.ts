@@ -19,6 +19,7 @@ import { createConversation, directKeyOf } from './conversations/conversation-st
 import type { NewParticipant } from './conversations/participant-store.ts';
 import type { Database } from './db/database.ts';
 import type { Tx } from './db/handle.ts';
+import { insertInbox } from './mail/inbox-store.ts';
 import { CURRENT_VERSION, NEWEST_VERSION } from './protocol/versions.ts';
 
 /** The content of `demo.json`. */
@@ -41,6 +42,8 @@ export interface Demo {
   };
   /** A member of the group that answers when it is mentioned. */
   readonly agent: { readonly id: string; readonly actor_id: string; readonly slug: string };
+  /** An address for customers, and a case whose replies leave from it as mail. */
+  readonly inbox: { readonly id: string; readonly address: string; readonly conversation: string };
   readonly other_account: { readonly account_id: string; readonly api_key: string };
 }
 
@@ -96,6 +99,7 @@ export async function seedDemo({ database, tokens, path }: SeedOptions): Promise
       access_token: await tokenOf(rows.customer.actorId),
     },
     agent: { id: rows.agent.id, actor_id: rows.agent.actorId, slug: rows.agent.slug },
+    inbox: rows.inbox,
     other_account: { account_id: rows.otherAccountId, api_key: otherApiKey },
   };
 }
@@ -165,7 +169,7 @@ Ctrl-C stops everything.
 
 /** Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose panes it shows. */
 export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
-  const { account_id, users, customer, conversations, agent } = demo;
+  const { account_id, users, customer, conversations, agent, inbox } = demo;
   const person = async (name: string, id: string, detail: string) => {
     const { token } = await tokens.issueAccess({ accountId: account_id, actorId: id, ttlS: SESSION_S });
     return { id, name, detail, token };
@@ -174,7 +178,7 @@ export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'
     account_id,
     // The page shows what is new.
     service_version: NEWEST_VERSION,
-    conversations,
+    conversations: { ...conversations, mail: inbox.conversation },
     agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
     people: {
       ada: await person(NAMES.ada, users.ada.id, 'Admin'),
@@ -198,6 +202,7 @@ const NAMES = {
   vera: 'Vera Rubin',
   carl: 'Carl Customer',
   agent: 'Assistant',
+  mona: 'Mona Mailer',
 } as const;
 
 const DAY_S = 86_400;
@@ -212,7 +217,14 @@ interface DemoRows {
   readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
   readonly customer: { readonly actorId: string; readonly participantId: string };
   readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
+  readonly inbox: Demo['inbox'];
 }
+
+/** The rows that the first release made. */
+type FirstRows = Omit<DemoRows, 'inbox'>;
+
+/** As an earlier release may have left them. */
+type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox'>> & { readonly hasTools?: true };
 
 async function demoRows(tx: Tx): Promise<DemoRows> {
   // Nodes that start together wait here for the first one, and then read what it made.
@@ -222,12 +234,13 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
     .select('value')
     .where('name', '=', SETTING)
     .executeTakeFirst();
-  const stored: (DemoRows & { hasTools?: true }) | undefined = seeded && JSON.parse(seeded.value);
+  const stored: StoredRows | undefined = seeded && JSON.parse(seeded.value);
   const known =
     stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
-  if (known?.hasTools === true) return known;
-  const rows = known ?? (await insertRows(tx));
-  if (known !== undefined) await attachTools(tx, known.agent.id);
+  if (known?.hasTools === true && known.inbox !== undefined) return { ...known, inbox: known.inbox };
+  const first = known ?? (await insertRows(tx));
+  if (known !== undefined && known.hasTools !== true) await attachTools(tx, known.agent.id);
+  const rows = { ...first, inbox: known?.inbox ?? (await addInbox(tx, first)) };
   const value = JSON.stringify({ ...rows, hasTools: true });
   await tx.kysely
     .insertInto('settings')
@@ -248,7 +261,7 @@ async function areThere(tx: Tx, accountIds: readonly string[]): Promise<boolean>
   return rows.length === accountIds.length;
 }
 
-async function insertRows(tx: Tx): Promise<DemoRows> {
+async function insertRows(tx: Tx): Promise<FirstRows> {
   const { account, roles } = await createAccount(tx, { name: 'Demo', plan: 'pro' });
   const accountId = account.id;
   const user = async (name: string, email: string, roleId: string) => {
@@ -322,6 +335,31 @@ async function demoAgent(tx: Tx, accountId: string, roleId: string) {
 const TOOLS: readonly ToolSetting[] = [
   { tool: 'create_artifact', review_requirement: 'required', config: null, sort_order: 0 },
 ];
+
+/** Runs once, also for demo accounts of earlier releases. */
+async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['inbox']> {
+  const name = 'Demo support';
+  const insert = (address: string) =>
+    insertInbox(tx, { account_id: accountId, created_by: users.ada.id, name, address });
+  // The inbox of a demo account that is being removed has the address until that is done.
+  const { id, address } = await insert('support@demo.example').catch(() =>
+    insert(`support-${randomBytes(4).toString('hex')}@demo.example`),
+  );
+  const customer = await createCustomer(tx, { accountId, name: NAMES.mona, email: 'mona@example.net' });
+  const { conversation } = await createConversation(tx, {
+    accountId,
+    type: 'group',
+    audience: 'customer',
+    title: 'A question by mail',
+    inboxId: id,
+    participants: [
+      { type: 'user', actorId: users.ada.id, role: 'owner' },
+      { type: 'user', actorId: users.grace.id },
+      { type: 'customer', actorId: customer.id },
+    ],
+  });
+  return { id, address, conversation: conversation.id };
+}
 
 /** Runs once: demo accounts of earlier releases had an agent without tools. */
 async function attachTools(tx: Tx, agentId: string): Promise<void> {

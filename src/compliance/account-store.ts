@@ -81,6 +81,7 @@ export const RECORDS: readonly OfAccount[] = [
     'webhooks w JOIN webhook_deliveries t ON t.webhook_id = w.id WHERE w.account_id = $1',
   ),
   deletion('webhooks'),
+  deletion('mails'),
 ];
 
 /** The rest, in an order in which no row refers to one that is gone. The row of the account is the last. */
@@ -96,6 +97,7 @@ export const ACCOUNT: readonly OfAccount[] = [
     'group_members',
     'messaging_groups g JOIN group_members t ON t.group_id = g.id WHERE g.account_id = $1',
   ),
+  deletion('inboxes'),
   deletion('messaging_groups'),
   deletion('entities'),
   deletion('actors'),

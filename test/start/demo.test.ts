@@ -7,6 +7,7 @@ import { isValidApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/demo.ts';
 import { createLog } from '../../src/log.ts';
+import { readInbox } from '../../src/mail/inbox-store.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 
@@ -39,6 +40,7 @@ t.test('makes the accounts, people, conversations and agent that demo.json promi
     'agents:create',
     'agents:read',
     'agents:run',
+    'inboxes:read',
     'messaging:create',
     'messaging:read',
     'messaging:update',
@@ -75,6 +77,15 @@ t.test('makes the accounts, people, conversations and agent that demo.json promi
     .where('id', '=', demo.conversations.case)
     .executeTakeFirstOrThrow();
   t.match(supportCase, { audience: 'customer', type: 'group', workflow_status: 'new' });
+
+  const { inbox } = demo;
+  t.match(await readInbox(database, inbox.id), { address: 'support@demo.example', account_id: account.id });
+  const bridged = await kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', inbox.conversation)
+    .executeTakeFirstOrThrow();
+  t.match(bridged, { audience: 'customer', inbox_id: inbox.id });
 
   const agent = await kysely
     .selectFrom('agent_definitions')
@@ -144,6 +155,21 @@ t.test('an agent of a release before gets its tool once, and keeps what was chan
     .execute();
   await seedDemo({ database, tokens, path });
   t.strictSame(await toolsOf(), ['create_artifact'], 'made by a release before');
+});
+
+t.test('the demo account of a release before gets an inbox once', async (t) => {
+  const { database, tokens } = await open(t);
+  const path = demoFilePath(t.testdir());
+  const first = await seedDemo({ database, tokens, path });
+  await database.kysely
+    .updateTable('settings')
+    .set({ value: sql<string>`(value::jsonb - 'inbox')::text` })
+    .where('name', '=', 'demo')
+    .execute();
+  const second = await seedDemo({ database, tokens, path });
+  t.match(second.inbox.address, /^support-\w{8}@demo\.example$/, 'beside one that has its address');
+  t.strictSame({ ...second.conversations, ...second.agent }, { ...first.conversations, ...first.agent });
+  t.strictSame((await seedDemo({ database, tokens, path })).inbox, second.inbox);
 });
 
 t.test('a key that is lost or no longer valid is replaced, the other one stays', async (t) => {

@@ -19,12 +19,19 @@ try {
     placeholder: 'Answer Carl',
     toCustomer: true,
   };
+  const mailCase = {
+    key: 'mail',
+    id: conversations.mail,
+    title: 'A question by mail',
+    placeholder: 'Answer Mona by mail',
+    toCustomer: true,
+  };
   const hints = ['@assistant Say hello.', '@assistant Create a summary.'];
   const team = { names, agentId: agent.id };
   const [ada, grace, carl] = await Promise.all(['ada', 'grace', 'carl'].map(openPerson));
   const panes = [
-    new Pane(ada, { ...team, places: [{ ...group, hints }, supportCase] }),
-    new Pane(grace, { ...team, places: [group, supportCase] }),
+    new Pane(ada, { ...team, places: [{ ...group, hints }, supportCase, mailCase] }),
+    new Pane(grace, { ...team, places: [group, supportCase, mailCase] }),
     new Pane(carl, {
       names,
       places: [{ ...supportCase, alone: true, toCustomer: false, placeholder: 'Write to Customer Service' }],

@@ -19,6 +19,7 @@ export class Timeline {
     const isWriting = message.streaming_state === 'streaming';
     if (!isWriting || known === undefined) item.text.textContent = textOf(message);
     item.row.classList.toggle('writing', isWriting);
+    item.mail.textContent = mailOf(message);
     item.files.replaceChildren(...(message.attachments ?? []).map(fileOf));
     this.toEnd();
   }
@@ -42,6 +43,7 @@ export class Timeline {
   add(message) {
     const text = element('p', { class: 'text' });
     const files = element('p', { class: 'files' });
+    const mail = element('span', { class: 'mail' });
     const isSystem = message.sender === null;
     const isOwn = message.sender?.id === this.ownId;
     const heading = element(
@@ -51,11 +53,12 @@ export class Timeline {
       ...(this.marksNotes && message.visibility === 'internal' ? [' · note to the team'] : []),
       ' ',
       element('time', { datetime: message.created_at }, TIME.format(new Date(message.created_at))),
+      mail,
     );
     const kind = isSystem ? 'system' : isOwn ? 'own' : message.kind;
     const row = element('article', { class: `message ${kind}`, 'data-id': message.id }, heading, text, files);
     this.list.append(row);
-    const item = { row, text, files, sequence: message.sequence };
+    const item = { row, text, files, mail, sequence: message.sequence };
     this.items.set(message.id, item);
     return item;
   }
@@ -70,6 +73,12 @@ const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-di
 function textOf({ body, deleted_at: deletedAt, redaction }) {
   if (deletedAt === null) return body ?? '';
   return redaction ? 'Redacted.' : 'Deleted.';
+}
+
+/** How a message came or leaves by mail, and what became of it; empty for what is no mail. */
+function mailOf({ kind, email_status: status }) {
+  if (kind === 'email') return ' · by mail';
+  return status ? ` · mail ${status}` : '';
 }
 
 function fileOf({ url, filename, removed_at: removedAt }) {
