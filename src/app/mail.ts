@@ -3,10 +3,11 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { handle } from '../db/topic.ts';
 import type { Logger } from '../log.ts';
+import { DigestMails, writeDigest } from '../mail/digest-mails.ts';
 import { fileLinkRoutes } from '../mail/file-link-routes.ts';
 import { FileLinks } from '../mail/file-links.ts';
 import { openMailKey } from '../mail/mail-key.ts';
-import { readMail } from '../mail/mail-store.ts';
+import { type MailRow, readMail } from '../mail/mail-store.ts';
 import { makeReply } from '../mail/outgoing.ts';
 import { SendSchedule } from '../mail/send-schedule.ts';
 import { MailSender } from '../mail/sender.ts';
@@ -38,8 +39,11 @@ export async function openMail(
   let sender: MailSender | undefined;
   if (smtpUrl !== null) {
     const transport = new SmtpTransport({ url: smtpUrl, dkim: await readDkim(config) });
-    const options = { database, transport, schedule, writers: { reply }, metrics, log };
-    sender = disposer.add('mail that goes out', new MailSender(options), (it) => it.close());
+    const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
+    const running = new MailSender({ database, transport, schedule, writers, metrics, log });
+    sender = disposer.add('mail that goes out', running, (it) => it.close());
+    const digests = new DigestMails({ database, from: config.mailFrom, onDue: () => running.wake(), log });
+    disposer.add('mails of digests', digests, (it) => it.close());
   }
   const onDue = async (mailId: string) => {
     if (sender !== undefined) sender.wake();

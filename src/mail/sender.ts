@@ -195,7 +195,7 @@ export class MailSender {
         return await database.transaction(async (tx) => {
           const status = await recordOutcome(tx, outcome);
           const hasEnded = status !== undefined && status !== 'deferred' && status !== 'queued';
-          if (hasEnded && 'content' in written) await written.onEnd?.(tx, status);
+          if (hasEnded) await written.onEnd?.(tx);
           return status;
         });
       } catch (error) {

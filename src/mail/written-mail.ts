@@ -1,19 +1,20 @@
 import type { Tx } from '../db/handle.ts';
-import type { SentEmailStatus } from '../protocol/resources/email.ts';
 import type { MailContent } from './compose-mail.ts';
 import type { MailRow } from './mail-store.ts';
 
 /** A mail in full at the time of a try, or why it is not sent now. */
-export type WrittenMail =
+export type WrittenMail = (
   | {
       readonly content: MailContent;
       /** Where bounces go. */
       readonly sender: string;
-      /** Called in the transaction that ends the mail. */
-      readonly onEnd?: (tx: Tx, status: SentEmailStatus) => Promise<void>;
     }
   /** `canceled`: it will not be sent. `deferred`: it may be later. */
-  | { readonly unsent: 'canceled' | 'deferred'; readonly reason: string };
+  | { readonly unsent: 'canceled' | 'deferred'; readonly reason: string }
+) & {
+  /** Called in the transaction that ends the mail. */
+  readonly onEnd?: (tx: Tx) => Promise<void>;
+};
 
 /** Writes a mail from what is stored, at each try. */
 export type MailWriter = (mail: MailRow) => Promise<WrittenMail>;

@@ -1,5 +1,6 @@
 import type { Db, Querier, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { newId } from '../protocol/ids.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
 
 /** A mail about unseen notifications that waits for its transport. It has ids and no text. */
@@ -82,6 +83,17 @@ export function readDigested(db: Db, { actor_id, notification_ids }: DigestRow):
 /** Deletes the digest of a user. */
 export async function deleteDigestOf(tx: Tx, userId: string): Promise<void> {
   await tx.query(DELETE_DIGEST, userId);
+}
+
+/**
+ * Removes from a digest what its mail had. What was added since then waits under another id, for a mail of its own; without
+ * any, the digest goes.
+ */
+export async function settleDigest(
+  tx: Tx,
+  { actor_id, id, notification_ids, more }: DigestRow,
+): Promise<void> {
+  await tx.query(SETTLE, actor_id, id, notification_ids, more, newId('digest'));
 }
 
 /** Deletes digests that have waited for too long, and those of users that want none any more. Returns how many are left. */
@@ -167,6 +179,26 @@ const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], Notifi
 const DELETE_DIGEST = statement<[userId: string]>({
   name: 'delete-digest',
   text: 'DELETE FROM digests WHERE actor_id = $1',
+});
+
+// Ids that the mail had may have become part of the count meanwhile.
+const SETTLE = statement<
+  [userId: string, id: string, mailedIds: readonly string[], mailedMore: number, nextId: string]
+>({
+  name: 'settle-digest',
+  text: `
+    WITH rest AS MATERIALIZED (
+      SELECT d.actor_id, l.ids, d.more - $4 - cardinality($3::text[]) + cardinality(d.notification_ids)
+          - cardinality(l.ids) AS more
+      FROM digests d, LATERAL (
+        SELECT ARRAY(SELECT n FROM unnest(d.notification_ids) WITH ORDINALITY AS o(n, at) WHERE n <> ALL($3) ORDER BY at) AS ids
+      ) l
+      WHERE d.actor_id = $1 AND d.id = $2 FOR UPDATE OF d
+    ), gone AS (
+      DELETE FROM digests d USING rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) = 0
+    )
+    UPDATE digests d SET id = $5, notification_ids = r.ids, more = greatest(r.more, 0), updated_at = later_than(d.updated_at)
+    FROM rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) > 0`,
 });
 
 const DELETE_OLD = statement({

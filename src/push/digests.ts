@@ -9,6 +9,7 @@ import type { NotificationSettings } from '../protocol/resources/notification-se
 import { digestMail, type MailText } from './digest-mail.ts';
 import {
   addToDigest,
+  type DigestRow,
   isDue,
   lockUndigested,
   markDigested,
@@ -67,16 +68,20 @@ export class Digests {
   }
 }
 
-/**
- * Writes the mail of a user's digest, about what is unseen by now; undefined where nothing of it is, or none waits. Times
- * are in the timezone of the do-not-disturb hours.
- */
+/** Writes the mail of the digest that waits for a user; undefined where nothing is to be mailed. */
 export async function readDigestMail(db: Db, userId: string): Promise<MailText | undefined> {
   const digest = await readDigest(db, userId);
-  if (digest === undefined) return undefined;
+  return digest && writeDigestMail(db, digest);
+}
+
+/**
+ * Writes the mail of a digest, about what is unseen by now; undefined where nothing of it is. Times are in the timezone of the
+ * user's do-not-disturb hours.
+ */
+export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailText | undefined> {
   const notifications = await readDigested(db, digest);
   if (notifications.length === 0) return undefined;
-  const { do_not_disturb: hours } = await readOwnSettings(db, userId);
+  const { do_not_disturb: hours } = await readOwnSettings(db, digest.actor_id);
   return digestMail({ notifications, more: digest.more, timezone: hours?.timezone ?? 'UTC' });
 }
 

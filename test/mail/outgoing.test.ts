@@ -5,17 +5,22 @@ import t from 'tap';
 import { createActor } from '../../src/accounts/actors.ts';
 import { createRole } from '../../src/accounts/roles.ts';
 import { readBounceAddress } from '../../src/mail/bounce-address.ts';
+import { DigestMails } from '../../src/mail/digest-mails.ts';
 import { openMailKey } from '../../src/mail/mail-key.ts';
 import { readMailOfMessage } from '../../src/mail/mail-store.ts';
 import { readMessageId } from '../../src/mail/message-ids.ts';
 import { SendSchedule } from '../../src/mail/send-schedule.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { derivedId, newId } from '../../src/protocol/ids.ts';
 import type { Permission } from '../../src/protocol/permissions.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Email } from '../../src/protocol/resources/email.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { readDigest } from '../../src/push/digest-store.ts';
+import { Digests } from '../../src/push/digests.ts';
 import { closed, gatesOf } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
+import { insertRow, newReader } from '../notifications/readers.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { MailServer, type ReceivedMail } from '../support/mail-server.ts';
 import { log } from '../support/timeline.ts';
@@ -357,6 +362,68 @@ t.test('a mail that failed is sent again', async (t) => {
   await statusOf(lost.id, 'sent');
   await app.call('DELETE', `/v1/messaging/messages/${lost.id}`, NEWEST);
   t.equal(refusalOf(await app.call('POST', of(lost.id), NEWEST)), '410 resource_gone null');
+});
+
+t.test('a digest is mailed once over two nodes, with what is unseen when it leaves', async (t) => {
+  const reader = await newReader(app);
+  const settings = { digest_after_minutes: 5 };
+  await app.call('PUT', '/v1/messaging/notification-settings', {
+    ...{ body: settings, token: reader.token, headers: NEWEST.headers },
+  });
+  const unseen = (title: string) =>
+    insertRow(app, reader, { title, created_at: new Date(Date.now() - 3_600_000).toISOString() });
+  const mails = () =>
+    database.kysely.selectFrom('mails').selectAll().where('actor_id', '=', reader.id).execute();
+  const options = { database, from: { name: 'Parley', address: 'no-reply@localhost' }, onDue: () => {}, log };
+  const nodes = [new DigestMails(options), new DigestMails(options)];
+  const queue = async () => {
+    const queued = new Digests({ database, metrics: createMetrics(), log });
+    await queued.look();
+    await queued.close();
+    await Promise.all(nodes.map((node) => node.look()));
+  };
+  server.answerTo = () => 451;
+  await unseen('first');
+  const seen = await unseen('seen meanwhile');
+  await queue();
+  const [mail] = await until(async () => ((await mails())[0]?.status === 'deferred' ? mails() : undefined), {
+    what: 'the first try',
+  });
+  await app.call('POST', `/v1/messaging/notifications/${seen}/actions/see`, { token: reader.token });
+  await unseen('second');
+  await queue();
+  let late: Promise<unknown> | undefined;
+  server.answerTo = () => undefined;
+  server.answerMail = async () => {
+    late ??= unseen('while it was sent').then(() => queue());
+    await late;
+    return undefined;
+  };
+  const due = { next_try_at: new Date(0).toISOString() };
+  await database.kysely.updateTable('mails').set(due).where('id', '=', mail!.id).execute();
+  await until(async () => (await mails()).some(({ status }) => status === 'sent'), { what: 'the digest' });
+  const sent = server.received[0]!;
+  const { email } = await database.kysely
+    .selectFrom('users')
+    .select('email')
+    .where('id', '=', reader.id)
+    .executeTakeFirstOrThrow();
+  t.strictSame([sent.headers.to, sent.recipients], [email, [email]]);
+  t.equal(sent.headers.from, 'Parley <no-reply@localhost>');
+  t.strictSame([sent.sender, sent.headers['auto-submitted']], ['no-reply@localhost', 'auto-generated']);
+  const text = bodyOf(sent);
+  t.match(text, /first/);
+  t.match(text, /second/);
+  t.notMatch(text, /seen meanwhile|while it was sent/);
+  await Promise.all(nodes.map((node) => node.look()));
+  await until(() => server.received.length === 2, { what: 'the mail about what came later' });
+  t.match(bodyOf(server.received[1]!), 'while it was sent');
+  t.notMatch(bodyOf(server.received[1]!), /first|second/);
+  await until(async () => (await mails()).every(({ status }) => status === 'sent'), { what: 'the end' });
+  t.equal((await mails()).length, 2);
+  t.equal(await readDigest(database, reader.id), undefined, 'nothing waits');
+  t.match((await mails())[0], { subject: null, automatic: true, body_text: null }, 'no text is stored');
+  await Promise.all(nodes.map((node) => node.close()));
 });
 
 async function send(one: BridgedCase, fields: object, token = ada): Promise<ChatMessage> {
