@@ -62,6 +62,7 @@ export function participantRoutes({
       summary: 'Add a user, an agent or a customer to a conversation',
       since: '1.1.harbor',
       permission: 'messaging:update',
+      reachesOutside: ({ type }) => type === 'customer',
       body: ParticipantInput,
       status: 201,
       response: Participant,

@@ -47,6 +47,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       summary: 'Start a direct message, a group or a customer case',
       since: '1.1.harbor',
       permission: 'messaging:create',
+      reachesOutside: ({ participants }) => participants.some(({ type }) => type === 'customer'),
       query: ConversationQuery,
       body: CreateConversationBody,
       status: 201,
@@ -117,6 +118,8 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       summary: 'Rename, assign, move, anchor or archive a conversation',
       since: '1.1.harbor',
       permission: 'messaging:update',
+      // The customer of a case is shown its title.
+      reachesOutside: ({ title }) => title !== undefined,
       query: ConversationQuery,
       body: UpdateConversationBody,
       status: 200,

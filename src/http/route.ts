@@ -102,6 +102,11 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * people's approval, credentials and rights.
    */
   readonly agents?: boolean;
+  /**
+   * Whether a call with this body reaches people outside the account. In a run of an agent that a mail started, such a call
+   * needs review (docs/contract.md#tools). Absent: none does.
+   */
+  readonly reachesOutside?: (body: Static<RequestBody>) => boolean;
   /** Query parameters; arrays have `[]` in their name. Without it every parameter is unknown. */
   readonly query?: Query;
   /** The JSON body; an empty one counts as `{}`. Without a schema only an empty body or `{}` is accepted. */

@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { Readable } from 'node:stream';
 import type { AuthenticateResult } from 'mailauth';
 import type { ObjectStore } from '../attachments/storage.ts';
+import { isPublicAddress } from '../outbound/addresses.ts';
 import type { AuthenticationResult, EmailVerdict } from '../protocol/resources/email.ts';
 import { asResult, type Findings, readAuthenticationResults } from './authentication-results.ts';
 import type { Envelope } from './envelope.ts';
@@ -27,7 +28,8 @@ export async function authenticateMail(
   { store, authserv, resolve }: AuthenticationOptions,
   { envelope, mail, source }: Pick<Arrival, 'envelope' | 'source'> & { readonly mail: AuthoredMail },
 ): Promise<EmailVerdict> {
-  if (envelope.transport === 'smtp' && envelope.client !== null) {
+  // A private address is that of a server of the operator, which the mail came through.
+  if (envelope.transport === 'smtp' && envelope.client !== null && isPublicAddress(envelope.client.address)) {
     return judge('checked', mail, await check(store, source.key, envelope, resolve ?? systemResolve()));
   }
   const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);

@@ -97,6 +97,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       permission: 'messaging:update',
       own: { permission: 'messaging:create', of: 'your own messages' },
       customers: true,
+      reachesOutside: () => true,
       query: IncludeQuery,
       status: 200,
       response: ChatMessage,

@@ -43,6 +43,8 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       since: '1.1.harbor',
       permission: 'messaging:update',
       own: OWN_MESSAGES,
+      // The message may be one that customers read.
+      reachesOutside: () => true,
       query: IncludeQuery,
       body: EditMessageBody,
       status: 200,

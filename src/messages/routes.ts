@@ -13,6 +13,7 @@ import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { revisionRoutes } from './revision-routes.ts';
 import type { AnswerOf, Sender } from './send.ts';
+import { goesToCustomer } from './send-rules.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface MessageRoutesOptions {
@@ -46,6 +47,7 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
     since: '1.0.harbor',
     permission: 'messaging:create',
     customers: true,
+    reachesOutside: (body) => goesToCustomer(body) && body.mode !== 'draft',
     query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
     body: SendMessageBody,
     status: 201,

@@ -271,6 +271,7 @@ async function execute(
     principal: adaNow,
     reply: opened ?? (await node.open(run)),
     instructions: 'Do it.',
+    isStartedByMail: false,
     history: [{ role: 'user', text: 'Go on.' }],
     signal: new AbortController().signal,
   }).run();
@@ -280,7 +281,7 @@ async function execute(
 function tool(name: 'ask' | 'file', run: RunRow, needsReview: boolean): RunTool {
   const spec = { name, description: '', parameters: { type: 'object', properties: {} } };
   return {
-    ...{ slug: name, category: 'built_in', spec, needsReview },
+    ...{ slug: name, category: 'built_in', spec, needsReview, reachesOutside: () => false },
     async call() {
       if (name === 'file') await insertArtifact(run);
       return { output: 'done' };

@@ -41,6 +41,32 @@ t.test('every endpoint that is open to agents, with a schema that models and ajv
   t.strictSame([...catalogue.endpoints.values()].length, app.routes.length - closed.length);
   for (const { name } of closed) t.notOk(catalogue.endpoints.has(name.replaceAll('_', '-')), name);
   t.ok(catalogue.endpoints.size <= 128, 'as many as the stricter providers take');
+  const outside = app.routes.filter(({ reachesOutside }) => reachesOutside !== undefined);
+  t.strictSame(outside.map(({ name }) => name).sort(), [
+    'add_participant',
+    'create_conversation',
+    'send_message',
+    'send_scheduled_message_now',
+    'update_conversation',
+    'update_message',
+  ]);
+  const reaches = (slug: string, body: object) => tool(slug).reachesOutside({ body });
+  for (const [slug, body, expected] of [
+    ['send-message', { body: 'x', audience: 'customer' }, true],
+    ['send-message', { body: 'x', audience: 'customer', scheduled_at: '2999-01-01T00:00:00Z' }, true],
+    ['send-message', { body: 'x', mode: 'draft', channel: 'message' }, false],
+    ['send-message', { body: 'x' }, false],
+    ['add-participant', { type: 'customer', name: 'Cleo' }, true],
+    ['add-participant', { type: 'user', actor_id: 'act_1' }, false],
+    ['create-conversation', { type: 'group', participants: [{ type: 'customer', name: 'Cleo' }] }, true],
+    ['create-conversation', { type: 'group', participants: [] }, false],
+    ['update-conversation', { title: 'x' }, true],
+    ['update-conversation', { workflow_status: 'resolved' }, false],
+    ['update-message', { body: 'x' }, true],
+    ['create-event', { type: 'order.created', data: {} }, false],
+  ] as const) {
+    t.equal(reaches(slug, body), expected, `${slug} ${JSON.stringify(body)}`);
+  }
   const problems = [...catalogue.endpoints.keys()].flatMap((slug) => {
     const { spec } = tool(slug);
     compile(spec.parameters);

@@ -120,6 +120,32 @@ t.test(
   },
 );
 
+t.test(
+  'in a run that a mail started, a call that reaches outside the account waits for approval',
+  async (t) => {
+    for (const [url, isStartedByMail, outcome] of [
+      ['https://outside.example', true, 'paused'],
+      ['https://outside.example', false, 'completed'],
+      ['', true, 'completed'],
+    ] as const) {
+      const run = await claimed();
+      const asking: RunTool = {
+        ...tool(async () => ({ output: 'called' })),
+        reachesOutside: (args) => args.url !== '',
+      };
+      let turns = 0;
+      const execution = executionOf(run, {
+        isStartedByMail,
+        tools: [asking],
+        chain: scripted(() =>
+          turns++ === 0 ? [{ id: 'c', name: 'tool', arguments: JSON.stringify({ url }) }] : [],
+        ),
+      });
+      t.equal(await execution.run(), outcome, `${url} ${isStartedByMail}`);
+    }
+  },
+);
+
 t.test('a tool that is removed during a run is not called any more, and not offered', async (t) => {
   const offered: string[][] = [];
   const run = await claimed();
@@ -178,6 +204,7 @@ function executionOf(
     principal: async () => ({}) as Principal,
     reply: new BufferedReply(),
     instructions: 'Do it.',
+    isStartedByMail: false,
     history: [{ role: 'user', text: 'Go on.' }],
     readTools: async () => options.tools,
     signal: new AbortController().signal,
@@ -191,7 +218,7 @@ function at<T>(work: () => Promise<T>): Promise<T> {
 
 function tool(call: RunTool['call']): RunTool {
   const spec = { name: 'tool', description: '', parameters: { type: 'object', properties: {} } };
-  return { slug: 'tool', category: 'built_in', spec, needsReview: false, call };
+  return { slug: 'tool', category: 'built_in', spec, needsReview: false, reachesOutside: () => true, call };
 }
 
 function scripted(callsFor: (prompt: Prompt) => Completion['calls']): ExecutionOptions['chain'] {

@@ -14,12 +14,12 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', {
 });
 
 const DNS: Readonly<Record<string, readonly string[]>> = {
-  'TXT bank.example': ['v=spf1 ip4:192.0.2.1 -all'],
+  'TXT bank.example': ['v=spf1 ip4:8.8.8.8 -all'],
   'TXT _dmarc.bank.example': ['v=DMARC1; p=none'],
   'TXT key._domainkey.bank.example': [`v=DKIM1; p=${publicKey.toString('base64')}`],
-  'TXT plain.example': ['v=spf1 ip4:192.0.2.1 -all'],
+  'TXT plain.example': ['v=spf1 ip4:8.8.8.8 -all'],
   'TXT key._domainkey.plain.example': [`v=DKIM1; p=${publicKey.toString('base64')}`],
-  'TXT mallory.example': ['v=spf1 ip4:192.0.2.66 -all'],
+  'TXT mallory.example': ['v=spf1 ip4:8.8.4.4 -all'],
   'TXT key._domainkey.mallory.example': [`v=DKIM1; p=${publicKey.toString('base64')}`],
 };
 
@@ -66,7 +66,7 @@ async function verdictOf({
   source,
   shown,
   sender = null,
-  address = '192.0.2.1',
+  address = '8.8.8.8',
   transport = 'smtp',
   authserv = null,
 }: Asked) {
@@ -108,11 +108,11 @@ t.test('where this server is the MX, it checks SPF, DKIM and DMARC', async (t) =
     [{ source: own, sender: 'x@mallory.example' }, 'spf fail, dkim pass, dmarc pass: pass'],
     [{ source: own.replace('my order', 'our money') }, 'spf none, dkim neutral, dmarc fail: fail'],
     [
-      { source: others, sender: 'x@mallory.example', address: '192.0.2.66' },
+      { source: others, sender: 'x@mallory.example', address: '8.8.4.4' },
       'spf pass, dkim pass, dmarc fail: fail',
     ],
     [
-      { source: plain, sender: 'ada@bank.example', address: '192.0.2.66' },
+      { source: plain, sender: 'ada@bank.example', address: '8.8.4.4' },
       'spf fail, dkim none, dmarc fail: fail',
     ],
     // A signature of the first line says nothing of what was written behind it.
@@ -125,7 +125,7 @@ t.test('where this server is the MX, it checks SPF, DKIM and DMARC', async (t) =
       'spf pass, dkim none, dmarc none: pass',
     ],
     [
-      { source: mailFrom('a@plain.example'), sender: 'a@plain.example', address: '192.0.2.66' },
+      { source: mailFrom('a@plain.example'), sender: 'a@plain.example', address: '8.8.4.4' },
       'spf fail, dkim none, dmarc none: fail',
     ],
     [
@@ -133,7 +133,7 @@ t.test('where this server is the MX, it checks SPF, DKIM and DMARC', async (t) =
       'spf pass, dkim none, dmarc none: pass',
     ],
     [
-      { source: mailFrom('a@plain.example'), sender: 'x@mallory.example', address: '192.0.2.66' },
+      { source: mailFrom('a@plain.example'), sender: 'x@mallory.example', address: '8.8.4.4' },
       'spf pass, dkim none, dmarc none: none',
     ],
     [
@@ -149,7 +149,7 @@ t.test('where this server is the MX, it checks SPF, DKIM and DMARC', async (t) =
       {
         source: mailFrom('Bank <ada@bank.example>', ['From: x@mallory.example']),
         sender: 'x@mallory.example',
-        address: '192.0.2.66',
+        address: '8.8.4.4',
       },
       /: fail$/,
     ],
@@ -239,5 +239,7 @@ t.test('behind another server, what that has noted on top is believed, and nothi
     });
     t.equal(short(verdict), expected, lines[0]);
     t.equal((await verdictOf({ source, transport: 'http' })).source, 'none', 'no server is trusted');
+    const relayed = { source, shown: 'ada@bank.example', address: '10.1.2.3', authserv: 'mx.harbor.example' };
+    t.equal(short(await verdictOf(relayed)), expected, 'by SMTP from the server in front');
   }
 });

@@ -9,6 +9,7 @@ import type { RunTool } from '../tools/tool.ts';
 /** A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool. */
 export interface ReadyCall {
   readonly tool: RunTool;
+  readonly needsReview: boolean;
   /** Position in the step's `calls`. */
   readonly position: number;
   readonly callId: string;
@@ -29,7 +30,7 @@ export async function insertActions(
   return tx.kysely
     .insertInto('agent_run_actions')
     .values(
-      calls.map(({ tool, position, callId, arguments: text }) => ({
+      calls.map(({ tool, needsReview, position, callId, arguments: text }) => ({
         id: newId('agentAction'),
         run_id: step.run_id,
         step_id: step.id,
@@ -37,9 +38,9 @@ export async function insertActions(
         call_id: callId,
         tool: tool.slug,
         category: tool.category,
-        status: tool.needsReview ? ACTION_MOVES.propose.to : ACTION_MOVES.allow.to,
+        status: needsReview ? ACTION_MOVES.propose.to : ACTION_MOVES.allow.to,
         arguments: text,
-        expires_at: tool.needsReview
+        expires_at: needsReview
           ? sql<string>`clock_timestamp() + ${sql.lit(`${APPROVAL_MS} ms`)}::interval`
           : null,
       })),

@@ -50,6 +50,8 @@ export interface ExecutionOptions {
   readonly reply: AgentReply;
   /** The agent's tools at the time of the claim. */
   readonly tools: readonly RunTool[];
+  /** Calls that reach outside the account need review. */
+  readonly isStartedByMail: boolean;
   /** Reads the agent's current tools: people change agents while they run. */
   readonly readTools: () => Promise<readonly RunTool[]>;
   readonly chain: Pick<ModelChain, 'complete' | 'contextTokens'>;
@@ -194,7 +196,12 @@ export class Execution {
   #ready(call: StoredCall, position: number): ReadyCall | undefined {
     const tool = this.#toolOf(call);
     if (tool === undefined || this.#argumentProblem(tool, call) !== undefined) return undefined;
-    return { tool, position, callId: call.id, arguments: call.arguments };
+    const needsReview = tool.needsReview || this.#isGuarded(tool, call);
+    return { tool, needsReview, position, callId: call.id, arguments: call.arguments };
+  }
+
+  #isGuarded(tool: RunTool, call: StoredCall): boolean {
+    return this.#options.isStartedByMail && tool.reachesOutside(parseArguments(tool, call.arguments));
   }
 
   #refusalOf(call: StoredCall): string {

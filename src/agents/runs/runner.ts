@@ -22,6 +22,7 @@ import { type Admit, Execution, endClaimed } from './execution.ts';
 import { isExpected, RunFailure, reasonOf, Stop } from './failure.ts';
 import { claimRun } from './lease.ts';
 import { findOverdue, renewLeases } from './lease-store.ts';
+import { isStartedByMail } from './mail-origin.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { endDead } from './recovery.ts';
 import { hasRoomFor } from './run-limit.ts';
@@ -172,6 +173,7 @@ export class Runner {
     const execution = new Execution({
       ...{ database, log, run, agent, principal, admit, reply, chain, signal },
       ...{ tools, readTools, instructions, history, metrics: this.#options.metrics },
+      isStartedByMail: await isStartedByMail(database, run),
     });
     return { execution, reply };
   }

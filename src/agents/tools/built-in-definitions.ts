@@ -7,6 +7,8 @@ export interface BuiltInToolFacts {
   readonly name: string;
   readonly description: string;
   readonly mutating: boolean;
+  /** Whether it reaches servers outside the account. */
+  readonly reachesOutside: boolean;
   /** Schema of an attached tool's `config`. It is closed, so that it admits nothing that Postgres cannot store. */
   readonly configSchema: TSchema;
 }
@@ -23,6 +25,7 @@ export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>
     name: 'Create artifact',
     description: 'Keeps a text that the agent wrote as a file of its run, attached to what it says.',
     mutating: true,
+    reachesOutside: false,
     configSchema: Body({
       max_bytes: Type.Optional(
         Type.Integer({ minimum: 1, maximum: TOOL_BYTES.artifact, default: TOOL_BYTES.artifact }),
@@ -33,12 +36,14 @@ export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>
     name: 'Read document',
     description: 'Reads an artifact of the account, or an attachment of a conversation, as text by its id.',
     mutating: false,
+    reachesOutside: false,
     configSchema: Body({}),
   },
   fetch_url: {
     name: 'Fetch URL',
     description: 'Reads a public web page or document as text by its URL.',
     mutating: false,
+    reachesOutside: true,
     configSchema: Body({
       allowed_hosts: Type.Optional(
         Type.Array(Type.String({ pattern: HOST, maxLength: 253 }), {

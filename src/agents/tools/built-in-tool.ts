@@ -17,12 +17,13 @@ export function builtInTool(
   { tool: slug, review_requirement }: AttachedTool,
   { parameters, call }: BuiltInCall,
 ): RunTool {
-  const { description, mutating } = BUILT_IN_TOOL_FACTS[slug];
+  const { description, mutating, reachesOutside } = BUILT_IN_TOOL_FACTS[slug];
   return {
     slug,
     category: 'built_in',
     spec: { name: slug, description, parameters },
     needsReview: mutating || review_requirement === 'required',
+    reachesOutside: () => reachesOutside,
     async call(args, context) {
       try {
         return await call(args, context);

@@ -20,6 +20,8 @@ export interface EndpointFacts {
   readonly permission: string | null;
   readonly agents?: boolean;
   readonly secret?: boolean;
+  /** Whether a call with this body reaches people outside the account; absent: none does. */
+  reachesOutside?(body: unknown): boolean;
   /** JSON Schema of an object; array parameters are named with `[]`. */
   readonly query?: object;
   /** JSON Schema of an object. */

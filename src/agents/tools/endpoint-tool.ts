@@ -43,6 +43,7 @@ export function endpointTool(
       parameters: parametersOf(facts),
     },
     needsReview: options.needsReview,
+    reachesOutside: ({ body }) => facts.reachesOutside?.(body ?? {}) ?? false,
     async call(args, { principal, runId, actionId, trace, signal }) {
       const { path = {}, query = {}, body } = args as EndpointArguments;
       const request = {
