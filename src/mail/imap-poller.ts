@@ -28,6 +28,8 @@ export interface ImapPollerOptions {
   readonly log: Logger;
   /** Milliseconds between two looks at whether there is something to do. Default 10,000. */
   readonly everyMs?: number;
+  /** Milliseconds after which a mailbox that announces nothing is looked at. Default 60,000. */
+  readonly lookMs?: number;
 }
 
 /** Keyword of messages that were refused: they stay unseen, for a person to look at. */
@@ -77,7 +79,8 @@ export class ImapPoller {
       this.#client?.close();
       return;
     }
-    if (this.#client?.usable && performance.now() - this.#lookedAtMs < LOOK_MS) return;
+    const { lookMs = LOOK_MS } = this.#options;
+    if (this.#client?.usable && performance.now() - this.#lookedAtMs < lookMs) return;
     const client = this.#client?.usable ? this.#client : await this.#connect(signal);
     this.#lookedAtMs = performance.now();
     if (!(await this.#takeAll(client, signal))) return;

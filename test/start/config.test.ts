@@ -89,6 +89,31 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     },
     { dkim: { keyFile: '/k.pem', domain: 'harbor.example', selector: 'mail2026' } },
   ],
+  [{ PARLEY_MAIL_SECRET: 'n'.repeat(32) }, { mailSecrets: ['n'.repeat(32)] }],
+  [
+    { PARLEY_MAIL_SECRET: `${'n'.repeat(32)}, ${'o'.repeat(40)}` },
+    { mailSecrets: ['n'.repeat(32), 'o'.repeat(40)] },
+  ],
+  [{ PARLEY_SMTP_LISTEN: '0.0.0.0:25' }, { smtpListen: { protocol: 'smtp', host: '0.0.0.0', port: 25 } }],
+  [{ PARLEY_SMTP_LISTEN: 'lmtp://[::1]:24' }, { smtpListen: { protocol: 'lmtp', host: '::1', port: 24 } }],
+  [
+    { PARLEY_IMAP_URL: 'imaps://support%40a.example:p%3Aw@mail.a.example' },
+    {
+      imap: {
+        ...{ host: 'mail.a.example', port: 993, secure: true, user: 'support@a.example', password: 'p:w' },
+        mailbox: 'INBOX',
+      },
+    },
+  ],
+  [
+    { PARLEY_IMAP_URL: 'imap://u:p@localhost:1143/In/Support%20desk' },
+    {
+      imap: {
+        ...{ host: 'localhost', port: 1143, secure: false, user: 'u', password: 'p' },
+        mailbox: 'In/Support desk',
+      },
+    },
+  ],
   [{ PARLEY_VAPID_SUBJECT: 'mailto:ops@chat.example' }, { vapidSubject: 'mailto:ops@chat.example' }],
   [{ PARLEY_VAPID_SUBJECT: 'https://chat.example/us' }, { vapidSubject: 'https://chat.example/us' }],
   [{ REDIS_URL: 'rediss://:secret@cache:6380/1' }, { redisUrl: 'rediss://:secret@cache:6380/1' }],
@@ -192,6 +217,14 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PARLEY_LOG_LEVEL: 'loud' }, /^PARLEY_LOG_LEVEL .*trace, debug, info/],
   [{ PARLEY_DRAIN_MS: '10s' }, /^PARLEY_DRAIN_MS .*whole number/],
   [{ PARLEY_DOCS_URL: 'docs.example' }, /^PARLEY_DOCS_URL .*http:\/\//],
+  [{ PARLEY_MAIL_SECRET: 'hunter2' }, /^PARLEY_MAIL_SECRET must be a secret/],
+  [{ PARLEY_MAIL_SECRET: [1, 2, 3].map(() => 'hunter2'.repeat(5)).join() }, /^PARLEY_MAIL_SECRET must/],
+  ...['25', 'mail:99999', '[mail]:25', 'smtps://mail:465', '::1:25'].map(
+    (text) => [{ PARLEY_SMTP_LISTEN: text }, /^PARLEY_SMTP_LISTEN must be <host>:<port>/] as const,
+  ),
+  ...['imaps://mail', 'imaps://u@mail', 'https://u:hunter2@mail', 'imaps://u:%hunter2@mail', 'mail'].map(
+    (text) => [{ PARLEY_IMAP_URL: text }, /^PARLEY_IMAP_URL must be imaps:/] as const,
+  ),
   [{ PARLEY_TLS_CERT: '/c.pem' }, /PARLEY_TLS_CERT and PARLEY_TLS_KEY .*together/],
   [{ PARLEY_MODELS: '{"high":[]}' }, /^PARLEY_MODELS .*JSON object/],
   [{ PARLEY_MODELS: 'gpt' }, /^PARLEY_MODELS /],
