@@ -15,7 +15,7 @@ const JITTER = 0.05;
 const LOOK_MS = 2_000;
 const LEAST_LOOK_MS = 100;
 const LEASE_MS = 60_000;
-const LEAST_LEASE_MS = 5_000;
+const LEAST_LEASE_MS = 2_000;
 
 export interface SendScheduleOptions {
   /** The clock runs this many times as fast as usual. Default 1. */

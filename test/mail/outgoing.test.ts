@@ -1,15 +1,22 @@
 /** Mail that leaves: what it is made of, what becomes of it, and who learns of that. */
 
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import { pino } from 'pino';
+import { SMTPServer } from 'smtp-server';
 import t from 'tap';
 import { createActor } from '../../src/accounts/actors.ts';
 import { createRole } from '../../src/accounts/roles.ts';
 import { readBounceAddress } from '../../src/mail/bounce-address.ts';
+import { composeMail } from '../../src/mail/compose-mail.ts';
 import { DigestMails } from '../../src/mail/digest-mails.ts';
 import { openMailKey } from '../../src/mail/mail-key.ts';
 import { readMailOfMessage } from '../../src/mail/mail-store.ts';
 import { readMessageId } from '../../src/mail/message-ids.ts';
 import { SendSchedule } from '../../src/mail/send-schedule.ts';
+import { SmtpTransport } from '../../src/mail/transport.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { derivedId, newId } from '../../src/protocol/ids.ts';
 import type { Permission } from '../../src/protocol/permissions.ts';
@@ -424,6 +431,91 @@ t.test('a digest is mailed once over two nodes, with what is unseen when it leav
   t.equal(await readDigest(database, reader.id), undefined, 'nothing waits');
   t.match((await mails())[0], { subject: null, automatic: true, body_text: null }, 'no text is stored');
   await Promise.all(nodes.map((node) => node.close()));
+});
+
+t.test('mails are signed with the key of the domain', async (t) => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+  });
+  const dkim = { domainName: 'harbor.example', keySelector: 'mail2026', privateKey };
+  const transport = new SmtpTransport({ url: server.url, dkim });
+  t.teardown(() => transport.close());
+  const content = {
+    ...{
+      rfcId: 'a@harbor.example',
+      date: '2026-11-22T12:00:00Z',
+      subject: 'Ahoy',
+      text: 'ahoy',
+      html: '<p>ahoy',
+    },
+    ...{
+      from: { name: 'Support', address: 'support@harbor.example' },
+      to: ['cleo@customers.example'],
+      cc: [],
+    },
+    ...{ inReplyTo: null, references: [], autoSubmitted: null },
+    attachments: [
+      { filename: 'a.bin', contentType: 'multipart/mixed', read: () => Readable.from([Buffer.alloc(3e6)]) },
+    ],
+  };
+  const recipients = ['cleo@customers.example'];
+  const mail = composeMail(content, { sender: 'support@harbor.example', recipients });
+  const tried = await transport.send(mail, recipients, AbortSignal.timeout(60_000));
+  t.equal(tried.reason, null);
+  const { raw, headers } = await received();
+  t.match(raw, /Content-Type: application\/octet-stream/, 'a type that would nest mails');
+  t.match(headers['dkim-signature'], /d=harbor\.example;.*s=mail2026/);
+  const record = `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`;
+  const { results } = await dkimVerify(raw, { resolver: async () => [[record]] });
+  t.match(results, [{ signingDomain: 'harbor.example', status: { result: 'pass' } }]);
+});
+
+t.test('a login that is refused ends no mail, nor does one that hangs block the others', async (t) => {
+  const mail = { from: 'a@harbor.example', to: 'b@customers.example', text: 'ahoy' };
+  const refusing = new SMTPServer({
+    ...{ logger: false, disabledCommands: ['STARTTLS'], allowInsecureAuth: true },
+    onAuth: (_auth, _session, done) => done(new Error('no')),
+  });
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => new Promise<void>((resolve) => refusing.close(() => resolve())));
+  const url = `smtp://user:wrong@127.0.0.1:${(refusing.server.address() as AddressInfo).port}`;
+  const other = new SmtpTransport({ url, dkim: null });
+  t.teardown(() => other.close());
+  const to = ['b@customers.example'];
+  t.match(await other.send(mail, to, AbortSignal.timeout(60_000)), {
+    ...{ recipients: [{ address: to[0], status: 'deferred', code: '535' }], reason: 'not_authorized' },
+  });
+
+  const hanging = new SmtpTransport({ url: server.url, dkim: null });
+  t.teardown(() => hanging.close());
+  server.answerMail = ({ raw }) => (raw.includes('hang') ? new Promise(() => {}) : undefined);
+  const slow = hanging.send({ ...mail, text: 'hang' }, to, AbortSignal.timeout(500));
+  t.match(await hanging.send(mail, to, AbortSignal.timeout(60_000)), { reason: null });
+  t.match(await slow, { recipients: [{ status: 'deferred', code: null }], reason: 'timeout' });
+});
+
+t.test('without an SMTP server mail waits, and the demo shows it in its log', async (t) => {
+  const lines: { msg: string; subject?: string; to?: string[]; text?: string }[] = [];
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const quiet = await startTestApp(t, {}, pino({ level: 'info' }, stream));
+  const other = {
+    database: quiet.database,
+    accountId: quiet.demo.account_id,
+    actorId: quiet.demo.users.ada.id,
+  };
+  const { id, customerAddress } = await addBridgedCase(other, (await addInbox(other)).id);
+  const { body } = await quiet.call<ChatMessage>('POST', `/v1/messaging/conversations/${id}/messages`, {
+    token: quiet.demo.users.ada.access_token,
+    body: { body: 'ahoy', audience: 'customer', channel: 'email', client_message_id: randomUUID() },
+  });
+  const shown = await until(() => lines.find(({ msg }) => msg.startsWith('mail stays here')), {
+    what: 'the mail',
+  });
+  t.match(shown, { subject: 'Where is my order?', to: [customerAddress.toLowerCase()], text: /ahoy/ });
+  const row = await readMailOfMessage(quiet.database, body.id);
+  t.match(row, { status: 'queued', reason: 'no_transport', attempts: 0 });
 });
 
 async function send(one: BridgedCase, fields: object, token = ada): Promise<ChatMessage> {
