@@ -65,9 +65,13 @@ export class Header {
     return mailboxesOf(raw.join(', '));
   }
 
-  /** Ids without their brackets, in the order of the field. */
+  /**
+   * Ids without their brackets, in the order of the field. Python's mail library writes those that do not fit into a line as
+   * encoded words.
+   */
   messageIds(name: string): string[] {
-    return messageIdsOf(this.raw(name) ?? '');
+    const raw = this.raw(name) ?? '';
+    return messageIdsOf(raw.includes('=?') ? decodeField(raw) : raw);
   }
 }
 

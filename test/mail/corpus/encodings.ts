@@ -95,6 +95,23 @@ export const ENCODINGS: readonly CorpusMail[] = [
     },
   },
   {
+    name: 'ids-as-encoded-words',
+    source: () =>
+      letter(
+        'ids-as-encoded-words',
+        {
+          'In-Reply-To': '=?utf-8?q?=3Cour-mail=40harbor=2E?=\n =?utf-8?q?example=3E?=',
+          References: '<one@customer.example> =?utf-8?q?=3Cour-mail=40harbor=2E?=\n =?utf-8?q?example=3E?=',
+        },
+        'Hello.\n',
+      ),
+    parsed: {
+      inReplyTo: 'our-mail@harbor.example',
+      references: ['one@customer.example', 'our-mail@harbor.example'],
+      visibleText: 'Hello.',
+    },
+  },
+  {
     name: 'file-names-of-rfc-2231',
     source: () =>
       letter(
