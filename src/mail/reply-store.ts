@@ -35,7 +35,7 @@ export interface ReplyFacts {
   readonly thread_ids: readonly string[];
 }
 
-/** Returns undefined where the message is not there any more, or its case has no inbox. */
+/** Locks the message. Returns undefined where it is not there any more, or its case has no inbox. */
 export async function readReplyFacts(
   tx: Tx,
   messageId: string,
@@ -92,5 +92,6 @@ const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>
       LEFT JOIN mails last_in ON last_in.id = t.last_in_id AND last_in.rfc_id ${IS_ID}
       LEFT JOIN mails last_out ON last_out.id = t.last_out_id
       LEFT JOIN mails answered ON answered.message_id = m.reply_to_id AND answered.rfc_id ${IS_ID}
-    WHERE m.id = $1 AND m.status = 'sent'`,
+    WHERE m.id = $1 AND m.status = 'sent'
+    FOR NO KEY UPDATE OF m`,
 });

@@ -34,7 +34,7 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
     `-- \n${name}`,
   ].filter((part) => part !== '');
   const html = [
-    ...(body.trim() === '' ? [] : [`<p style="margin:0 0 1em">${markedUp(body.trim())}</p>`]),
+    ...(body.trim() === '' ? [] : [`<p dir="auto" style="margin:0 0 1em">${markedUp(body.trim())}</p>`]),
     ...links.map((url) => `<p style="margin:0 0 1em">${anchor(url, url)}</p>`),
     ...(files.length === 0
       ? []

@@ -3,7 +3,7 @@ import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { Lanes } from '../outbound/lanes.ts';
-import type { EmailPurpose, SentEmailStatus } from '../protocol/resources/email.ts';
+import type { EmailPurpose } from '../protocol/resources/email.ts';
 import { composeMail } from './compose-mail.ts';
 import type { MailRow } from './mail-store.ts';
 import { type MailOutcome, recordOutcome } from './outcome.ts';
@@ -126,81 +126,79 @@ export class MailSender {
 
   /** Never rejects. */
   async #run(taken: Taken): Promise<void> {
-    const { log, metrics } = this.#options;
     const { mail } = taken;
     try {
       // Its lease may have ended: a sweep takes it again.
       if (performance.now() - Math.max(taken.takenAtMs, this.#renewedAtMs) > this.#leaseMs) return;
-      const written = await this.#write(mail);
-      if (written === undefined) return;
-      const outcome =
-        'unsent' in written ? this.#afterUnsent(mail, written) : await this.#send(mail, written);
-      if (outcome === undefined) return;
-      const status = await this.#record(mail, outcome, written);
-      if (status !== undefined) metrics.mailsSent.inc({ outcome: status });
+      await this.#try(mail);
     } catch (error) {
-      // Its lease ends, and any node takes it again.
-      log.warn({ err: error, mail_id: mail.id }, 'a mail could not be sent, it is tried again');
+      this.#options.log.warn({ err: error, mail_id: mail.id }, 'a mail could not be made');
+      await this.#record(this.#later(mail, 'internal_error'));
     } finally {
       this.#held.delete(taken);
     }
   }
 
-  async #write(mail: MailRow): Promise<WrittenMail | undefined> {
-    return this.#options.writers[mail.purpose]?.(mail);
+  async #try(mail: MailRow): Promise<void> {
+    const { database, writers } = this.#options;
+    const written = await writers[mail.purpose]!(mail);
+    if ('unsent' in written) {
+      const { unsent, reason, onEnd } = written;
+      const outcome = { mailId: mail.id, attempt: mail.attempts, reason, status: 'canceled' } as const;
+      await this.#record(unsent === 'canceled' ? outcome : this.#later(mail, reason), onEnd);
+      return;
+    }
+    const tried = await this.#send(mail, written);
+    if (this.#stop.signal.aborted && tried.recipients.every(({ status }) => status === 'deferred')) {
+      // The connection may have ended because this node stops.
+      await releaseMails(database, [mail.id]);
+      return;
+    }
+    await this.#record(this.#afterTry(mail, tried), written.onEnd);
   }
 
-  /** Returns undefined where this node stops, and with it the try. */
-  async #send(mail: MailRow, written: FullMail): Promise<MailOutcome | undefined> {
-    const { transport, timeoutMs = TRY_MS } = this.#options;
+  async #send(mail: MailRow, { content, sender }: FullMail): Promise<Tried> {
+    const { transport, metrics, timeoutMs = TRY_MS } = this.#options;
     const open = mail.recipients.filter(({ status }) => status === 'queued' || status === 'deferred');
     const recipients = open.map(({ address }) => address);
-    const composed = composeMail(written.content, { sender: written.sender, recipients });
+    const composed = composeMail(content, { sender, recipients });
     const beganMs = performance.now();
     const tried = await transport.send(composed, recipients, AbortSignal.timeout(timeoutMs));
-    this.#options.metrics.mailSendSeconds.observe((performance.now() - beganMs) / 1_000);
-    // The connection may have ended because this node stops: another one tries again when the lease ends.
-    if (this.#stop.signal.aborted && tried.recipients.every(({ status }) => status === 'deferred')) return;
-    return this.#afterTry(mail, tried);
+    metrics.mailSendSeconds.observe((performance.now() - beganMs) / 1_000);
+    return tried;
   }
 
   #afterTry(mail: MailRow, { recipients, reason }: Tried): MailOutcome {
-    const { id: mailId, attempts } = mail;
-    const outcome = { mailId, attempt: attempts, recipients, reason };
-    if (!recipients.some(({ status }) => status === 'deferred')) return outcome;
-    const nextTryMs = this.#options.schedule.delayAfter(attempts);
-    return nextTryMs === null
-      ? { ...outcome, status: 'failed', reason: 'expired' }
-      : { ...outcome, nextTryMs };
+    const { id: mailId, attempts: attempt } = mail;
+    if (!recipients.some(({ status }) => status === 'deferred'))
+      return { mailId, attempt, recipients, reason };
+    const { status: _, ...later } = this.#later(mail, reason);
+    return later.nextTryMs === null
+      ? { ...later, recipients, status: 'failed', reason: 'expired' }
+      : { ...later, recipients };
   }
 
-  #afterUnsent({ id: mailId, attempts }: MailRow, { unsent, reason }: Unsent): MailOutcome {
-    const outcome = { mailId, attempt: attempts, reason };
-    if (unsent === 'canceled') return { ...outcome, status: 'canceled' };
-    const nextTryMs = this.#options.schedule.delayAfter(attempts);
-    return nextTryMs === null
-      ? { ...outcome, status: 'failed' }
-      : { ...outcome, status: 'deferred', nextTryMs };
+  /** The mail is tried again, unless it has been for five days. */
+  #later({ id: mailId, attempts: attempt }: MailRow, reason: string | null): MailOutcome {
+    const nextTryMs = this.#options.schedule.delayAfter(attempt);
+    return { mailId, attempt, reason, nextTryMs, status: nextTryMs === null ? 'failed' : 'deferred' };
   }
 
   /** Writes the outcome, however often that fails, while this node runs: a mail that was sent would be sent again. */
-  async #record(
-    mail: MailRow,
-    outcome: MailOutcome,
-    written: WrittenMail,
-  ): Promise<SentEmailStatus | undefined> {
-    const { database, log } = this.#options;
+  async #record(outcome: MailOutcome, onEnd?: WrittenMail['onEnd']): Promise<void> {
+    const { database, metrics, log } = this.#options;
     for (;;) {
       try {
-        return await database.transaction(async (tx) => {
+        const status = await database.transaction(async (tx) => {
           const status = await recordOutcome(tx, outcome);
-          const hasEnded = status !== undefined && status !== 'deferred' && status !== 'queued';
-          if (hasEnded) await written.onEnd?.(tx);
+          if (status !== undefined && status !== 'deferred' && status !== 'queued') await onEnd?.(tx);
           return status;
         });
+        if (status !== undefined) metrics.mailsSent.inc({ outcome: status });
+        return;
       } catch (error) {
-        log.warn({ err: error, mail_id: mail.id }, 'the outcome of a mail could not be written');
-        if (this.#stop.signal.aborted) return undefined;
+        log.warn({ err: error, mail_id: outcome.mailId }, 'the outcome of a mail could not be written');
+        if (this.#stop.signal.aborted) return;
         await this.#pause(WRITE_AGAIN_MS);
       }
     }
@@ -240,8 +238,7 @@ export class MailSender {
   }
 }
 
-type Unsent = Extract<WrittenMail, { readonly unsent: string }>;
-type FullMail = Exclude<WrittenMail, Unsent>;
+type FullMail = Extract<WrittenMail, { readonly content: object }>;
 
 const CLOSING_MS = 2_000;
 

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import type { EmailRecipient } from '../protocol/resources/email.ts';
 
@@ -50,8 +51,8 @@ export class SmtpTransport implements MailTransport {
     this.#transporter ??= open(this.#options);
     const transporter = await this.#transporter;
     try {
-      const { rejectedErrors = [] } = await transporter.sendMail({ ...mail, signal });
-      return afterSent(recipients, rejectedErrors as readonly SmtpError[]);
+      const { accepted = [], rejectedErrors = [] } = await transporter.sendMail({ ...mail, signal });
+      return afterSent(recipients, accepted, rejectedErrors as readonly SmtpError[]);
     } catch (error) {
       return afterError(recipients, error as SmtpError);
     }
@@ -92,27 +93,44 @@ interface SmtpError extends Error {
   readonly rejectedErrors?: readonly SmtpError[];
 }
 
-function afterSent(recipients: readonly string[], rejected: readonly SmtpError[]): Tried {
-  const errors = new Map(rejected.map((error) => [(error.recipient ?? '').toLowerCase(), error]));
-  const outcomes = recipients.map((address) => {
-    const error = errors.get(address.toLowerCase());
-    return error === undefined
-      ? { address, status: 'sent' as const, code: null }
-      : { address, status: statusAfter(error), code: codeOf(error) };
-  });
+function afterSent(
+  recipients: readonly string[],
+  accepted: readonly string[],
+  rejected: readonly SmtpError[],
+): Tried {
+  const taken = new Set(accepted.map(keyOf));
+  const errors = byRecipient(rejected);
   const [first] = rejected;
-  return { recipients: outcomes, reason: first === undefined ? null : reasonOf(first) };
+  return {
+    recipients: recipients.map((address) => {
+      if (taken.has(keyOf(address))) return { address, status: 'sent', code: null };
+      const error = errors.get(keyOf(address)) ?? first;
+      return { address, status: error ? statusAfter(error) : 'deferred', code: error ? codeOf(error) : null };
+    }),
+    reason: first === undefined ? null : reasonOf(first),
+  };
 }
 
 function afterError(recipients: readonly string[], error: SmtpError): Tried {
-  const errors = new Map(error.rejectedErrors?.map((one) => [(one.recipient ?? '').toLowerCase(), one]));
+  const errors = byRecipient(error.rejectedErrors ?? []);
   return {
     recipients: recipients.map((address) => {
-      const own = errors.get(address.toLowerCase()) ?? error;
+      const own = errors.get(keyOf(address)) ?? error;
       return { address, status: statusAfter(own), code: codeOf(own) };
     }),
     reason: reasonOf(error),
   };
+}
+
+function byRecipient(errors: readonly SmtpError[]): ReadonlyMap<string, SmtpError> {
+  return new Map(errors.map((error) => [keyOf(error.recipient ?? ''), error]));
+}
+
+/** Addresses come back in the form in which they were sent: the letters of their domain are those of the DNS. */
+function keyOf(address: string): string {
+  const at = address.lastIndexOf('@');
+  const domain = address.slice(at + 1);
+  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
 }
 
 function statusAfter(error: SmtpError): 'failed' | 'deferred' {

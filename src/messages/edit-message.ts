@@ -106,7 +106,8 @@ function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody)
   const content: Content = {
     ...(body !== undefined && { body: body || null }),
     ...(subject !== undefined && { subject: subject || null }),
-    ...(cc !== undefined && { cc: cc.length === 0 ? null : cc }),
+    // A mail without copies goes to none; one that does not state them goes to those of the thread.
+    ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : cc }),
   };
   const changes = (Object.keys(content) as (keyof Content)[]).some(
     (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),

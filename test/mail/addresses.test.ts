@@ -3,6 +3,7 @@
 import t from 'tap';
 import { makeBounceAddress, readBounceAddress } from '../../src/mail/bounce-address.ts';
 import { makeMessageId, readMessageId } from '../../src/mail/message-ids.ts';
+import { SendSchedule } from '../../src/mail/send-schedule.ts';
 import { replySubject, withoutPrefixes } from '../../src/mail/subject.ts';
 import { derivedId, newId } from '../../src/protocol/ids.ts';
 
@@ -46,6 +47,16 @@ t.test('a return path names its mail and its inbox', async (t) => {
   }
   const long = `${'x'.repeat(21)}@example.com`;
   t.equal(makeBounceAddress(KEY, mailId, long), long, 'no local part is longer than 64 characters');
+});
+
+t.test('tries go on for five days, with pauses that grow', async (t) => {
+  const schedule = new SendSchedule();
+  const hours = Array.from({ length: 27 }, (_, tries) => (schedule.delayAfter(tries + 1) ?? 0) / 3_600_000);
+  const total = hours.reduce((sum, one) => sum + one, 0);
+  t.ok(total > 5 * 24 && total < 5.3 * 24, `${total} hours`);
+  t.ok(hours[0]! * 60 >= 1 && hours[0]! * 60 <= 1.06, 'the first after a minute');
+  t.equal(schedule.delayAfter(27), null);
+  t.equal(new SendSchedule({ speed: 1e6 }).leaseMs, 2_000, 'a lease outlasts a pause of the process');
 });
 
 t.test('the subject: `Re:` once, on one line', async (t) => {

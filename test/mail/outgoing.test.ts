@@ -490,6 +490,11 @@ t.test('a login that is refused ends no mail, nor does one that hangs block the 
 
   const hanging = new SmtpTransport({ url: server.url, dkim: null });
   t.teardown(() => hanging.close());
+  server.answerTo = (address) => (address.startsWith('gone@') ? 550 : undefined);
+  const both = ['gone@bücher.example', 'b@bücher.example'];
+  t.match(await hanging.send({ ...mail, to: both }, both, AbortSignal.timeout(60_000)), {
+    recipients: [{ status: 'failed', code: '5.1.1' }, { status: 'sent' }],
+  });
   server.answerMail = ({ raw }) => (raw.includes('hang') ? new Promise(() => {}) : undefined);
   const slow = hanging.send({ ...mail, text: 'hang' }, to, AbortSignal.timeout(500));
   t.match(await hanging.send(mail, to, AbortSignal.timeout(60_000)), { reason: null });
