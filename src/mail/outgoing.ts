@@ -67,7 +67,9 @@ async function insertMail(
   await updateThread(tx, conversationId, {
     last_out_id: id,
     subject: threadSubject(facts),
-    cc: recipients.filter(({ kind }) => kind === 'cc').map((one) => one.address),
+    ...(!facts.by_machine && {
+      cc: recipients.filter(({ kind }) => kind === 'cc').map((one) => one.address),
+    }),
   });
   if (refusal === undefined) return id;
   await recordOutcome(tx, { mailId: id, status: 'failed', reason: refusal });
@@ -87,13 +89,14 @@ async function refusalOf(
 
 /**
  * The mail goes to the address that the last mail of the customer names, else to the customers of the case. In copy are the
- * addresses that the message names, else those of the last mail. No inbox writes to an inbox.
+ * addresses that the message names, else, of what a person sends, those of the last mail: whom a stranger names gets no mail
+ * of a machine. No inbox writes to an inbox.
  */
 export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
   const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
   const wanted = [
     ...to.map((address) => ({ address: address.toLowerCase(), kind: 'to' as const })),
-    ...(facts.cc ?? facts.thread_cc).map((address) => ({
+    ...(facts.cc ?? (facts.by_machine ? [] : facts.thread_cc)).map((address) => ({
       address: address.toLowerCase(),
       kind: 'cc' as const,
     })),
