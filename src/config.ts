@@ -52,6 +52,8 @@ export interface Config {
   readonly restoreDays: number;
   /** Days for which deliveries of webhooks are kept that do not wait for anything. */
   readonly webhookDays: number;
+  /** `PARLEY_MAIL_DAYS`: how long mails are kept that carry no message. */
+  readonly mailDays: number;
   readonly logLevel: LogLevel;
   /** `PARLEY_RETENTION_SWEEP_MS`: between two looks for what is older than its policy. */
   readonly retentionSweepMs: number;
@@ -190,6 +192,7 @@ export function readConfig(env: Environment): Config {
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
     restoreDays: reader.read('PARLEY_RESTORE_DAYS', wholeNumber(1, 3_650), 30),
     webhookDays: reader.read('PARLEY_WEBHOOK_DAYS', wholeNumber(1, 3_650), 30),
+    mailDays: reader.read('PARLEY_MAIL_DAYS', wholeNumber(1, 3_650), 30),
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
     retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
     storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', BYTES, 100 * 1024 ** 3),

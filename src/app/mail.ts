@@ -7,6 +7,7 @@ import { DigestMails, writeDigest } from '../mail/digest-mails.ts';
 import { fileLinkRoutes } from '../mail/file-link-routes.ts';
 import { FileLinks } from '../mail/file-links.ts';
 import { openMailKey } from '../mail/mail-key.ts';
+import { openMailRemoval } from '../mail/mail-removal.ts';
 import { type MailRow, readMail } from '../mail/mail-store.ts';
 import { makeReply } from '../mail/outgoing.ts';
 import { SendSchedule } from '../mail/send-schedule.ts';
@@ -45,6 +46,9 @@ export async function openMail(
     const digests = new DigestMails({ database, from: config.mailFrom, onDue: () => running.wake(), log });
     disposer.add('mails of digests', digests, (it) => it.close());
   }
+  disposer.add('removal of mails', openMailRemoval({ database, keepDays: config.mailDays, log }), (it) =>
+    it.close(),
+  );
   const onDue = async (mailId: string) => {
     if (sender !== undefined) sender.wake();
     else if (config.demo) await show({ database, log, reply }, mailId);

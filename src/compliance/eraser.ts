@@ -4,6 +4,7 @@ import { userIds } from '../accounts/persons.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { clearInputs, readRunsAbout } from '../agents/runs/person-store.ts';
 import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
+import { withdrawUploads } from '../attachments/uploads.ts';
 import { audit, eventsNaming } from '../audit/audit.ts';
 import { blankDetails } from '../audit/retention.ts';
 import type { SigningKey } from '../audit/signing-key.ts';
@@ -13,6 +14,7 @@ import { muteErased, readMembershipsOf } from '../conversations/participant-stor
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
+import { eraseFromThreads, erasePersonFromMails, mailsOfPerson } from '../mail/person-store.ts';
 import { rejectDraft } from '../messages/drafts.ts';
 import { MESSAGE_EDITED } from '../messages/outbox-topics.ts';
 import { cancelScheduled } from '../messages/scheduled.ts';
@@ -72,6 +74,7 @@ export class Eraser {
       if (await this.#eraseIn(conversationId, job, patterns, signal)) held.push(conversationId);
     }
     progress(conversations.length, total);
+    await this.#eraseFromMails(job, names, signal);
     await this.#eraseFromFeeds(job, patterns, signal);
     const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
     await this.#eraseFromEvents(job, texts, signal);
@@ -169,6 +172,27 @@ export class Eraser {
     return false;
   }
 
+  /** After the messages: a mail whose message was removed has no content any more. */
+  async #eraseFromMails(
+    { account_id: accountId, subject_id: id, options }: ComplianceJobRow,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const database = this.#database;
+    const { messages } = options as unknown as ErasureOptions;
+    const addresses = addressesAmong(names);
+    const person = { accountId, id, addresses };
+    for await (const mails of mailsOfPerson(database, person)) {
+      signal.throwIfAborted();
+      const mailIds = mails.map((mail) => mail.id);
+      await database.transaction(async (tx) => {
+        const keys = await erasePersonFromMails(tx, person, mailIds, messages === 'remove');
+        await withdrawUploads(tx, keys);
+      });
+    }
+    if (addresses.length > 0) await database.transaction((tx) => eraseFromThreads(tx, accountId, addresses));
+  }
+
   async #eraseFromFeeds(
     { account_id, subject_id }: ComplianceJobRow,
     patterns: Patterns,
@@ -254,6 +278,10 @@ export class Eraser {
 async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId: string): Promise<boolean> {
   const conversation = await lockConversationOf(tx, account_id, conversationId);
   return conversation?.legal_hold === 'held';
+}
+
+function addressesAmong(names: readonly string[]): string[] {
+  return [...new Set(names.flatMap((name) => (name.includes('@') ? name.toLowerCase() : [])))];
 }
 
 /** The conversation is locked and not held. */

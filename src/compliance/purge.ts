@@ -5,6 +5,7 @@ import { clearEndings } from '../agents/runs/withdraw-texts.ts';
 import { withdrawUploads } from '../attachments/uploads.ts';
 import { enqueuePurged } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
+import { deleteMailsOf, deleteMailsOfConversation } from '../mail/purge-store.ts';
 import {
   deleteOutside,
   deletePartsOf,
@@ -29,7 +30,7 @@ export const PURGE_BATCH = 500;
 export const NOTHING_PURGED: Purged = { messages: 0, files: 0, notifications: 0, runs: 0 };
 
 /**
- * Purges the messages of a conversation up to this number: the rows, their revisions, files and notifications, and what
+ * Purges the messages of a conversation up to this number: the rows, their revisions, files, mails and notifications, and what
  * runs of agents quote of them. Subscribers receive `messages.purged`. Returns undefined where the conversation is
  * under legal hold, and then removes nothing. The numbers are settled: nothing up to there is still being written.
  */
@@ -72,6 +73,9 @@ export async function purgeConversation(
   if (through !== undefined) return { purged: sent, more: true };
   const outside = await readOutsideIds(tx, conversationId, PURGE_BATCH);
   if (outside.length > 0) return { purged: await purgeOutside(tx, conversationId, outside), more: true };
+  const mails = await deleteMailsOfConversation(tx, conversationId, PURGE_BATCH);
+  await withdrawUploads(tx, mails.keys);
+  if (mails.deleted > 0) return { purged: { ...NOTHING_PURGED, files: mails.keys.length }, more: true };
   const { deleted: runs, keys } = await deleteRunsOf(tx, conversationId, PURGE_BATCH);
   await withdrawUploads(tx, keys);
   if (runs > 0) return { purged: { ...NOTHING_PURGED, runs, files: keys.length }, more: true };
@@ -97,7 +101,7 @@ async function purgePartsOf(
   if (messages.length === 0) return NOTHING_PURGED;
   const ids = messages.map(({ id }) => id);
   const cleared = await clearRunsOf(tx, conversationId, ids);
-  const keys = [...(await deletePartsOf(tx, ids)), ...cleared.keys];
+  const keys = [...(await deletePartsOf(tx, ids)), ...(await deleteMailsOf(tx, ids)), ...cleared.keys];
   await withdrawUploads(tx, keys);
   await withdrawEndings(tx, cleared.runs);
   await forgetAnswers(tx, ids);

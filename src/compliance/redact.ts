@@ -11,6 +11,7 @@ import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { addJob } from '../db/queue.ts';
 import { defineTopic } from '../db/topic.ts';
+import { readMailOfMessage } from '../mail/mail-store.ts';
 import type { EditRequest } from '../messages/edit-message.ts';
 import { checkRedact } from '../messages/edit-rules.ts';
 import { lockMessage, readAttachmentIds } from '../messages/store.ts';
@@ -42,17 +43,23 @@ export async function redactMessage(
   const { id, account_id: accountId, conversation_id: conversationId } = current;
   const by = principal.actor.id;
   const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
+  const mail = await readMailOfMessage(tx, id);
+  const mailIds = mail === undefined ? [] : [mail.id];
   const tombstone = await withdrawContent(tx, current, { by, reason });
   const previewIds = await withdrawPreviews(tx, current);
 
-  const ids = [id, ...attachmentIds];
-  const texts = storedFormsOf([current.body, current.subject]);
+  const ids = [id, ...attachmentIds, ...mailIds];
+  const texts = storedFormsOf([
+    current.body,
+    current.subject,
+    ...(mail === undefined ? [] : [mail.subject, mail.body_text, mail.body_html]),
+  ]);
   const runs = await readReadingRuns(tx, { accountId, conversationId, ids, since: current.created_at });
   const { runIds, notificationIds } = await withdrawRunTexts(tx, runs, texts);
 
   const removed: RemovedContent = {
     account_id: accountId,
-    ids: [id, ...runIds],
+    ids: [id, ...mailIds, ...runIds],
     notification_ids: [...previewIds, ...notificationIds],
     since: current.created_at,
     open_runs: runs.flatMap((run) => (run.is_open ? run.id : [])),
@@ -74,7 +81,7 @@ export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
 
 export interface RemovedContent {
   readonly account_id: string;
-  /** The message, and the runs that contained its text. */
+  /** The message, its mail, and the runs that contained its text. */
   readonly ids: readonly string[];
   readonly notification_ids: readonly string[];
   /** ISO 8601: when the message was written. */

@@ -16,6 +16,7 @@ import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
+import { readSourceAge, removeOldSources } from '../mail/purge-store.ts';
 import {
   type ConversationAges,
   markFilesRemoved,
@@ -179,6 +180,11 @@ class Round {
         await withdrawUploads(tx, keys);
         return { ...NOTHING_PURGED, files: keys.length };
       });
+      await this.#repeat(async (tx) => {
+        const keys = await removeOldSources(tx, accountId, files_days, PURGE_BATCH);
+        await withdrawUploads(tx, keys);
+        return { ...NOTHING_PURGED, files: keys.length };
+      });
     }
     if (notifications_days !== null) {
       await this.#repeat(async (tx) => ({
@@ -329,6 +335,7 @@ async function readPast(
     note('runs', run_age, runs_days);
     note('files', file_age, files_days);
   }
+  if (files_days !== null) note('files', await readSourceAge(database, accountId), files_days);
   if (audit_days !== null) note('audit', await readAuditAge(database, accountId), audit_days);
   return past;
 }

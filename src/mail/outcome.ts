@@ -38,6 +38,8 @@ export async function recordOutcome(
   if (mail === undefined) return undefined;
   const isLate = attempt !== undefined && attempt !== mail.attempts;
   if (isLate && !recipients.some((one) => one.status === 'sent')) return undefined;
+  // Its message was deleted: nothing of it is tried any more, and nothing can be said of its recipients.
+  if (status === undefined && mail.recipients.length === 0) return undefined;
   const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
   const after = mail.recipients.map((one) => {
     // A bounce may arrive before the note of the try that it comes from.

@@ -7,6 +7,7 @@ import { enqueue } from '../db/outbox.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { withoutContent } from '../resources/without-content.ts';
 import { outsideUpdateOf } from './events.ts';
+import { withdrawMail } from './mail-content-store.ts';
 import { MESSAGE_DELETED } from './outbox-topics.ts';
 import { removeRevisions } from './revision-store.ts';
 import { deleteAttachments, updateMessage } from './store.ts';
@@ -19,13 +20,16 @@ export interface RedactedBy {
 
 /**
  * Replaces a locked message that was sent by a tombstone: its content, revisions and attachments are removed, also from the
- * answers stored for its own requests; its place in the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
+ * answers stored for its own requests and from its mail; its place in the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
  * why. The caller has checked that the conversation is not under legal hold.
  */
 export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
   await removeParts(tx, row);
+  const mail = await withdrawMail(tx, row.id);
+  if (mail?.source_key) await withdrawUploads(tx, [mail.source_key]);
   const tombstone = await updateMessage(tx, row, {
     ...NO_CONTENT,
+    ...(mail?.is_canceled && { email_status: 'canceled' }),
     // The time of the statement, so that both columns have the same.
     deleted_at: sql<string>`statement_timestamp()`,
     ...(redacted !== undefined && {

@@ -2,6 +2,7 @@
 const CONTENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   chat_message: { body: null, subject: null, cc: null, attachments: [], resource: null },
   notification: { body: null },
+  email: { subject: null, text: null, html: null, source_url: null, recipients: [] },
   agent_run: { input: null, output: null, error_message: null, steps: [], actions: [] },
 };
 

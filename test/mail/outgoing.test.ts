@@ -239,7 +239,6 @@ t.test('a message that is deleted before its mail leaves', async (t) => {
   await statusOf(message.id, 'deferred');
   server.answerTo = () => undefined;
   await app.call('DELETE', `/v1/messaging/messages/${message.id}`, { token: ada });
-  await tryNow(message.id);
   await statusOf(message.id, 'canceled');
   t.match(await readMailOfMessage(database, message.id), { reason: 'message_deleted', next_try_at: null });
   t.equal(server.received.length, 0);

@@ -25,6 +25,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     requestLogUrl: null,
     restoreDays: 30,
     webhookDays: 30,
+    mailDays: 30,
     logLevel: 'info',
     retentionSweepMs: 600_000,
     storedBytesPerAccount: 100 * 1024 ** 3,

@@ -1,13 +1,14 @@
 import { presentAuditEvent, readConversationAudit } from '../../audit/audit.ts';
 import { readAllParticipants } from '../../conversations/participant-store.ts';
 import type { Db } from '../../db/handle.ts';
+import { type MailRow, presentEmail, readMailsOfConversation } from '../../mail/mail-store.ts';
 import { allMessages, countMessages } from '../../messages/whole-store.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { presentParticipants } from '../../resources/participant.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
-/** Adds everything of a conversation: itself, all messages, participants that have left too, and the audit. */
+/** Adds everything of a conversation: itself, all messages, its mails with their sources, participants that have left too, and the audit. */
 export async function addConversation(
   db: Db,
   contents: Contents,
@@ -18,6 +19,7 @@ export async function addConversation(
   const { changed_in: _, lane_behind: __, direct_key: ___, ...shown } = conversation;
   await contents.addDocument('conversation.json', shown);
   await contents.addMessages(db, allMessages(db, id));
+  await contents.addLines('emails', emails(db, contents, id));
   await contents.addLines('participants', participants(db, id));
   await contents.addLines(
     'audit_events',
@@ -28,6 +30,17 @@ export async function addConversation(
     ),
   );
 }
+
+async function* emails(db: Db, contents: Contents, conversationId: string): AsyncIterable<object[]> {
+  let last: MailRow | undefined;
+  do {
+    const rows = await readMailsOfConversation(db, conversationId, last ?? null, EMAILS_AT_ONCE);
+    yield await Promise.all(rows.map((row) => presentEmail(contents.downloads, row)));
+    last = rows.length < EMAILS_AT_ONCE ? undefined : rows.at(-1);
+  } while (last !== undefined);
+}
+
+const EMAILS_AT_ONCE = 100;
 
 async function* participants(db: Db, conversationId: string): AsyncIterable<object[]> {
   const rows = await readAllParticipants(db, conversationId);

@@ -3,6 +3,8 @@ import { readArtifactsOf, readRunsStartedBy } from '../../agents/runs/person-sto
 import { presentAuditEvent, readAccountAudit } from '../../audit/audit.ts';
 import { readMembershipsOf } from '../../conversations/participant-store.ts';
 import type { Db } from '../../db/handle.ts';
+import { presentEmail } from '../../mail/mail-store.ts';
+import { mailsOfPerson, type PersonOfMails } from '../../mail/person-store.ts';
 import { allMessagesOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
 import { readWholeFeed } from '../../notifications/feed-store.ts';
 import { readOwnSettings } from '../../notifications/settings.ts';
@@ -14,7 +16,7 @@ import { inPages } from './pages.ts';
 
 /**
  * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, its notifications, their settings and its push subscriptions, the events that it raised, the runs
+ * revisions and files, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, the events that it raised, the runs
  * that it started with their files, and the audit of what it did.
  */
 export async function addPerson(
@@ -25,6 +27,8 @@ export async function addPerson(
   await contents.addDocument('profile.json', { id, ...profile });
   await contents.addLines('memberships', readMembershipsOf(db, id));
   await contents.addMessages(db, messages(db, contents, account_id, id));
+  const addresses = [profile.handle, profile.email].flatMap((address) => address?.toLowerCase() ?? []);
+  await contents.addLines('emails', emails(db, contents, { accountId: account_id, id, addresses }));
   await contents.addLines('notifications', readWholeFeed(db, id));
   await contents.addDocument('notification_settings.json', await readOwnSettings(db, id));
   await contents.addLines('events', events(db, account_id, id));
@@ -51,6 +55,12 @@ async function* messages(db: Db, contents: Contents, accountId: string, authorId
   for await (const conversations of conversationsOfAuthor(db, accountId, authorId)) {
     contents.expect(conversations.reduce((sum, { messages }) => sum + messages, 0));
     for (const { id } of conversations) yield* allMessagesOf(db, id, authorId);
+  }
+}
+
+async function* emails(db: Db, contents: Contents, person: PersonOfMails): AsyncIterable<object[]> {
+  for await (const rows of mailsOfPerson(db, person)) {
+    yield await Promise.all(rows.map((row) => presentEmail(contents.downloads, row)));
   }
 }
 
