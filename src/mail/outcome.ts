@@ -56,8 +56,17 @@ export async function recordOutcome(
   return next;
 }
 
-/** The state of a mail: what can still change comes first, and of what cannot, the worst. */
-export function statusOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEmailStatus {
+/**
+ * The state of a mail is that of its recipients; those in copy count once the others have it, so that an author learns of a mail
+ * that came back also while a copy is still tried.
+ */
+export function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
+  const status = stateOf(recipients.filter(({ kind }) => kind === 'to'));
+  return status === 'sent' ? stateOf(recipients) : status;
+}
+
+/** What can still change comes first, and of what cannot, the worst. */
+function stateOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEmailStatus {
   for (const status of ['deferred', 'queued', 'bounced', 'failed'] as const) {
     if (recipients.some((one) => one.status === status)) return status;
   }
