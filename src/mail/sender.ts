@@ -148,7 +148,16 @@ export class MailSender {
       await this.#record(unsent === 'canceled' ? outcome : this.#later(mail, reason), onEnd);
       return;
     }
-    const tried = await this.#send(mail, written);
+    const recipients = mail.recipients.flatMap(({ address, status }) =>
+      status === 'queued' || status === 'deferred' ? address : [],
+    );
+    if (recipients.length === 0) {
+      // Persons that are erased lose their addresses.
+      const outcome = { mailId: mail.id, attempt: mail.attempts, reason: 'no_recipient' };
+      await this.#record({ ...outcome, status: 'canceled' }, written.onEnd);
+      return;
+    }
+    const tried = await this.#send(written, recipients);
     if (this.#stop.signal.aborted && tried.recipients.every(({ status }) => status === 'deferred')) {
       // The connection may have ended because this node stops.
       await releaseMails(database, [mail.id]);
@@ -157,10 +166,8 @@ export class MailSender {
     await this.#record(this.#afterTry(mail, tried), written.onEnd);
   }
 
-  async #send(mail: MailRow, { content, sender }: FullMail): Promise<Tried> {
+  async #send({ content, sender }: FullMail, recipients: readonly string[]): Promise<Tried> {
     const { transport, metrics, timeoutMs = TRY_MS } = this.#options;
-    const open = mail.recipients.filter(({ status }) => status === 'queued' || status === 'deferred');
-    const recipients = open.map(({ address }) => address);
     const composed = composeMail(content, { sender, recipients });
     const beganMs = performance.now();
     const tried = await transport.send(composed, recipients, AbortSignal.timeout(timeoutMs));
