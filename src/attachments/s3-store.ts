@@ -258,7 +258,8 @@ async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   let size = 0;
   let isFirst = true;
   for await (const piece of bytes) {
-    pieces.push(piece);
+    // A copy: the bytes of a piece may change once the next one is asked for.
+    pieces.push(Buffer.from(piece));
     size += piece.length;
     if (size < PART_BYTES) continue;
     yield Buffer.concat(pieces);

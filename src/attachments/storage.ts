@@ -25,7 +25,8 @@ export interface ObjectStore extends Downloads {
   put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void>;
 
   /**
-   * Writes a whole object that this server makes, of a size that is known at its end; one piece at a time is in memory.
+   * Writes a whole object that this server makes, of a size that is known at its end; one piece at a time is in memory, and
+   * `bytes` may use its memory again for the next.
    * Rejects with the error of `bytes`, or if the key has its bytes already. An incomplete object leaves nothing behind.
    * Returns the size in bytes.
    */

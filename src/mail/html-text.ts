@@ -1,7 +1,8 @@
 /** Collects the text of an HTML document from its tags and texts in their order. Quotes get `> `, as in plain text. */
 export class HtmlText {
   readonly #lines: string[] = [];
-  #line = '';
+  /** The pieces of the last line, which is joined once: looking into a text that grows copies it each time. */
+  #line: string[] = [];
   #quotes = 0;
   /** Depth of the quotes at the blank line before what comes next; null: there is none. */
   #gap: number | null = null;
@@ -21,8 +22,8 @@ export class HtmlText {
     else if (name === 'hr') this.#rule();
     else if (PARAGRAPHS.has(name)) this.#endParagraph();
     else if (BLOCKS.has(name)) this.#endBlock();
-    else if (CELLS.has(name) && this.#line !== '') this.#line += ' ';
-    if (name === 'li') this.#line = '- ';
+    else if (CELLS.has(name)) this.#addBlank();
+    if (name === 'li') this.#line = ['- '];
     if (name === 'blockquote') this.#quotes += 1;
     if (name === 'pre') this.#pre += 1;
     if (name === 'a') this.#link = { href, text: '' };
@@ -49,12 +50,13 @@ export class HtmlText {
     if (this.#pre > 0) {
       for (const [index, line] of text.split('\n').entries()) {
         if (index > 0) this.#endLine();
-        this.#line += line;
+        this.#line.push(line);
       }
       return;
     }
     const flat = text.replace(/[\s\u00a0]+/g, ' ');
-    this.#line += this.#line === '' || this.#line.endsWith(' ') ? flat.replace(/^ /, '') : flat;
+    const piece = this.#endsWithBlank ? flat.replace(/^ /, '') : flat;
+    if (piece !== '') this.#line.push(piece);
   }
 
   finish(): string {
@@ -68,8 +70,16 @@ export class HtmlText {
   #endLine(): void {
     if (this.#gap !== null && this.#lines.length > 0) this.#push('', Math.min(this.#gap, this.#quotes));
     this.#gap = null;
-    this.#push(this.#line, this.#quotes);
-    this.#line = '';
+    this.#push(this.#line.join(''), this.#quotes);
+    this.#line = [];
+  }
+
+  get #endsWithBlank(): boolean {
+    return this.#line.at(-1)?.endsWith(' ') ?? true;
+  }
+
+  #addBlank(): void {
+    if (!this.#endsWithBlank) this.#line.push(' ');
   }
 
   #push(line: string, quotes: number): void {
@@ -78,7 +88,7 @@ export class HtmlText {
   }
 
   #endBlock(): void {
-    if (this.#line.trim() === '') this.#line = '';
+    if (this.#line.every((piece) => piece.trim() === '')) this.#line = [];
     else this.#endLine();
   }
 
@@ -90,7 +100,7 @@ export class HtmlText {
   /** Outlook has one before what it quotes. */
   #rule(): void {
     this.#endBlock();
-    this.#line = '_'.repeat(32);
+    this.#line = ['_'.repeat(32)];
     this.#endLine();
   }
 
@@ -103,7 +113,7 @@ export class HtmlText {
     const text = link.text.trim();
     // Addresses of pictures and of tracked links without a text say nothing.
     if (text === '' || text.includes(target) || target.replace(/^https?:\/\/|\/$/gi, '') === text) return;
-    this.#line += ` [${target}]`;
+    this.#line.push(` [${target}]`);
   }
 }
 

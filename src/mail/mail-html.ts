@@ -1,11 +1,13 @@
 import sanitizeHtml from 'sanitize-html';
-import { cleanText } from './clean-text.ts';
+import { cleanLine, cleanText } from './clean-text.ts';
 import { HtmlText } from './html-text.ts';
 
 export interface ReadHtml {
   /** Without scripts, forms, styles that leave their place, and whatever would be loaded from elsewhere. */
   readonly html: string;
   readonly text: string;
+  /** Whether the HTML was too much, so that its text alone is kept. */
+  readonly isDamaged: boolean;
 }
 
 /**
@@ -14,9 +16,9 @@ export interface ReadHtml {
  */
 export function readHtml(source: string, pictures: ReadonlyMap<string, number>): ReadHtml {
   const clean = cleanText(source);
-  if (isNestedTooDeep(clean)) {
-    const text = clean.replace(/<[^>]*>/g, ' ').trim();
-    return { html: textAsHtml(text), text };
+  if (isMadeOfTags(clean)) {
+    const text = cleanLine(clean.replace(/<[^<>]*(>|$)/g, ' '));
+    return { html: textAsHtml(text), text, isDamaged: true };
   }
   const text = new HtmlText();
   const html = sanitizeHtml(clean, {
@@ -38,7 +40,7 @@ export function readHtml(source: string, pictures: ReadonlyMap<string, number>):
     onOpenTag: (name, attributes) => text.open(name, attributes),
     onCloseTag: (name) => text.close(name),
   });
-  return { html, text: text.finish() };
+  return { html, text: text.finish(), isDamaged: false };
 }
 
 /** The same text for readers of HTML. */
@@ -225,10 +227,16 @@ function given(attributes: Readonly<Record<string, string | undefined>>): Record
   return Object.fromEntries(entries);
 }
 
-/** Parsers compare an end tag with all open elements: no page needs thousands of them, and a mail could have a hundred thousand. */
-function isNestedTooDeep(html: string): boolean {
+/**
+ * Every tag takes memory, and parsers compare an end tag with all open elements. Long threads have some ten thousand tags,
+ * and hundreds in each other; a mail could have a hundred thousand of either.
+ */
+function isMadeOfTags(html: string): boolean {
   let depth = 0;
+  let tags = 0;
   for (const [, slash, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]{0,20})/gi)) {
+    tags += 1;
+    if (tags > MAX_TAGS) return true;
     if (VOID_TAGS.has(name.toLowerCase())) continue;
     depth += slash === '' ? 1 : -1;
     if (depth > MAX_OPEN_TAGS) return true;
@@ -236,7 +244,8 @@ function isNestedTooDeep(html: string): boolean {
   return false;
 }
 
-const MAX_OPEN_TAGS = 5_000;
+const MAX_TAGS = 40_000;
+const MAX_OPEN_TAGS = 2_000;
 /** Those without an end, and those whose end is often left out. */
 const VOID_TAGS = new Set([
   'br',

@@ -5,12 +5,12 @@ export const MAIL_LIMITS = {
   attachments: MESSAGE_LIMITS.attachments,
   /** UTF-16 code units of the text that a message shows, and of the whole text. */
   visibleCharacters: MESSAGE_LIMITS.bodyCharacters,
-  textCharacters: 400_000,
+  textCharacters: 200_000,
   /** Bytes of plain text, and of HTML, before they are decoded: all parts of a mail together. */
-  textBytes: 1024 * 1024,
-  htmlBytes: 4 * 1024 * 1024,
+  textBytes: 512 * 1024,
+  htmlBytes: 2 * 1024 * 1024,
   /** UTF-16 code units of HTML, without the pictures that are written into it if there is more. */
-  htmlCharacters: 1_000_000,
+  htmlCharacters: 500_000,
   /** Bytes of a report of a bounce and of the headers that came back. */
   reportBytes: 256 * 1024,
   filenameCharacters: 255,

@@ -14,7 +14,7 @@ export interface MimePart {
 
 /**
  * What the bytes turn out to be. Parts open and close in the order of the mail, each leaf with its bytes as they are; the
- * bytes of a multipart are what stands before its first part.
+ * bytes of a multipart are what stands before its first part. Bytes are valid until the next event.
  */
 export type MimeEvent =
   | { readonly kind: 'open'; readonly part: MimePart }
@@ -38,7 +38,9 @@ export const MIME_LIMITS = {
 export class MimeSplitter {
   /** Whether something is skipped or missing. */
   isDamaged = false;
-  #rest: Buffer = NOTHING;
+  /** What could not be told yet, at the beginning of the memory that every piece is read in. */
+  #memory: Buffer = Buffer.alloc(MEMORY_BYTES);
+  #rest: Buffer = this.#memory.subarray(0, 0);
   /** The header that is being read; null: a body is. */
   #header: { readonly parent: MimePart | null; bytes: Buffer[]; size: number } | null = {
     parent: null,
@@ -53,7 +55,13 @@ export class MimeSplitter {
   #atLineStart = true;
 
   *write(bytes: Buffer): Generator<MimeEvent> {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    const kept = this.#rest.length;
+    const memory = this.#memory;
+    if (kept + bytes.length > memory.length) this.#memory = Buffer.alloc(2 * (kept + bytes.length));
+    // The rest may overlap with its new place, which copying allows.
+    this.#rest.copy(this.#memory);
+    bytes.copy(this.#memory, kept);
+    this.#rest = this.#memory.subarray(0, kept + bytes.length);
     yield* this.#read(false);
   }
 
@@ -104,7 +112,7 @@ export class MimeSplitter {
       if (isBlank) {
         // Blank lines before the first field.
       } else if (header.size + line.length <= limit) {
-        header.bytes.push(line);
+        header.bytes.push(Buffer.from(line));
         header.size += line.length;
       } else {
         header.size = limit;
@@ -113,7 +121,7 @@ export class MimeSplitter {
       this.#atLineStart = found !== -1;
       at = end;
     }
-    this.#rest = at === 0 ? bytes : Buffer.from(bytes.subarray(at));
+    if (at > 0) this.#rest = bytes.subarray(at);
   }
 
   *#endHeader(): Generator<MimeEvent> {
@@ -191,8 +199,7 @@ export class MimeSplitter {
   #keepFrom(from: number): void {
     if (from === 0) return;
     this.#atLineStart = this.#rest[from - 1] === LF;
-    // A copy, so that the whole piece is not held for its end.
-    this.#rest = Buffer.from(this.#rest.subarray(from));
+    this.#rest = this.#rest.subarray(from);
   }
 
   *#emit(bytes: Buffer): Generator<MimeEvent> {
@@ -225,7 +232,8 @@ export class MimeSplitter {
   }
 }
 
-const NOTHING = Buffer.alloc(0);
+/** More than one piece of a file and the longest rest. */
+const MEMORY_BYTES = 160 * 1024;
 const [LF, CR, DASH] = [0x0a, 0x0d, 0x2d];
 const MAX_BOUNDARY_LINE = 2 * MIME_LIMITS.boundaryCharacters;
 const LINE_OF_DASHES = Buffer.from('\n--');

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
 import { KeyedLimiter } from '../lifecycle.ts';
 import { newId } from '../protocol/ids.ts';
 import { type FromMailWorker, MailThread } from './mail-thread.ts';
@@ -26,9 +24,9 @@ export async function parseMail({ store, key }: MailSource): Promise<ParsedMail>
     const source = await store.open(key);
     if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
     const thread = idleThread() ?? new MailThread();
-    const reading = new Reading(thread, store);
+    const reading = new Reading(thread, store, source.read());
     try {
-      const mail = await reading.run(source.read());
+      const mail = await reading.run();
       if (thread.isAlive) {
         thread.rest();
         idle.push(thread);
@@ -43,7 +41,7 @@ export async function parseMail({ store, key }: MailSource): Promise<ParsedMail>
 }
 
 /** A thread takes a core and tens of megabytes, whatever comes in at once. The others wait, with nothing in memory. */
-const MAX_THREADS = 2;
+const MAX_THREADS = 1;
 const threads = new KeyedLimiter(MAX_THREADS);
 /** Threads without a mail, of which some may have ended meanwhile. */
 const idle: MailThread[] = [];
@@ -62,24 +60,27 @@ class Reading {
   readonly #attachments: StoredPart[] = [];
   #attachment: IncomingPart | null = null;
   #mail: ReadMail = UNREADABLE;
+  readonly #pieces: AsyncIterator<Buffer>;
+  /** What is left of the last piece of the source. */
+  #piece: Buffer = Buffer.alloc(0);
 
-  constructor(thread: MailThread, store: Files) {
+  constructor(thread: MailThread, store: Files, source: AsyncIterable<Buffer>) {
     this.#thread = thread;
     this.#store = store;
+    this.#pieces = source[Symbol.asyncIterator]();
   }
 
-  async run(source: AsyncIterable<Buffer>): Promise<ParsedMail> {
-    const pieces = source[Symbol.asyncIterator]();
+  async run(): Promise<ParsedMail> {
     try {
       this.#thread.start();
       for (let isDone = false; !isDone; ) {
         const message = await this.#thread.next();
         if (message === null) break;
         isDone = message.kind === 'done';
-        await this.#take(message, pieces);
+        await this.#take(message);
       }
     } finally {
-      await pieces.return?.();
+      await this.#pieces.return?.();
     }
     await this.#abort();
     return { ...this.#mail, attachments: this.#attachments };
@@ -92,23 +93,31 @@ class Reading {
     await this.#store.remove(this.#attachments.map(({ key }) => key)).catch(() => undefined);
   }
 
-  async #take(message: FromMailWorker, pieces: AsyncIterator<Buffer>): Promise<void> {
+  async #take(message: FromMailWorker): Promise<void> {
     if (message.kind === 'header' || message.kind === 'done') {
       this.#mail = message.mail;
       return;
     }
     if (message.kind === 'more') {
-      const { value, done } = await pieces.next();
-      this.#thread.answer(done ? {} : { bytes: new Uint8Array(value) });
+      await this.#giveMore();
       return;
     }
     if (message.kind === 'begin') this.#attachment = new IncomingPart(this.#store, message);
-    else if (message.kind === 'write') await this.#attachment?.write(message.bytes);
+    else if (message.kind === 'write') await this.#attachment?.write(this.#thread.decoded(message.size));
     else if (this.#attachment !== null) {
       this.#attachments.push(await this.#attachment.end());
       this.#attachment = null;
     }
-    this.#thread.answer({});
+    this.#thread.confirm();
+  }
+
+  async #giveMore(): Promise<void> {
+    while (this.#piece.length === 0) {
+      const { value, done } = await this.#pieces.next();
+      if (done) break;
+      this.#piece = value;
+    }
+    this.#piece = this.#piece.subarray(this.#thread.give(this.#piece));
   }
 
   async #abort(): Promise<void> {
@@ -117,39 +126,51 @@ class Reading {
   }
 }
 
-/** An attachment that is being stored. */
+/** An attachment that is being stored, one piece at a time. */
 class IncomingPart {
   readonly #part: Omit<StoredPart, 'sizeBytes'>;
-  readonly #bytes = new PassThrough();
   readonly #stored: Promise<number>;
+  #offered = Promise.withResolvers<Buffer | null>();
+  #taken = Promise.withResolvers<void>();
 
   constructor(
     store: Files,
     { filename, contentType }: { readonly filename: string; readonly contentType: string },
   ) {
     this.#part = { key: newId('upload'), filename, contentType };
-    this.#stored = store.putStream(this.#part, this.#bytes);
+    this.#stored = store.putStream(this.#part, this.#pieces());
     // Awaited by what comes next, which may be some time later.
     this.#stored.catch(() => undefined);
-    // The end of an attachment that the store has stopped reading.
-    this.#bytes.on('error', () => undefined);
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
-    if (this.#bytes.write(bytes)) return;
+  /** Resolves once the store needs the bytes no longer. */
+  async write(bytes: Buffer): Promise<void> {
+    this.#taken = Promise.withResolvers();
+    this.#offered.resolve(bytes);
     // A store that fails takes nothing more.
-    await Promise.race([once(this.#bytes, 'drain'), this.#stored]);
+    await Promise.race([this.#taken.promise, this.#stored]);
   }
 
   async end(): Promise<StoredPart> {
-    this.#bytes.end();
+    this.#offered.resolve(null);
     return { ...this.#part, sizeBytes: await this.#stored };
   }
 
   /** The store keeps nothing of it. */
   async abort(): Promise<void> {
-    this.#bytes.destroy(new Error('the attachment is incomplete'));
+    this.#offered.promise.catch(() => undefined);
+    this.#offered.reject(new Error('The attachment is incomplete.'));
     await this.#stored.catch(() => undefined);
+  }
+
+  async *#pieces(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const bytes = await this.#offered.promise;
+      if (bytes === null) return;
+      this.#offered = Promise.withResolvers();
+      yield bytes;
+      this.#taken.resolve();
+    }
   }
 }
 

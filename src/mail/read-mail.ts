@@ -231,7 +231,8 @@ class MailReader {
   #html(source: string): { readonly text: string; readonly html: string } {
     const most = MAIL_LIMITS.htmlCharacters;
     const slim = source.length <= most ? source : source.replace(/data:image\/[^"'\s)>]*/gi, '');
-    const { text, html } = readHtml(this.#cut(slim, most), this.#pictures);
+    const { text, html, isDamaged } = readHtml(this.#cut(slim, most), this.#pictures);
+    if (isDamaged) this.#isDamaged = true;
     // Characters that have to be escaped become longer.
     if (html.length <= 2 * most) return { text, html };
     this.#isDamaged = true;

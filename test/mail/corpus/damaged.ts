@@ -282,7 +282,7 @@ Epilogue that is nothing.
   {
     name: 'one-line-of-five-megabytes',
     source: () => letter('one-line-of-five-megabytes', {}, `Hello. ${'x'.repeat(5_000_000)}`),
-    parsed: { text: /^Hello\. x{399993}$/, visibleText: /^Hello\. x{39993}$/, isDamaged: true },
+    parsed: { text: /^Hello\. x{199993}$/, visibleText: /^Hello\. x{39993}$/, isDamaged: true },
   },
   {
     name: 'lines-that-are-nearly-boundaries',
@@ -302,7 +302,7 @@ Epilogue that is nothing.
         { 'Content-Type': 'text/html' },
         `<p>Hello.</p>${'<div>'.repeat(100_000)}${'</span>'.repeat(50_000)}`,
       ),
-    parsed: { visibleText: /^Hello\.$/, html: { has: [/Hello/], hasNot: [/<p>/] } },
+    parsed: { visibleText: 'Hello.', html: { has: [/Hello/], hasNot: [/<p>/] }, isDamaged: true },
   },
   {
     name: 'addresses-without-an-end',
