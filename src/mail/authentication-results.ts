@@ -14,6 +14,12 @@ export interface Findings {
   readonly fromDomain: string | null;
 }
 
+/** Nothing is known of the sender. */
+export const NOTHING: Findings = {
+  ...{ spf: 'none', spfDomain: null, dkim: 'none', dkimDomains: [] },
+  ...{ dmarc: 'none', fromDomain: null },
+};
+
 /**
  * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its name (RFC 8601); undefined:
  * there is none. Every server writes above what was there, so headers of its name further down came with the mail. The name has
@@ -29,7 +35,8 @@ export function readAuthenticationResults(
     const [written, version, ...more] = (id ?? '').trim().split(/\s+/);
     if (written !== authserv || more.length > 0 || !/^1?$/.test(version ?? '')) continue;
     const words = results.map(withoutComments);
-    return words.includes(undefined) ? UNREADABLE : findingsIn(words.map((one) => resultIn(one ?? '')));
+    // One that ends within a comment or a quoted text proves nothing.
+    return words.includes(undefined) ? NOTHING : findingsIn(words.map((one) => resultIn(one ?? '')));
   }
   return undefined;
 }
@@ -47,12 +54,6 @@ interface Result {
   /** Such as `header.d`, in lower case. */
   readonly properties: ReadonlyMap<string, string>;
 }
-
-/** One that ends within a comment or a quoted text proves nothing. */
-const UNREADABLE: Findings = {
-  ...{ spf: 'none', spfDomain: null, dkim: 'none', dkimDomains: [] },
-  ...{ dmarc: 'none', fromDomain: null },
-};
 
 function findingsIn(results: readonly Result[]): Findings {
   const of = (wanted: string) => results.filter(({ method }) => method === wanted);

@@ -4,7 +4,7 @@ import type { AuthenticateResult } from 'mailauth';
 import type { ObjectStore } from '../attachments/storage.ts';
 import { isPublicAddress } from '../outbound/addresses.ts';
 import type { AuthenticationResult, EmailVerdict } from '../protocol/resources/email.ts';
-import { asResult, type Findings, readAuthenticationResults } from './authentication-results.ts';
+import { asResult, type Findings, NOTHING, readAuthenticationResults } from './authentication-results.ts';
 import type { Envelope } from './envelope.ts';
 import type { Arrival } from './intake.ts';
 import type { ParsedMail } from './parsed-mail.ts';
@@ -33,14 +33,12 @@ export async function authenticateMail(
     return judge('checked', mail, await check(store, source.key, envelope, resolve ?? systemResolve()));
   }
   const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
-  return noted === undefined ? UNKNOWN : judge('header', mail, noted);
+  return noted === undefined ? judge('none', mail, NOTHING) : judge('header', mail, noted);
 }
 
 type AuthoredMail = Pick<ParsedMail, 'headers' | 'from'>;
 
-const UNKNOWN: EmailVerdict = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' };
-
-function judge(source: 'checked' | 'header', mail: AuthoredMail, findings: Findings): EmailVerdict {
+function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Findings): EmailVerdict {
   const { spf, dkim, dmarc } = findings;
   return { source, spf, dkim, dmarc, result: resultOf(mail, findings) };
 }

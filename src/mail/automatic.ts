@@ -18,7 +18,7 @@ export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
 
 /**
  * Returns by what the mail shows that a machine wrote it; undefined: by nothing. `X-Auto-Response-Suppress` alone is no sign:
- * Exchange sets it on mail of people too. The signs of mail that goes to many come first, since a newsletter may have the others.
+ * Exchange sets it on mail of people too. A list comes first, since its mail may have the other signs, and absence notes are often called bulk.
  */
 export function automaticSign(
   { headers, from }: Pick<ParsedMail, 'headers' | 'from'>,
@@ -33,7 +33,7 @@ export function automaticSign(
   return ORDER.find((sign) => found.has(sign));
 }
 
-const ORDER = ['list', 'bulk', 'auto_submitted', 'auto_reply', 'empty_sender'] as const;
+const ORDER = ['list', 'auto_submitted', 'auto_reply', 'bulk', 'empty_sender'] as const;
 
 function signOf(name: string, value: string): AutomaticSign | undefined {
   if (name === 'auto-submitted') return /^no\b/.test(value) || value === '' ? undefined : 'auto_submitted';

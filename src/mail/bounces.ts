@@ -25,7 +25,8 @@ export async function noteBounce(
 ): Promise<IncomingChange | undefined> {
   const { report } = mail;
   if (report === null) return undefined;
-  const original = storable(report.originalRfcId ?? '');
+  // Old versions of Exchange answer, as people do, and return nothing.
+  const original = storable(report.originalRfcId ?? mail.inReplyTo ?? '');
   const mailId = bouncedMail(key, { envelope, mail }) ?? readMessageId(key, original)?.mailId;
   const returned = await findReturned(tx, inbox, { mailId: mailId ?? null, rfcId: original });
   if (returned === undefined) return { ...IGNORED, reason: 'unknown_bounce' };
@@ -51,7 +52,8 @@ async function record(
   const isOverdue = (await countDelays(tx, id)) + 1 >= MAX_DELAYS;
   const changes = new Map<string, EmailRecipient & { readonly reported: Reported }>();
   for (const { address, action, status: code } of report.recipients) {
-    const recipient = recipientOf(mail.recipients, address);
+    const isSole = report.recipients.length === 1;
+    const recipient = recipientOf(mail.recipients, address, isSole);
     if (recipient === undefined || ENDED.has(recipient.status)) continue;
     const reported = REPORTED[action];
     const status =
@@ -83,8 +85,12 @@ const REPORTED = {
 
 const ENDED: ReadonlySet<EmailRecipient['status']> = new Set(['bounced', 'failed']);
 
-/** A server that forwards reports an address that we do not know: a mail with one recipient means that one. */
-function recipientOf(recipients: readonly EmailRecipient[], address: string): EmailRecipient | undefined {
+/** A server that forwards reports an address that we do not know: where there is one on both sides, it means that one. */
+function recipientOf(
+  recipients: readonly EmailRecipient[],
+  address: string,
+  isSole: boolean,
+): EmailRecipient | undefined {
   const known = recipients.find((one) => one.address.toLowerCase() === address.toLowerCase());
-  return known ?? (recipients.length === 1 ? recipients[0] : undefined);
+  return known ?? (isSole && recipients.length === 1 ? recipients[0] : undefined);
 }

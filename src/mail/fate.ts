@@ -94,8 +94,10 @@ async function customerOf(tx: Tx, arrival: Arrival, email: string): Promise<stri
   return (await createCustomer(tx, { accountId, name, email })).id;
 }
 
+/** A name that looks like an address would pass for that of another sender. */
 function nameOf({ mail }: Arrival, address: string): string {
-  return storable(mail.from?.name ?? '').trim() || address;
+  const name = storable(mail.from?.name ?? '').trim();
+  return name === '' || name.includes('@') ? address : name;
 }
 
 /** The address of `From`, or of the envelope where the mail has none. */
