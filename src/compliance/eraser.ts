@@ -188,6 +188,7 @@ export class Eraser {
       await database.transaction(async (tx) => {
         const keys = await erasePersonFromMails(tx, person, mailIds, messages === 'remove');
         await withdrawUploads(tx, keys);
+        await forgetAnswers(tx, mailIds);
       });
     }
     if (addresses.length > 0) await database.transaction((tx) => eraseFromThreads(tx, accountId, addresses));

@@ -3,6 +3,7 @@ import { statement } from '../db/statement.ts';
 
 /** What was withdrawn of the mail that carried a message. */
 export interface WithdrawnMail {
+  readonly id: string;
   readonly source_key: string | null;
   /** The mail had not left yet, and does not any more. */
   readonly is_canceled: boolean;
@@ -36,5 +37,5 @@ const WITHDRAW = statement<[messageId: string], WithdrawnMail>({
       reason = CASE WHEN b.is_canceled THEN 'message_deleted' ELSE m.reason END,
       next_try_at = NULL, updated_at = later_than(m.updated_at)
     FROM before b WHERE m.id = b.id
-    RETURNING b.source_key, b.is_canceled`,
+    RETURNING m.id, b.source_key, b.is_canceled`,
 });

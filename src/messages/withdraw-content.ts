@@ -7,7 +7,7 @@ import { enqueue } from '../db/outbox.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { withoutContent } from '../resources/without-content.ts';
 import { outsideUpdateOf } from './events.ts';
-import { withdrawMail } from './mail-content-store.ts';
+import { type WithdrawnMail, withdrawMail } from './mail-content-store.ts';
 import { MESSAGE_DELETED } from './outbox-topics.ts';
 import { removeRevisions } from './revision-store.ts';
 import { deleteAttachments, updateMessage } from './store.ts';
@@ -25,8 +25,7 @@ export interface RedactedBy {
  */
 export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
   await removeParts(tx, row);
-  const mail = await withdrawMail(tx, row.id);
-  if (mail?.source_key) await withdrawUploads(tx, [mail.source_key]);
+  const mail = await removeMail(tx, row);
   const tombstone = await updateMessage(tx, row, {
     ...NO_CONTENT,
     ...(mail?.is_canceled && { email_status: 'canceled' }),
@@ -59,6 +58,15 @@ async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await removeRevisions(tx, row.id);
   const ids = new Set([row.id]);
   await rewriteAnswersAbout(tx, [row.id], (answer) => withoutContent(answer, ids));
+}
+
+async function removeMail(tx: Tx, { id }: MessageRow): Promise<WithdrawnMail | undefined> {
+  const mail = await withdrawMail(tx, id);
+  if (mail === undefined) return undefined;
+  if (mail.source_key !== null) await withdrawUploads(tx, [mail.source_key]);
+  const ids = new Set([mail.id]);
+  await rewriteAnswersAbout(tx, [mail.id], (answer) => withoutContent(answer, ids));
+  return mail;
 }
 
 const NO_CONTENT = {
