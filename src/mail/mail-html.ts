@@ -24,9 +24,13 @@ export function readHtml(source: string, pictures: ReadonlyMap<string, number>):
   const html = sanitizeHtml(clean, {
     ...RULES,
     transformTags: {
-      a: (tagName, { href, title }) => ({
+      a: (tagName, { href = '', title }) => ({
         tagName,
-        attribs: { ...given({ href, title }), target: '_blank', rel: 'noopener noreferrer nofollow' },
+        attribs: {
+          ...given({ href: linkOf(href), title }),
+          target: '_blank',
+          rel: 'noopener noreferrer nofollow',
+        },
       }),
       img: (tagName, { src = '', alt, width, height, style }) => ({
         tagName,
@@ -199,6 +203,14 @@ function sides(property: string, patterns: RegExp[]): Record<string, RegExp[]> {
   const names = ['', '-top', '-right', '-bottom', '-left'].map((side) => property + side);
   return Object.fromEntries(names.map((name) => [name, patterns]));
 }
+
+/** Relative links lead to the page that shows the mail, and others start programs. */
+function linkOf(href: string): string | undefined {
+  const url = URL.parse(href);
+  return url !== null && LINKED.has(url.protocol) ? url.href : undefined;
+}
+
+const LINKED = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 
 /** A picture from elsewhere would tell its sender when, and from where, the mail is read: it is named, not loaded. */
 function pictureOf(src: string, pictures: ReadonlyMap<string, number>): Record<string, string> {

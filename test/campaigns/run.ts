@@ -14,6 +14,7 @@ import { hostileFrames } from './hostile-frames.ts';
 import { hostileUrls } from './hostile-urls.ts';
 import { idempotency } from './idempotency.ts';
 import { mailOut } from './mail-out.ts';
+import { mailParse } from './mail-parse.ts';
 import { scheduleStorm } from './schedule-storm.ts';
 import { anyFaults as anyFaultsOfSchedules, scheduled } from './scheduled.ts';
 import { slowReaders } from './slow-readers.ts';
@@ -47,6 +48,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
   'hostile-urls': (t, seed) => hostileUrls(t, { seed, changes: 5_000 }),
   'mail-out': (t, seed) => mailOut(t, { seed, mails: 2_000, cases: 200, width: 16, kills: 3, outages: 6 }),
+  'mail-parse': (_, seed) => mailParse({ seed, mails: 50_000 }),
   'schedule-storm': (t, seed) =>
     scheduleStorm(t, { seed, messages: 5_000, conversations: 50, spreadMs: 10_000 }),
   scheduled: (t, seed) => scheduled(t, { seed, faults: anyFaultsOfSchedules(seed, 24), messages: 200 }),

@@ -1,35 +1,13 @@
 /** What is read of each mail of the corpus. */
 
 import t from 'tap';
-import { type ReadMail, readMailBytes } from '../../src/mail/read-mail.ts';
+import { mailParse } from '../campaigns/mail-parse.ts';
 import { CORPUS } from './corpus/corpus.ts';
 import { type ExpectedMail, PLAIN } from './corpus/corpus-mail.ts';
-
-interface Read {
-  readonly mail: ReadMail;
-  readonly attachments: [filename: string, contentType: string, sizeBytes: number][];
-}
-
-/** Reads the mail as it arrives in pieces of `size` bytes. */
-async function read(source: Buffer, size: number): Promise<Read> {
-  const attachments: Read['attachments'] = [];
-  const mail = await readMailBytes(piecesOf(source, size), {
-    begin: async ({ filename, contentType }) => void attachments.push([filename, contentType, 0]),
-    write: async (bytes) => {
-      const last = attachments.at(-1);
-      if (last !== undefined) last[2] += bytes.length;
-    },
-    end: async () => {},
-  });
-  return { mail, attachments };
-}
-
-async function* piecesOf(source: Buffer, size: number): AsyncGenerator<Buffer> {
-  for (let at = 0; at < source.length; at += size) yield source.subarray(at, at + size);
-}
+import { type ReadParts, readInPieces } from './read-in-pieces.ts';
 
 /** Returns the fields that are not as expected: `[expected, actual]` by name. */
-function differences({ mail, attachments }: Read, name: string, expected: ExpectedMail) {
+function differences({ mail, attachments }: ReadParts, name: string, expected: ExpectedMail) {
   const { text = expected.visibleText, html, headers = {}, ...rest } = expected;
   const whole = {
     ...{
@@ -74,10 +52,16 @@ t.test('names are unique', async (t) => {
 t.test('each mail is read as expected, in whatever pieces it arrives', async (t) => {
   for (const { name, source, parsed } of CORPUS) {
     const bytes = source();
-    const whole = await read(bytes, 65_536);
+    const whole = await readInPieces(bytes, 65_536);
     t.strictSame(differences(whole, name, parsed), {}, name);
     if (bytes.length > 10_000) continue;
     for (const size of [1, 7, 100])
-      t.strictSame(await read(bytes, size), whole, `${name} in pieces of ${size}`);
+      t.strictSame(await readInPieces(bytes, size), whole, `${name} in pieces of ${size}`);
   }
+});
+
+t.test('a short run of the campaign of changed mails', async (t) => {
+  const figures = await mailParse({ seed: 1, mails: 400 });
+  t.strictSame(figures.problems, []);
+  t.ok(figures.damaged > 20 && figures.attached > 20 && figures.reports > 5, JSON.stringify(figures));
 });
