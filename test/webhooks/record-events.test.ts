@@ -12,6 +12,7 @@ import { cutMarked } from '../../src/engine/marked-json.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { toFrame } from '../../src/engine/publish.ts';
 import { SentEffects } from '../../src/jobs/sent-effects.ts';
+import { EMAIL_RECEIVED } from '../../src/mail/outbox-topics.ts';
 import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';
 import { readSentMessages } from '../../src/messages/store.ts';
 import { Timeline } from '../../src/messages/timeline.ts';
@@ -22,6 +23,7 @@ import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { messageEvent, withParts } from '../../src/resources/message.ts';
 import { dataOf, encodeData, eventDataReader } from '../../src/webhooks/event-data.ts';
 import { Conversations } from '../conversations/fixture.ts';
+import { addMail } from '../mail/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { NO_FILES } from '../support/files.ts';
 import { log } from '../support/timeline.ts';
@@ -201,6 +203,20 @@ t.test('a purge and the end of a run are recorded', async (t) => {
   const read = async (row: Row) => JSON.parse((await readData({ version: NEWEST_VERSION } as never, row))!);
   t.strictSame(await read(ofType('messages.purged')), { conversation_id: id, through_sequence: 1 });
   t.match(await read(ofType('agent_run.completed')), { object: 'agent_run', id: runId, status: 'completed' });
+});
+
+t.test('a mail is recorded, and read again without its HTML', async (t) => {
+  const { id: conversation_id } = await conversations.create();
+  const { id: message_id } = await send(conversation_id);
+  const mail = await addMail(
+    { database, ...owner },
+    { conversation_id, message_id, body_text: 'Hello', body_html: '<p>Hello</p>' },
+  );
+  await database.transaction((tx) => enqueue(tx, EMAIL_RECEIVED, { mail_id: mail.id }));
+  const rows = (await deliveries(all)).filter(({ event_type }) => event_type === 'email.received');
+  t.match(rows, [{ resource_id: mail.id, conversation_id }]);
+  const data = JSON.parse((await readData({ version: NEWEST_VERSION } as never, rows[0]!))!);
+  t.match(data, { object: 'email', id: mail.id, message_id, text: 'Hello', html: null });
 });
 
 t.test('the data of a payload is that of the event on a socket of the same version', async (t) => {
