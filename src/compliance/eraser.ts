@@ -14,7 +14,12 @@ import { muteErased, readMembershipsOf } from '../conversations/participant-stor
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
-import { eraseFromThreads, erasePersonFromMails, mailsOfPerson } from '../mail/person-store.ts';
+import {
+  eraseFromCopies,
+  eraseFromThreads,
+  erasePersonFromMails,
+  mailsOfPerson,
+} from '../mail/person-store.ts';
 import { rejectDraft } from '../messages/drafts.ts';
 import { MESSAGE_EDITED } from '../messages/outbox-topics.ts';
 import { cancelScheduled } from '../messages/scheduled.ts';
@@ -185,7 +190,13 @@ export class Eraser {
     for await (const mails of mailsOfPerson(database, person)) {
       signal.throwIfAborted();
       const mailIds = mails.map((mail) => mail.id);
+      const messageIds = mails.flatMap(({ message_id }) => message_id ?? []);
       await database.transaction(async (tx) => {
+        const changed = await eraseFromCopies(tx, addresses, messageIds);
+        await enqueueChanged(
+          tx,
+          changed.map(({ id, conversation_id: stream }) => ({ event: 'message.updated', id, stream })),
+        );
         const keys = await erasePersonFromMails(tx, person, mailIds, messages === 'remove');
         await withdrawUploads(tx, keys);
         await forgetAnswers(tx, mailIds);

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { setTouched } from '../db/touched.ts';
 import { type MailRow, mailColumns } from './mail-store.ts';
 
 /** The mails of a person: those that it wrote or was sent as a user, and those with one of its addresses. */
@@ -37,6 +38,18 @@ export async function erasePersonFromMails(
 ): Promise<string[]> {
   const rows = await tx.query(ERASE, mailIds, id, addresses, texts);
   return rows.flatMap(({ source_key }) => source_key ?? []);
+}
+
+/**
+ * Removes the addresses from the copies that these messages name, but for those of held conversations. Call it before their
+ * mails are written: a message is locked before its mail. Returns the messages that changed.
+ */
+export function eraseFromCopies(
+  tx: Tx,
+  addresses: readonly string[],
+  messageIds: readonly string[],
+): Promise<{ readonly id: string; readonly conversation_id: string }[]> {
+  return tx.query(ERASE_FROM_COPIES, addresses, messageIds);
 }
 
 /** Removes the addresses from the recipients that threads of the account would write to, but for those that are held. */
@@ -100,6 +113,25 @@ const ERASE = statement<
     FROM named n LEFT JOIN locked l ON l.id = n.conversation_id
     WHERE m.id = n.id AND l.legal_hold IS DISTINCT FROM 'held'
     RETURNING n.source_key`,
+});
+
+const ERASE_FROM_COPIES = statement<
+  [addresses: readonly string[], messageIds: readonly string[]],
+  { id: string; conversation_id: string }
+>({
+  name: 'erase-person-from-copies-of-messages',
+  text: `
+    WITH named AS MATERIALIZED (
+      SELECT m.id, m.conversation_id FROM messages m
+      WHERE m.id = ANY($2) AND EXISTS (SELECT FROM unnest(m.cc) AS a WHERE lower(a) = ANY($1::text[]))
+    ), free AS (
+      SELECT c.id FROM conversations c
+      WHERE c.id IN (SELECT conversation_id FROM named) AND c.legal_hold <> 'held' ORDER BY c.id FOR SHARE
+    )
+    UPDATE messages m SET cc = ARRAY(SELECT a FROM unnest(m.cc) AS a WHERE NOT lower(a) = ANY($1::text[])), ${setTouched('later_than(m.updated_at)')}
+    FROM named n JOIN free f ON f.id = n.conversation_id
+    WHERE m.id = n.id AND m.conversation_id = n.conversation_id
+    RETURNING m.id, m.conversation_id`,
 });
 
 const ERASE_FROM_THREADS = statement<[accountId: string, addresses: readonly string[]]>({

@@ -231,6 +231,18 @@ t.test('over a server', async (t) => {
     reader.close();
   });
 
+  await t.test('a draft on a case with an inbox is to leave as mail', async (t) => {
+    const id = await node.conversation('customer');
+    const bridged = { inbox_id: demo.inbox.id };
+    await database.kysely.updateTable('conversations').set(bridged).where('id', '=', id).execute();
+    const run = await node.claim(id, (await node.external(id, ada.id)).id);
+    const reply = await node.open(run);
+    reply.append('Dear Cleo');
+    await until(() => reply.messageId, { what: 'the draft' });
+    await node.finish(run, reply);
+    t.match(await node.row(reply.messageId!), { status: 'draft', channel: 'email' });
+  });
+
   await t.test('a draft is sent automatically only if no person has written since', async (t) => {
     const allowed = await node.principal('messaging:send_external');
     const cases: Record<string, [sent: boolean, act: (id: string, draft: string) => Promise<unknown>]> = {

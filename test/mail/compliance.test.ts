@@ -101,6 +101,8 @@ t.test('an erased person is in no mail any more, but for what is held', async (t
     { address: 'else@where.example', kind: 'to', status: null, code: null },
     { address: address.toUpperCase(), kind: 'cc', status: null, code: null },
   ]);
+  const copied = await sent(other, { audience: 'customer', cc: [address, 'else@where.example'] });
+  await until(() => emailOf(copied.id), { what: 'the mail' });
   const inCopy = await addMail(owner, { conversation_id: other.id, recipients: cc });
   const inHeld = await addMail(owner, { conversation_id: held.id, recipients: cc });
   for (const { id } of [other, held]) {
@@ -122,6 +124,8 @@ t.test('an erased person is in no mail any more, but for what is held', async (t
   t.match(erased, { from_address: null, from_name: null, reply_to: null, source_key: null, body_text: word });
   t.equal(await isWithdrawn(mail.source_key!), true, 'its headers have the name');
   t.strictSame((await read(inCopy.id)).recipients, [{ ...JSON.parse(cc)[0] }]);
+  const shown = await ask<ChatMessage>(app, 'GET', `/v1/messaging/messages/${copied.id}`);
+  t.strictSame(shown.body.cc, ['else@where.example']);
   t.equal((await read(inHeld.id)).recipients.length, 2);
   t.equal((await read(toOthers.mail.id)).source_key, toOthers.mail.source_key);
   t.strictSame((await readThread(database, other.id))!.cc, ['else@where.example']);
