@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { handle } from '../db/topic.ts';
+import { isLoopbackAddress } from '../http/loopback.ts';
 import type { Logger } from '../log.ts';
 import { DigestMails, writeDigest } from '../mail/digest-mails.ts';
 import { fileLinkRoutes } from '../mail/file-link-routes.ts';
@@ -39,7 +40,11 @@ export async function openMail(
   const { smtpUrl } = config;
   let sender: MailSender | undefined;
   if (smtpUrl !== null) {
-    const transport = new SmtpTransport({ url: smtpUrl, dkim: await readDkim(config) });
+    const transport = new SmtpTransport({
+      url: smtpUrl,
+      requireTls: needsTls(smtpUrl),
+      dkim: await readDkim(config),
+    });
     const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
     const running = new MailSender({ database, transport, schedule, writers, metrics, log });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
@@ -61,6 +66,16 @@ export async function openMail(
     publicRoutes: fileLinkRoutes(links, { database, store }),
     drain: async (ms: number) => sender?.drain(ms),
   };
+}
+
+/** A password never travels in the clear, but on this machine. */
+function needsTls(smtpUrl: string): boolean {
+  const url = URL.parse(smtpUrl);
+  return (
+    url?.protocol === 'smtp:' &&
+    url.password !== '' &&
+    !isLoopbackAddress(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+  );
 }
 
 async function readDkim({ dkim }: Config): Promise<DkimOptions | null> {

@@ -5,6 +5,8 @@ import type { EmailRecipient } from '../protocol/resources/email.ts';
 export interface TransportOptions {
   /** `PARLEY_SMTP_URL`. */
   readonly url: string;
+  /** Whether a connection without TLS is refused. Default: it is used where the server offers none. */
+  readonly requireTls?: boolean;
   readonly dkim: DkimOptions | null;
 }
 
@@ -63,12 +65,13 @@ export class SmtpTransport implements MailTransport {
   }
 }
 
-async function open({ url, dkim }: TransportOptions): Promise<Transporter> {
+async function open({ url, requireTls = false, dkim }: TransportOptions): Promise<Transporter> {
   // Loaded here, since a node without an SMTP server needs none of it.
   const { createTransport } = await import('nodemailer');
   return createTransport({
     url,
     pool: true,
+    requireTLS: requireTls,
     maxConnections: MAX_CONNECTIONS,
     // Once, and only where no byte of the mail was sent: other failures are tried again by our own schedule.
     maxRequeues: 1,

@@ -487,6 +487,11 @@ t.test('a login that is refused ends no mail, nor does one that hangs block the 
     ...{ recipients: [{ address: to[0], status: 'deferred', code: '535' }], reason: 'not_authorized' },
   });
 
+  const strict = new SmtpTransport({ url: server.url, requireTls: true, dkim: null });
+  t.teardown(() => strict.close());
+  t.match(await strict.send(mail, to, AbortSignal.timeout(60_000)), {
+    ...{ recipients: [{ status: 'deferred' }], reason: 'connection_error' },
+  });
   const hanging = new SmtpTransport({ url: server.url, dkim: null });
   t.teardown(() => hanging.close());
   server.answerTo = (address) => (address.startsWith('gone@') ? 550 : undefined);
