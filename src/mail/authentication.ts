@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { Readable } from 'node:stream';
 import type { AuthenticateResult } from 'mailauth';
 import type { ObjectStore } from '../attachments/storage.ts';
+import { unlessAborted } from '../lifecycle.ts';
 import { isPublicAddress } from '../outbound/addresses.ts';
 import type { AuthenticationResult, EmailVerdict } from '../protocol/resources/email.ts';
 import { asResult, type Findings, NOTHING, readAuthenticationResults } from './authentication-results.ts';
@@ -16,6 +17,8 @@ export interface AuthenticationOptions {
   readonly authserv: string | null;
   /** Looks names up; by default this machine's resolver. */
   readonly resolve?: Resolve | undefined;
+  /** Milliseconds for all checks of a mail; default TIMEOUT_MS. */
+  readonly timeoutMs?: number;
 }
 
 export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
@@ -25,18 +28,22 @@ export type Resolve = (name: string, type: string) => Promise<string[] | string[
  * knows the machine that sent the mail, else by what the trusted server in front of it has noted in the headers.
  */
 export async function authenticateMail(
-  { store, authserv, resolve }: AuthenticationOptions,
-  { envelope, mail, source }: Pick<Arrival, 'envelope' | 'source'> & { readonly mail: AuthoredMail },
+  options: AuthenticationOptions,
+  arrival: CheckedMail,
 ): Promise<EmailVerdict> {
+  const { authserv } = options;
+  const { envelope, mail } = arrival;
   // A private address is that of a server of the operator, which the mail came through.
   if (envelope.transport === 'smtp' && envelope.client !== null && isPublicAddress(envelope.client.address)) {
-    return judge('checked', mail, await check(store, source.key, envelope, resolve ?? systemResolve()));
+    return judge('checked', mail, await check(options, arrival));
   }
   const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
   return noted === undefined ? judge('none', mail, NOTHING) : judge('header', mail, noted);
 }
 
 type AuthoredMail = Pick<ParsedMail, 'headers' | 'from'>;
+
+type CheckedMail = Pick<Arrival, 'envelope' | 'source'> & { readonly mail: AuthoredMail };
 
 function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Findings): EmailVerdict {
   const { spf, dkim, dmarc } = findings;
@@ -62,27 +69,66 @@ function covers(owner: string, domain: string): boolean {
   return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
 }
 
+/** Rejects only where the store fails. What cannot be checked is not proven: otherwise a sender could make checks fail. */
 async function check(
-  store: AuthenticationOptions['store'],
-  key: string,
-  { sender, client }: Envelope,
-  resolver: Resolve,
+  { store, resolve = systemResolve(), timeoutMs = TIMEOUT_MS }: AuthenticationOptions,
+  { envelope, mail, source: { key } }: CheckedMail,
 ): Promise<Findings> {
+  if (mail.headers.filter(({ name }) => SIGNATURES.has(name)).length > MAX_SIGNATURES) return UNCHECKED;
   const source = await store.open(key);
   if (source === undefined) throw new Error('the source of a mail is gone');
   const { head, bytes } = await readHead(source.read());
-  const input = Readable.from(bytes);
+  const input = new Source(bytes);
   try {
-    // Its checks hold the whole header section in memory.
+    // The checks hold the whole header section in memory.
     if (head.length >= MAX_HEAD_BYTES) return UNCHECKED;
-    const { authenticate } = await import('mailauth');
-    const found = await authenticate(input, {
-      ...{ ip: client!.address, helo: client!.helo, sender: sender ?? '', resolver },
-      ...{ disableArc: true, disableBimi: true },
-    });
-    return findingsOf(found);
+    return await unlessAborted(authenticate(input.stream, envelope, resolve), AbortSignal.timeout(timeoutMs));
+  } catch {
+    if (input.failure !== undefined) throw input.failure;
+    return UNCHECKED;
   } finally {
-    input.destroy();
+    input.stream.destroy();
+  }
+}
+
+/** Milliseconds for all checks of a mail together. */
+const TIMEOUT_MS = 30_000;
+
+const SIGNATURES: ReadonlySet<string> = new Set(['dkim-signature', 'arc-message-signature']);
+/** Each may have the whole body hashed once more. */
+const MAX_SIGNATURES = 16;
+
+async function authenticate(
+  input: Readable,
+  { sender, client }: Envelope,
+  resolver: Resolve,
+): Promise<Findings> {
+  const mailauth = await import('mailauth');
+  const found = await mailauth.authenticate(input, {
+    ...{ ip: client!.address, helo: client!.helo, sender: sender ?? '', resolver },
+    ...{ disableArc: true, disableBimi: true },
+  });
+  return findingsOf(found);
+}
+
+/** The bytes of a mail, and the error of the store, which the checks would take for one of the mail. */
+class Source {
+  readonly stream: Readable;
+  failure: unknown;
+
+  constructor(bytes: AsyncIterable<Buffer>) {
+    this.stream = Readable.from(this.#read(bytes));
+    // The checks have ended before the stream: nothing listens to it any more.
+    this.stream.on('error', () => {});
+  }
+
+  async *#read(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
   }
 }
 

@@ -79,7 +79,7 @@ async function forgedCase(tx: Tx, arrival: Arrival, address: string): Promise<Fa
     account_id: accountId,
     conversation_id: fate.conversation_id!,
     visibility: 'internal',
-    body: `The sender of this mail is not proven. It claims to be ${address}. Replies reach nobody by mail until a customer with an address is added.`,
+    body: `The sender of this mail is not proven. It claims to be ${address}. Replies leave by mail once a customer with an address is added.`,
   });
   return { ...fate, reason: 'unverified' };
 }

@@ -60,6 +60,8 @@ interface Asked {
   readonly address?: string;
   readonly transport?: Arrival['envelope']['transport'];
   readonly authserv?: string | null;
+  readonly resolve?: Resolve;
+  readonly timeoutMs?: number;
 }
 
 async function verdictOf({
@@ -69,6 +71,7 @@ async function verdictOf({
   address = '8.8.8.8',
   transport = 'smtp',
   authserv = null,
+  ...checks
 }: Asked) {
   const bytes = Buffer.from(source);
   const store = {
@@ -87,7 +90,7 @@ async function verdictOf({
   const from = box(shown ?? headers.find(({ name }) => name === 'from')!.value);
   const client = transport === 'smtp' ? { address, helo: 'mx.example' } : null;
   return authenticateMail(
-    { store, authserv, resolve },
+    { store, authserv, resolve, ...checks },
     {
       envelope: { transport, sender, recipients: null, client },
       source: { key: 'k', sizeBytes: bytes.length },
@@ -168,6 +171,44 @@ t.test('where this server is the MX, it checks SPF, DKIM and DMARC', async (t) =
     if (typeof expected === 'string') t.equal(found, `checked: ${expected}`);
     else t.match(found, expected);
   }
+});
+
+t.test('what cannot be checked is not proven; a store that fails is tried again', async (t) => {
+  const source = mailFrom('ada@bank.example');
+  const many = mailFrom(
+    'ada@bank.example',
+    Array.from({ length: 20 }, (_, n) => `DKIM-Signature: v=1; l=${n}`),
+  );
+  const unchecked = 'checked: spf permerror, dkim permerror, dmarc fail: fail';
+  const sender = 'ada@bank.example';
+  t.equal(
+    short(await verdictOf({ source: many, sender })),
+    unchecked,
+    'each signature costs a reading of the body',
+  );
+  // The limit of time itself keeps no process alive.
+  const held = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(held));
+  const silent = { resolve: () => new Promise<never>(() => {}), timeoutMs: 20 };
+  t.equal(short(await verdictOf({ source, sender, ...silent })), unchecked, 'name servers that never answer');
+  const read = async function* () {
+    yield Buffer.from(source.slice(0, -10));
+    throw new Error('the store is away');
+  };
+  const store = { open: async () => ({ size: source.length, read }) };
+  const envelope = {
+    transport: 'smtp',
+    sender,
+    recipients: null,
+    client: { address: '8.8.8.8', helo: 'mx.example' },
+  } as const;
+  await t.rejects(
+    authenticateMail(
+      { store, authserv: null, resolve },
+      { envelope, source: { key: 'k', sizeBytes: 1 }, mail: { headers: [], from: box(sender) } },
+    ),
+    { message: 'the store is away' },
+  );
 });
 
 t.test('behind another server, what that has noted on top is believed, and nothing else', async (t) => {
