@@ -23,8 +23,12 @@ export interface MailOutOptions {
   readonly width: number;
   /** How often a node is killed. */
   readonly kills: number;
+  /** Whether a node that was killed starts again. */
+  readonly restarts: boolean;
   /** How often the SMTP server dies. */
   readonly outages: number;
+  /** How much more often than usual it fails otherwise. */
+  readonly trouble: number;
 }
 
 export interface MailOutFigures {
@@ -50,10 +54,10 @@ export interface MailOutFigures {
  * is lost; what is refused for good has failed, and its author is notified.
  */
 export async function mailOut(t: Teardown, options: MailOutOptions): Promise<MailOutFigures> {
-  const { seed, mails, cases, width, kills, outages } = options;
+  const { seed, mails, cases, width, kills, restarts, outages, trouble } = options;
   const startedAt = performance.now();
   const random = new Random(seed);
-  const server = await UnreliableServer.start(t, new Random(seed * 10));
+  const server = await UnreliableServer.start(t, new Random(seed * 10), trouble);
   const [redis, { url }] = await Promise.all([startRedis(t), createTestDatabase(t)]);
   const start = (dataDir?: string) =>
     startNode(t, {
@@ -68,11 +72,15 @@ export async function mailOut(t: Teardown, options: MailOutOptions): Promise<Mai
 
   const sent = new Map<string, boolean>();
   const work = async (caller: number) => {
-    while (sent.size < mails) {
+    for (let turn = caller; sent.size < mails; ) {
       const index = random.below(ids.length);
-      const answer = await send(nodes[caller % 2]!, ids[index]!).catch(() => undefined);
-      if (answer === undefined) await pause(50);
-      else sent.set(answer, isGone(index));
+      const answer = await send(nodes[turn % 2]!, ids[index]!).catch(() => undefined);
+      if (answer !== undefined) {
+        sent.set(answer, isGone(index));
+        continue;
+      }
+      turn += 1;
+      await pause(50);
     }
   };
   const chaos = async () => {
@@ -88,7 +96,7 @@ export async function mailOut(t: Teardown, options: MailOutOptions): Promise<Mai
       }
       const index = random.below(2);
       await nodes[index]!.kill('SIGKILL');
-      nodes[index] = await start(nodes[index]!.dataDir);
+      if (restarts) nodes[index] = await start(nodes[index]!.dataDir);
     }
   };
   await Promise.all([...Array.from({ length: width }, (_, caller) => work(caller)), chaos()]);
@@ -208,18 +216,20 @@ class UnreliableServer {
   readonly problems: string[] = [];
   url = '';
   readonly #random: Random;
+  readonly #trouble: number;
   #server = new SMTPServer({ logger: false });
   #isHealed = false;
 
-  static async start(t: Teardown, random: Random): Promise<UnreliableServer> {
-    const self = new UnreliableServer(random);
+  static async start(t: Teardown, random: Random, trouble: number): Promise<UnreliableServer> {
+    const self = new UnreliableServer(random, trouble);
     await self.#listen(0);
     t.teardown(() => self.#close());
     return self;
   }
 
-  private constructor(random: Random) {
+  private constructor(random: Random, trouble: number) {
     this.#random = random;
+    this.#trouble = trouble;
   }
 
   /** From now on everything is accepted but what is refused for good. */
@@ -284,7 +294,7 @@ class UnreliableServer {
   }
 
   #chance(share: number, fault: string): boolean {
-    if (this.#isHealed || this.#random.next() >= share) return false;
+    if (this.#isHealed || this.#random.next() >= share * this.#trouble) return false;
     this.#note(fault);
     return true;
   }

@@ -47,7 +47,17 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
   'hostile-urls': (t, seed) => hostileUrls(t, { seed, changes: 5_000 }),
-  'mail-out': (t, seed) => mailOut(t, { seed, mails: 2_000, cases: 200, width: 16, kills: 3, outages: 6 }),
+  'mail-out': (t, seed) =>
+    mailOut(t, {
+      seed,
+      mails: 2_000,
+      cases: 200,
+      width: 16,
+      kills: 3,
+      restarts: true,
+      outages: 6,
+      trouble: 1,
+    }),
   'mail-parse': (_, seed) => mailParse({ seed, mails: 50_000 }),
   'schedule-storm': (t, seed) =>
     scheduleStorm(t, { seed, messages: 5_000, conversations: 50, spreadMs: 10_000 }),
