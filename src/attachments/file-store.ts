@@ -124,7 +124,12 @@ export class FileStore implements ObjectStore {
   async open(key: string): Promise<FileBytes | undefined> {
     const size = await this.sizeOf(key);
     if (size === undefined) return undefined;
-    return { size, read: () => createReadStream(this.#pathOf(key), { highWaterMark: PIECE_BYTES }) };
+    const path = this.#pathOf(key);
+    return {
+      size,
+      read: ({ isTransient = false } = {}) =>
+        isTransient ? transientPieces(path) : createReadStream(path, { highWaterMark: PIECE_BYTES }),
+    };
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -171,6 +176,21 @@ const STALE_MS = 24 * 60 * 60 * 1000;
 
 async function* once(bytes: Buffer): AsyncIterable<Buffer> {
   yield bytes;
+}
+
+/** Reads every piece into the same memory. */
+async function* transientPieces(path: string): AsyncGenerator<Buffer> {
+  const file = await open(path);
+  try {
+    const memory = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    for (;;) {
+      const { bytesRead } = await file.read(memory, 0, PIECE_BYTES);
+      if (bytesRead === 0) return;
+      yield memory.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 async function writeAll(

@@ -54,7 +54,11 @@ export interface ObjectStore extends Downloads {
 /** The bytes of a file, which can be read once. */
 export interface FileBytes {
   readonly size: number;
-  read(): AsyncIterable<Buffer>;
+  /**
+   * `isTransient`: a piece may be overwritten once the next one is asked for. Memory for each piece is garbage that V8 lets
+   * grow to tens of megabytes.
+   */
+  read(options?: { readonly isTransient?: boolean }): AsyncIterable<Buffer>;
 }
 
 export interface NewObject {

@@ -135,7 +135,12 @@ export class Intake {
     const original = await store.open(key);
     if (original === undefined) throw new Error('the source of a mail is gone');
     const files = new RegisteredFiles(database, store, inbox);
-    return this.#accept(inbox, envelope, await this.#store(files, original.read()), files);
+    return this.#accept(
+      inbox,
+      envelope,
+      await this.#store(files, original.read({ isTransient: true })),
+      files,
+    );
   }
 
   /** Stores the source. Nothing of it is left where it does not arrive as a whole. */

@@ -24,7 +24,7 @@ export async function parseMail({ store, key }: MailSource): Promise<ParsedMail>
     const source = await store.open(key);
     if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
     const thread = idleThread() ?? new MailThread();
-    const reading = new Reading(thread, store, source.read());
+    const reading = new Reading(thread, store, source.read({ isTransient: true }));
     try {
       const mail = await reading.run();
       if (thread.isAlive) {
