@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { Readable } from 'node:stream';
+import { domainToASCII } from 'node:url';
 import type { AuthenticateResult } from 'mailauth';
 import type { ObjectStore } from '../attachments/storage.ts';
 import { unlessAborted } from '../lifecycle.ts';
@@ -9,6 +10,7 @@ import { asResult, type Findings, NOTHING, readAuthenticationResults } from './a
 import type { Envelope } from './envelope.ts';
 import type { Arrival } from './intake.ts';
 import type { ParsedMail } from './parsed-mail.ts';
+import { addressesIn } from './recipients.ts';
 import { MAX_HEAD_BYTES, readHead } from './source-head.ts';
 
 export interface AuthenticationOptions {
@@ -50,22 +52,34 @@ function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Fin
   return { source, spf, dkim, dmarc, result: resultOf(mail, findings) };
 }
 
-function resultOf({ headers, from }: AuthoredMail, findings: Findings): EmailVerdict['result'] {
+function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'] {
   const { spf, spfDomain, dkimDomains, dmarc, fromDomain } = findings;
-  const domain = from?.address.slice(from.address.lastIndexOf('@') + 1);
-  if (domain === undefined) return 'none';
-  // A mail has one author. With several, one could be proven and another be shown.
-  if (headers.filter(({ name }) => name === 'from').length > 1) return 'fail';
-  if (fromDomain !== null && fromDomain.toLowerCase() !== domain) return 'fail';
+  const [domain, ...others] = authorDomains(mail);
+  // A mail has one author. With several, one could be proven and another be shown; without one, nothing is.
+  if (others.length > 0) return 'fail';
+  if (domain === undefined) return findings === NOTHING ? 'none' : 'fail';
+  if (fromDomain !== null && asciiOf(fromDomain) !== domain) return 'fail';
   if (dmarc === 'pass' || dmarc === 'fail') return dmarc;
   if (dkimDomains.some((signed) => covers(signed, domain))) return 'pass';
   if (spfDomain === null || !covers(spfDomain, domain)) return 'none';
   return spf === 'pass' || spf === 'fail' ? spf : 'none';
 }
 
+/** The domains of the addresses in `From`, the one that is shown first; two fields count as two authors. */
+function authorDomains({ headers, from }: AuthoredMail): string[] {
+  const fields = headers.filter(({ name }) => name === 'from');
+  const addresses = [from?.address ?? [], fields.flatMap(({ value }) => addressesIn(value))].flat();
+  const domains = addresses.map((address) => asciiOf(address.slice(address.lastIndexOf('@') + 1)));
+  return [...new Set(domains), ...fields.slice(1).map(({ value }) => value)];
+}
+
+function asciiOf(domain: string): string {
+  return domainToASCII(domain) || domain.toLowerCase();
+}
+
 /** Whether the owner of one domain speaks for the other: it is the same, or below it. */
 function covers(owner: string, domain: string): boolean {
-  const name = owner.toLowerCase();
+  const name = asciiOf(owner);
   return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
 }
 

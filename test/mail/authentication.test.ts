@@ -211,6 +211,39 @@ t.test('what cannot be checked is not proven; a store that fails is tried again'
   );
 });
 
+t.test('a mail without an author, and one of a domain with letters of its own', async (t) => {
+  const authserv = 'mx.harbor.example';
+  const headers = [
+    { name: 'authentication-results', value: `${authserv}; spf=fail smtp.mailfrom=bank.example` },
+  ];
+  const envelope = { transport: 'http', sender: 'ada@bank.example', recipients: null, client: null } as const;
+  const ask = (mail: Parameters<typeof authenticateMail>[1]['mail'], server: string | null) =>
+    authenticateMail(
+      { store: { open: async () => undefined }, authserv: server },
+      { envelope, source: { key: 'k', sizeBytes: 1 }, mail },
+    );
+  t.equal(
+    (await ask({ headers, from: null }, authserv)).result,
+    'fail',
+    'the envelope alone names the sender',
+  );
+  t.equal((await ask({ headers, from: null }, null)).result, 'none');
+  const two = [
+    { name: 'authentication-results', value: `${authserv}; dkim=pass header.d=bank.example` },
+    { name: 'from', value: 'ada@bank.example, x@mallory.example' },
+  ];
+  t.equal(
+    (await ask({ headers: two, from: box('ada@bank.example') }, authserv)).result,
+    'fail',
+    'two authors',
+  );
+  const own = [
+    { name: 'authentication-results', value: `${authserv}; dmarc=pass header.from=xn--mller-kva.example` },
+    { name: 'from', value: 'Jo <jo@müller.example>' },
+  ];
+  t.equal((await ask({ headers: own, from: box('jo@müller.example') }, authserv)).result, 'pass');
+});
+
 t.test('behind another server, what that has noted on top is believed, and nothing else', async (t) => {
   const note = (text: string) => `Authentication-Results: ${text}`;
   const pass =
@@ -233,6 +266,10 @@ t.test('behind another server, what that has noted on top is believed, and nothi
     [[note(`mx.harbor.example(x); ${pass}`)], 'none: spf none, dkim none, dmarc none: none'],
     [[note(`mx.harbor\r\n .example; ${pass}`)], 'none: spf none, dkim none, dmarc none: none'],
     [[note('mx.harbor.example; none')], 'header: spf none, dkim none, dmarc none: none'],
+    [
+      [note(`mx.harbor.example; ${pass}`), 'From: Bank <ada@bank.example>, x@mallory.example'],
+      'header: spf pass, dkim pass, dmarc pass: fail',
+    ],
     // What a sender chooses stands in quotes and comments.
     [
       [
