@@ -22,17 +22,22 @@ export async function resendMail(
 ): Promise<MailRow> {
   if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.');
   const known = await readMailOfMessage(tx, messageId);
-  const mail = known && (await lockOutgoing(tx, known.id));
+  const isLocked = known !== undefined && (await lockOutgoing(tx, known.id)) !== undefined;
+  const mail = isLocked ? await readMailOfMessage(tx, messageId) : undefined;
   if (mail === undefined) throw conflict('The message was not sent by mail.');
   if (!ENDED.has(mail.status)) {
     throw conflict(
       `The mail is ${mail.status}. Only one that came back, failed or was canceled is sent again.`,
     );
   }
+  // The outcome of a try that is under way would be taken for that of the new one.
+  if (mail.next_try_at !== null) throw conflict('The mail is still tried for some of its recipients.');
   const facts = await readReplyFacts(tx, messageId, null);
   if (facts === undefined || facts.inbox_removed) throw conflict('The inbox of the case was deleted.');
   const isSent = mail.recipients.some(({ status }) => status === 'sent');
-  const recipients = isSent ? mail.recipients.map(again) : await recipientsOf(tx, facts);
+  const recipients = isSent
+    ? mail.recipients.map(again)
+    : await recipientsOf(tx, { ...facts, by_machine: mail.automatic });
   if (!recipients.some(({ kind }) => kind === 'to')) {
     throw conflict('No customer of the case has an address. Add one, and send the mail again.');
   }

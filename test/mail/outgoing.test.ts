@@ -351,6 +351,17 @@ t.test('a mail that failed is sent again', async (t) => {
   const endpoint = { method: 'POST', path, permission: 'messaging:create', agents: false } as const;
   t.strictSame(await gatesOf(app, { ...endpoint, version: NEWEST_VERSION }), closed({ agents: false }));
 
+  server.answerTo = (address) => (address === 'busy@example.com' ? 451 : 550);
+  const half = await send(one, { cc: ['busy@example.com'] });
+  await statusOf(half.id, 'failed');
+  t.ok((await readMailOfMessage(database, half.id))!.next_try_at);
+  t.equal(
+    refusalOf(await app.call('POST', of(half.id), NEWEST)),
+    '409 resource_conflict null',
+    'a copy is tried',
+  );
+
+  server.answerTo = () => undefined;
   const other = await addBridgedCase(owner, (await addInbox(owner)).id);
   await database.kysely
     .updateTable('actors')
