@@ -5,6 +5,8 @@ import t, { type Test } from 'tap';
 import { FileStore } from '../../src/attachments/file-store.ts';
 import { FileUrls } from '../../src/attachments/file-urls.ts';
 import type { ObjectStore } from '../../src/attachments/storage.ts';
+import { MailReading } from '../../src/mail/mail-reading.ts';
+import { MailThread } from '../../src/mail/mail-thread.ts';
 import { type MailSource, parseMail } from '../../src/mail/parse-mail.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { freshDirectory } from '../start/parley.ts';
@@ -72,4 +74,26 @@ t.test('a store that fails is the error of the caller, and nothing is left', asy
   for (const key of keys) t.equal(await store.sizeOf(key), undefined);
   await t.rejects(parseMail({ store, key: newId('upload') }), /is not in the store/);
   t.equal((await parseMail({ store, key })).attachments.length, 2, 'the next mail is read');
+});
+
+t.test('a thread that dies leaves what was read by then', async (t) => {
+  const store = storeOf(t);
+  const bytes = eml(TWO_FILES);
+  const thread = new MailThread();
+  // Within the second attachment.
+  const end = bytes.indexOf('BEGIN:VCALENDAR') + 3;
+  async function* dying() {
+    yield bytes.subarray(0, end);
+    await thread.close();
+    yield bytes.subarray(end);
+  }
+  const mail = await new MailReading(thread, store, dying()).run();
+  t.notOk(thread.isAlive);
+  t.equal(mail.rfcId, '1@example.test');
+  t.match(mail.from, { address: 'ada@example.test', name: 'Ada' });
+  t.ok(mail.isDamaged);
+  t.match(
+    mail.attachments.map(({ filename }) => filename),
+    ['a.pdf'],
+  );
 });
