@@ -42,7 +42,11 @@ t.test('the mail of a message loses its content with it, and one that waits does
   const reply = await sent(bridged, { audience: 'customer', subject: 'Ahoy' });
   const waiting = await until(async () => (await emailOf(reply.id)) ?? undefined, { what: 'the mail' });
   t.equal(waiting.status, 'queued');
-  await database.kysely.updateTable('mails').set({ status: 'failed' }).where('id', '=', waiting.id).execute();
+  await database.kysely
+    .updateTable('mails')
+    .set({ status: 'failed', next_try_at: null })
+    .where('id', '=', waiting.id)
+    .execute();
   const again = { headers: { 'Idempotency-Key': newId('mail') } };
   const resend = () => ask<Email>(app, 'POST', `/v1/messaging/messages/${reply.id}/actions/resend`, again);
   t.match((await resend()).body, { subject: 'Ahoy', recipients: [{ kind: 'to' }] });
