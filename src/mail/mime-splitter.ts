@@ -132,16 +132,11 @@ export class MimeSplitter {
     if (header.isDamaged) this.isDamaged = true;
     const part = this.#partOf(header, ended.parent);
     this.#part = part;
-    if (part === null) return;
     yield { kind: 'open', part };
     if (header.bodyLines !== '') yield { kind: 'bytes', part, bytes: Buffer.from(`${header.bodyLines}\n`) };
   }
 
-  #partOf(header: Header, parent: MimePart | null): MimePart | null {
-    if (this.#parts >= MIME_LIMITS.parts) {
-      this.isDamaged = true;
-      return null;
-    }
+  #partOf(header: Header, parent: MimePart | null): MimePart {
     this.#parts += 1;
     if (parent !== null) parent.children += 1;
     const depth = parent === null ? 0 : parent.depth + 1;
@@ -186,7 +181,9 @@ export class MimeSplitter {
         yield* this.#closeTo(index);
       } else {
         yield* this.#closeTo(index + 1);
-        this.#header = { parent: boundary.multipart, bytes: [], size: 0 };
+        // Past the limit its bytes are of no part, header included.
+        if (this.#parts >= MIME_LIMITS.parts) this.isDamaged = true;
+        else this.#header = { parent: boundary.multipart, bytes: [], size: 0 };
       }
       return;
     }
