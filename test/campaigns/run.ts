@@ -13,6 +13,7 @@ import { holds } from './holds.ts';
 import { hostileFrames } from './hostile-frames.ts';
 import { hostileUrls } from './hostile-urls.ts';
 import { idempotency } from './idempotency.ts';
+import { mailIn } from './mail-in.ts';
 import { mailOut } from './mail-out.ts';
 import { mailParse } from './mail-parse.ts';
 import { scheduleStorm } from './schedule-storm.ts';
@@ -47,6 +48,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   idempotency: (t, seed) => idempotency(t, { seed, keys: 1_000 }),
   'hostile-frames': (t, seed) => hostileFrames(t, { seed, frames: 100_000 }),
   'hostile-urls': (t, seed) => hostileUrls(t, { seed, changes: 5_000 }),
+  'mail-in': (t, seed) => mailIn(t, { seed, mails: 2_000, customers: 200, width: 16, kills: 3 }),
   'mail-out': (t, seed) =>
     mailOut(t, {
       seed,
