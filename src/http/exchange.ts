@@ -243,16 +243,18 @@ export class Exchange {
     }
     this.#bodyOver = last;
     // Copied, because a piece of a stream outlives this call.
-    if (this.#stream !== undefined && !this.#answered)
+    if (this.#stream !== undefined && !this.#answered) {
       this.#stream.push(Buffer.from(new Uint8Array(chunk)), last);
-    else if (this.#body === undefined && !this.#answered) this.#collect(Buffer.from(chunk), last);
+      if (last) this.#keepForAnswer();
+    } else if (this.#body === undefined && !this.#answered) this.#collect(Buffer.from(chunk), last);
     else this.#discarded += chunk.byteLength;
   }
 
   /** Called regularly while watched, with `performance.now()`. */
   expire(nowMs: number): void {
     if (this.#connection === undefined) return;
-    if (this.#chunks !== undefined && nowMs - this.#keptMs >= KEEP_MS) {
+    const isAwaited = this.#chunks !== undefined || (this.#stream !== undefined && !this.#answered);
+    if (isAwaited && nowMs - this.#keptMs >= KEEP_MS) {
       this.#keptMs = nowMs;
       this.#connection.pause();
       this.#connection.resume();
@@ -276,6 +278,12 @@ export class Exchange {
     }
     this.#chunks.add(bytes);
     if (last) this.#bodyArrived(this.#chunks.bytes);
+  }
+
+  /** What a stream is for may take longer than the library waits: each pause of the stream has set its clock again. */
+  #keepForAnswer(): void {
+    this.#keptMs = performance.now();
+    this.#host.watch(this);
   }
 
   #bodyArrived(bytes: Buffer): void {

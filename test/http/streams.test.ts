@@ -3,7 +3,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { BodyStream } from '../../src/http/body-stream.ts';
+import { type Connection, Exchange, type ExchangeHost } from '../../src/http/exchange.ts';
+import { HeldAnswers } from '../../src/http/held-answers.ts';
 import type { PublicRoutes } from '../../src/http/public-routes.ts';
+import { readHead } from '../../src/http/request-head.ts';
+import { EXCHANGE_LIMITS } from '../../src/http/server.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { serve } from './fixture.ts';
@@ -75,6 +79,54 @@ t.test('a reader that goes away lets the rest go by', async (t) => {
   t.equal(flow.paused, false);
   stream.push(Buffer.alloc(9 * MIB), false);
   t.equal(flow.paused, false);
+});
+
+t.test('a connection is kept while what was streamed waits for its answer', async (t) => {
+  const calls: string[] = [];
+  const watched = new Set<Exchange>();
+  const note = (name: string) => () => void calls.push(name);
+  const unused = () => {
+    throw new Error('nothing is answered here');
+  };
+  const connection: Connection = {
+    ...{
+      pause: note('pause'),
+      resume: note('resume'),
+      close: unused,
+      cork: unused,
+      tryEnd: unused,
+      end: unused,
+    },
+    ...{ writeStatus: unused, writeHeader: unused, endWithoutBody: unused, onWritable: unused },
+    ...{ getWriteOffset: unused, getRemoteAddressAsText: unused },
+  };
+  const host: ExchangeHost = {
+    ...{ limits: EXCHANGE_LIMITS, draining: false, closed: 0 },
+    held: new HeldAnswers({ perCredential: 0, total: 0 }),
+    enter: () => {},
+    watch: (exchange) => watched.add(exchange),
+    finished: () => {},
+  };
+  const head = readHead({
+    getCaseSensitiveMethod: () => 'POST',
+    getUrl: () => '/',
+    getQuery: () => undefined,
+    forEach: (visit) => {
+      visit('host', 'x');
+      visit('content-length', '4');
+    },
+  });
+  if (head instanceof Error) throw head;
+  const exchange = new Exchange(host, connection, head, 'req_1');
+  exchange.streamBody();
+  exchange.receive(Uint8Array.from([1, 2]).buffer, false);
+  t.notOk(watched.has(exchange), 'a client that stops in the middle is not kept');
+  exchange.receive(Uint8Array.from([3, 4]).buffer, true);
+  t.ok(watched.has(exchange));
+  const nowMs = performance.now();
+  for (const second of [1, 3, 5, 7, 10, 11]) exchange.expire(nowMs + second * 1_000);
+  // The library cuts after 8 to 12 s, and begins anew after each pair.
+  t.strictSame(calls, ['pause', 'resume', 'pause', 'resume']);
 });
 
 t.test('a source is read at the pace at which it is taken', async (t) => {
