@@ -247,26 +247,36 @@ export class S3Store implements ObjectStore {
 
 const MAX_DOWNLOADS = 10_000;
 
-/** S3 takes 10,000 parts at most, each of at least 5 MiB but for the last: this allows for 160 GB. */
-const PART_BYTES = 16 * 1024 * 1024;
+/** S3 takes 10,000 parts at most, each of at least 5 MiB but for the last: this allows for 80 GB. */
+const PART_BYTES = 8 * 1024 * 1024;
 /** Milliseconds for the upload of a part. */
 const PART_MS = 120_000;
 
-/** Gathers pieces into parts of PART_BYTES or a little more. There is always one, which may be empty. */
+/** Copies pieces into parts of PART_BYTES. There is always one, which may be empty; the last one may be shorter. */
 async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  let pieces: Buffer[] = [];
+  // Grows by doubling, since most objects are far smaller than a part.
+  let part = Buffer.allocUnsafeSlow(FIRST_BYTES);
   let size = 0;
   let isFirst = true;
   for await (const piece of bytes) {
-    // A copy: the bytes of a piece may change once the next one is asked for.
-    pieces.push(Buffer.from(piece));
-    size += piece.length;
-    if (size < PART_BYTES) continue;
-    yield Buffer.concat(pieces);
-    [pieces, size, isFirst] = [[], 0, false];
+    for (let from = 0; from < piece.length; ) {
+      if (size === part.length && size < PART_BYTES) {
+        const larger = Buffer.allocUnsafeSlow(Math.min(2 * size, PART_BYTES));
+        part.copy(larger);
+        part = larger;
+      }
+      const copied = piece.copy(part, size, from);
+      from += copied;
+      size += copied;
+      if (size < PART_BYTES) continue;
+      yield part;
+      [size, isFirst] = [0, false];
+    }
   }
-  if (isFirst || size > 0) yield Buffer.concat(pieces);
+  if (isFirst || size > 0) yield part.subarray(0, size);
 }
+
+const FIRST_BYTES = 64 * 1024;
 
 /** The status of an answer; the SDK notes it also on errors of its own about what the answer contains. */
 function statusOf(error: unknown): number | undefined {

@@ -53,8 +53,10 @@ export class BodyStream implements AsyncIterable<Buffer> {
       for (;;) {
         const bytes = this.#waiting.shift();
         if (bytes !== undefined) {
+          // Its reader may have given the memory back.
+          const { length } = bytes;
           yield bytes;
-          this.#waitingBytes -= bytes.length;
+          this.#waitingBytes -= length;
           if (this.#waitingBytes <= MAX_WAITING_BYTES / 2) this.#resume();
         } else if (this.#state === 'coming') {
           await new Promise<void>((resolve) => {

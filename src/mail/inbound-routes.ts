@@ -6,6 +6,7 @@ import type { Envelope } from './envelope.ts';
 import { InboundSignature } from './inbound-signature.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, type Receipt } from './intake.ts';
 import type { Places } from './places.ts';
+import { releasing } from './released-pieces.ts';
 
 export interface InboundRoutesOptions {
   readonly intake: Pick<Intake, 'receive'>;
@@ -32,7 +33,7 @@ export function inboundRoutes({
     try {
       const signature = checkHead(request, secrets, now());
       free = places.take(request.address);
-      const bytes = signature.check(within(BODY_MS, request.body));
+      const bytes = releasing(signature.check(within(BODY_MS, request.body)));
       return answerTo(await intake.receive(bytes, ENVELOPE));
     } catch (error) {
       const reason = reasonOf(error);

@@ -94,7 +94,8 @@ async function parseMail({ store, key }: MailSource): Promise<ParsedMail> {
   const attachment = newId('upload');
   const bytes = async function* (): AsyncIterable<Buffer> {
     for await (const piece of file!.read()) {
-      head ??= piece;
+      // A piece is valid until the next one.
+      head ??= Buffer.from(piece);
       hash.update(piece);
       yield piece;
     }

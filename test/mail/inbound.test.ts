@@ -17,7 +17,8 @@ import { mailTo, openArrivals, signed } from './arrivals.ts';
 
 const [OLD, NEW] = ['o'.repeat(32), 'n'.repeat(32)];
 const arrivals = await openArrivals(t);
-const { intake, inbox, other, metrics, key } = arrivals;
+const { intake, inbox, other, metrics, key, store } = arrivals;
+const { database } = arrivals.ground;
 const places = new Places({ most: 3, mostPerAddress: 2 });
 const server = await serve(t, {
   publicRoutes: inboundRoutes({ intake, places, metrics, secrets: [NEW, OLD] }),
@@ -176,9 +177,15 @@ t.test('what the head decides', async (t) => {
 t.test('25 MiB and no more', async (t) => {
   const before = await leftovers();
   const head = mailTo('support@harbor.example', 'large@customers.example', '');
-  const largest = Buffer.alloc(25 * 1024 * 1024, 'x');
+  const largest = randomBytes(25 * 1024 * 1024);
   largest.write(head);
   t.equal((await post(largest)).status, 200);
+  const rows = database.kysely
+    .selectFrom('mails')
+    .select('source_key')
+    .where('rfc_id', '=', 'large@customers.example');
+  const { source_key } = await rows.executeTakeFirstOrThrow();
+  t.ok((await store.read(source_key!, largest.length + 1))!.equals(largest), 'every byte of it');
   t.equal((await leftovers()).files, before.files + 1);
   t.equal(refusalOf(await post(Buffer.alloc(largest.length + 1, 'x'))), '413 validation_failed null');
   t.equal((await leftovers()).files, before.files + 1);
