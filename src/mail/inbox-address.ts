@@ -20,10 +20,7 @@ export function readInboxAddress(text: string, { domains, isAny }: InboxDomains)
   const at = address.lastIndexOf('@');
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
   if (local.length > INBOX_LIMITS.localCharacters) {
-    throw invalid(
-      PARAM,
-      `The part before the @ can have ${INBOX_LIMITS.localCharacters} characters: the addresses that bounces come back to are longer.`,
-    );
+    throw invalid(PARAM, `The part before the @ can have ${INBOX_LIMITS.localCharacters} characters.`);
   }
   if (local.includes('+')) {
     throw invalid(PARAM, 'Leave out the + and what follows it: mail to such addresses arrives as well.');

@@ -21,11 +21,8 @@ describe(Inbox, {
   assignee_id: 'Id of the actor that new cases of the inbox are assigned to. Null: none.',
 });
 
-/**
- * Sizes of an inbox. The addresses that bounces come back to have 44 characters behind the local part of its address, and
- * a local part has 64 at most (RFC 5321).
- */
-export const INBOX_LIMITS = { nameCharacters: 100, localCharacters: 20, addressCharacters: 254 } as const;
+/** Sizes of an inbox; those of addresses are the limits of mail servers (RFC 5321, 4.5.3.1). */
+export const INBOX_LIMITS = { nameCharacters: 100, localCharacters: 64, addressCharacters: 254 } as const;
 
 const Address = Type.String({
   format: 'email',
@@ -52,7 +49,7 @@ export const UpdateInboxBody = Body(
 );
 
 const ADDRESS =
-  'Address of the inbox, kept in lower case; no other inbox may have it. At most 20 characters before the `@`, and no `+`.';
+  'Address of the inbox, kept in lower case; no other inbox may have it. At most 64 characters before the `@`, and no `+`; with more than 20, bounces come back to the address itself.';
 const NAME = 'Name of the inbox, on one line, which recipients of its mail see beside the address.';
 
 describe(CreateInboxBody, {
