@@ -25,7 +25,7 @@ t.test('an inbox: every field and no other', async (t) => {
   t.strictSame(made, {
     ...{ id: made.id, object: 'inbox', name: 'Billing', address: 'billing@harbor.example' },
     ...{ group_id: group.id, assignee_id: group.actor_id },
-    ...{ created_at: made.created_at, updated_at: made.created_at },
+    ...{ created_at: made.created_at, updated_at: made.updated_at },
   });
   t.match([made.id, made.created_at], [/^inb_\w{24}$/, TIME]);
   const token = demo.users.grace.access_token;
