@@ -45,7 +45,7 @@ t.test('a role: the resource, every field and no other', async (t) => {
   t.equal(status, 201);
   const plain = {
     ...{ id: body.id, object: 'role', name: 'Night shift', type: 'user', owner: null, permissions: null },
-    ...{ created_at: body.created_at, updated_at: body.created_at },
+    ...{ created_at: body.created_at, updated_at: body.updated_at },
   };
   t.strictSame(body, plain);
   t.match(body.id, /^rol_\w{24}$/);
@@ -70,7 +70,7 @@ t.test('a user: the resource, every field and no other', async (t) => {
   t.equal(status, 201);
   const plain = {
     ...{ id: body.id, object: 'user', name: 'Mary Jackson', email: 'mary@example.com', status: 'active' },
-    ...{ role: null, created_at: body.created_at, updated_at: body.created_at },
+    ...{ role: null, created_at: body.created_at, updated_at: body.updated_at },
   };
   t.strictSame(body, plain);
   t.match(body.id, /^act_\w{24}$/);

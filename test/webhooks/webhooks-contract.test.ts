@@ -38,7 +38,7 @@ t.test('a webhook: the resource with its secret, once; every field and no other'
       disabled_reason: null,
     },
     ...{ failing_since: null, last_success_at: null, previous_secret_until: null },
-    ...{ created_by: made.created_by, created_at: made.created_at, updated_at: made.created_at },
+    ...{ created_by: made.created_by, created_at: made.created_at, updated_at: made.updated_at },
   });
   t.match([made.id, made.created_by, made.created_at], [/^whk_\w{24}$/, /^act_/, TIME]);
   t.strictSame((await call<Webhook>('GET', `${PATH}/${made.id}`)).body, made);
