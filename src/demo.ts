@@ -19,7 +19,7 @@ import { createConversation, directKeyOf } from './conversations/conversation-st
 import type { NewParticipant } from './conversations/participant-store.ts';
 import type { Database } from './db/database.ts';
 import type { Tx } from './db/handle.ts';
-import { insertInbox } from './mail/inbox-store.ts';
+import { insertInbox } from './mail/inboxes/inbox-store.ts';
 import { CURRENT_VERSION, NEWEST_VERSION } from './protocol/versions.ts';
 
 /** The content of `demo.json`. */

@@ -9,7 +9,7 @@ import type { Route } from '../http/route.ts';
 import { checkTlsFiles } from '../http/tls-files.ts';
 import { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
-import type { SendSchedule } from '../mail/send-schedule.ts';
+import type { SendSchedule } from '../mail/outgoing/send-schedule.ts';
 import { createMetrics } from '../metrics.ts';
 import { AddressGuard } from '../outbound/address-guard.ts';
 import { Completeness } from '../webhooks/completeness.ts';

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { acceptMail } from '../mail/accept.ts';
-import { authenticateMail } from '../mail/authentication.ts';
-import { ImapPoller } from '../mail/imap-poller.ts';
-import { inboundRoutes } from '../mail/inbound-routes.ts';
-import { type Arrival, Intake } from '../mail/intake.ts';
-import type { MailKey } from '../mail/mail-key.ts';
-import { parseMail } from '../mail/parse-mail.ts';
-import { Places } from '../mail/places.ts';
+import { acceptMail } from '../mail/incoming/accept.ts';
+import { authenticateMail } from '../mail/incoming/authentication.ts';
+import type { MailKey } from '../mail/outgoing/mail-key.ts';
+import { parseMail } from '../mail/reading/parse-mail.ts';
+import { ImapPoller } from '../mail/transports/imap-poller.ts';
+import { inboundRoutes } from '../mail/transports/inbound-routes.ts';
+import { type Arrival, Intake } from '../mail/transports/intake.ts';
+import { Places } from '../mail/transports/places.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -43,7 +43,7 @@ export function openIntake(
     async start(urls: Urls): Promise<void> {
       if (config.smtpListen !== null) {
         // Loaded here, since a node without it needs none of its library.
-        const { SmtpListener } = await import('../mail/smtp-listener.ts');
+        const { SmtpListener } = await import('../mail/transports/smtp-listener.ts');
         const { tls } = config;
         const listener = new SmtpListener({
           ...config.smtpListen,

@@ -8,9 +8,9 @@ import { ConversationEmail } from '../protocol/resources/conversation-email.ts';
 import { Email } from '../protocol/resources/email.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { presentInbox } from '../resources/inbox.ts';
-import { readInbox } from './inbox-store.ts';
+import { readInbox } from './inboxes/inbox-store.ts';
 import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
-import { threadSubject } from './subject.ts';
+import { threadSubject } from './outgoing/subject.ts';
 import { readNextMail } from './thread-store.ts';
 
 export interface ConversationEmailRoutesOptions {

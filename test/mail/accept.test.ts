@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { createCustomer } from '../../src/accounts/actors.ts';
-import { makeMessageId } from '../../src/mail/message-ids.ts';
+import { makeMessageId } from '../../src/mail/outgoing/message-ids.ts';
 import { readThread } from '../../src/mail/thread-store.ts';
 import { derivedId } from '../../src/protocol/ids.ts';
 import { answering, box, openAccepting } from './accepting.ts';

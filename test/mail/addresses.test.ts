@@ -1,10 +1,10 @@
 /** What a mail that goes out is known by: its Message-ID, its return path, its subject. */
 
 import t from 'tap';
-import { makeBounceAddress, readBounceAddress } from '../../src/mail/bounce-address.ts';
-import { makeMessageId, readMessageId } from '../../src/mail/message-ids.ts';
-import { SendSchedule } from '../../src/mail/send-schedule.ts';
-import { replySubject, withoutPrefixes } from '../../src/mail/subject.ts';
+import { makeBounceAddress, readBounceAddress } from '../../src/mail/outgoing/bounce-address.ts';
+import { makeMessageId, readMessageId } from '../../src/mail/outgoing/message-ids.ts';
+import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
+import { replySubject, withoutPrefixes } from '../../src/mail/outgoing/subject.ts';
 import { derivedId, newId } from '../../src/protocol/ids.ts';
 
 const KEY = 'key of these tests';

@@ -2,9 +2,9 @@
 
 import t from 'tap';
 import { createRole } from '../../src/accounts/roles.ts';
-import { LOOP_LIMIT } from '../../src/mail/loop-limit.ts';
+import { LOOP_LIMIT } from '../../src/mail/incoming/loop-limit.ts';
 import type { MailRow } from '../../src/mail/mail-store.ts';
-import { SendSchedule } from '../../src/mail/send-schedule.ts';
+import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
 import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';

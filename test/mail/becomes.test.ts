@@ -2,11 +2,11 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { acceptMail } from '../../src/mail/accept.ts';
-import { authenticateMail } from '../../src/mail/authentication.ts';
+import { acceptMail } from '../../src/mail/incoming/accept.ts';
+import { authenticateMail } from '../../src/mail/incoming/authentication.ts';
 import type { MailRow } from '../../src/mail/mail-store.ts';
-import type { ParsedMail } from '../../src/mail/parsed-mail.ts';
-import { readMailBytes } from '../../src/mail/read-mail.ts';
+import type { ParsedMail } from '../../src/mail/reading/parsed-mail.ts';
+import { readMailBytes } from '../../src/mail/reading/read-mail.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { Random } from '../support/random.ts';
 import { openAccepting } from './accepting.ts';

@@ -2,11 +2,11 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { makeBounceAddress } from '../../src/mail/bounce-address.ts';
-import { LOOP_LIMIT, mayAnswer } from '../../src/mail/loop-limit.ts';
+import { LOOP_LIMIT, mayAnswer } from '../../src/mail/incoming/loop-limit.ts';
 import { readMail } from '../../src/mail/mail-store.ts';
-import { makeMessageId } from '../../src/mail/message-ids.ts';
-import type { DeliveryReport } from '../../src/mail/parsed-mail.ts';
+import { makeBounceAddress } from '../../src/mail/outgoing/bounce-address.ts';
+import { makeMessageId } from '../../src/mail/outgoing/message-ids.ts';
+import type { DeliveryReport } from '../../src/mail/reading/parsed-mail.ts';
 import { derivedId, newId } from '../../src/protocol/ids.ts';
 import { readMessage } from '../../src/resources/message.ts';
 import { box, openAccepting } from './accepting.ts';

@@ -5,7 +5,7 @@ import { Rights } from '../../src/access/rights.ts';
 import { isBridged } from '../../src/conversations/bridge.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { isInboxAddress, readInbox, readInboxesByAddress } from '../../src/mail/inbox-store.ts';
+import { isInboxAddress, readInbox, readInboxesByAddress } from '../../src/mail/inboxes/inbox-store.ts';
 import { presentEmail, readMailOfMessage, readMailsOfConversation } from '../../src/mail/mail-store.ts';
 import { lockThread, readThread, updateThread } from '../../src/mail/thread-store.ts';
 import { newId } from '../../src/protocol/ids.ts';

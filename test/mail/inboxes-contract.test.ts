@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { readInboxAddress } from '../../src/mail/inbox-address.ts';
+import { readInboxAddress } from '../../src/mail/inboxes/inbox-address.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';

@@ -5,9 +5,9 @@ import t, { type Test } from 'tap';
 import { FileStore } from '../../src/attachments/file-store.ts';
 import { FileUrls } from '../../src/attachments/file-urls.ts';
 import type { ObjectStore } from '../../src/attachments/storage.ts';
-import { MailReading } from '../../src/mail/mail-reading.ts';
-import { MailThread } from '../../src/mail/mail-thread.ts';
-import { type MailSource, parseMail } from '../../src/mail/parse-mail.ts';
+import { MailReading } from '../../src/mail/reading/mail-reading.ts';
+import { type MailSource, parseMail } from '../../src/mail/reading/parse-mail.ts';
+import { ReaderThread } from '../../src/mail/reading/reader-thread.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { base64, eml } from './corpus/corpus-mail.ts';
@@ -79,7 +79,7 @@ t.test('a store that fails is the error of the caller, and nothing is left', asy
 t.test('a thread that dies leaves what was read by then', async (t) => {
   const store = storeOf(t);
   const bytes = eml(TWO_FILES);
-  const thread = new MailThread();
+  const thread = new ReaderThread();
   // Within the second attachment.
   const end = bytes.indexOf('BEGIN:VCALENDAR') + 3;
   async function* dying() {

@@ -3,10 +3,10 @@
 import t from 'tap';
 import type { MailRow } from '../../src/mail/mail-store.ts';
 import { readMail } from '../../src/mail/mail-store.ts';
-import { SendSchedule } from '../../src/mail/send-schedule.ts';
-import { MailSender } from '../../src/mail/sender.ts';
-import type { MailTransport, Tried } from '../../src/mail/transport.ts';
-import type { WrittenMail } from '../../src/mail/written-mail.ts';
+import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
+import { MailSender } from '../../src/mail/outgoing/sender.ts';
+import type { MailTransport, Tried } from '../../src/mail/outgoing/transport.ts';
+import type { WrittenMail } from '../../src/mail/outgoing/written-mail.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { createGround, log } from '../support/timeline.ts';

@@ -7,7 +7,7 @@ import { isValidApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/demo.ts';
 import { createLog } from '../../src/log.ts';
-import { readInbox } from '../../src/mail/inbox-store.ts';
+import { readInbox } from '../../src/mail/inboxes/inbox-store.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 

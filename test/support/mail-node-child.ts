@@ -3,7 +3,7 @@
 import { startApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
-import { SendSchedule } from '../../src/mail/send-schedule.ts';
+import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
 
 const SPEED = 1_000;
 

@@ -1,0 +1,52 @@
+/** A thread that reads mails, one after another (mail-thread.ts), so that no mail, however large or hostile, holds up the node. */
+
+import { getHeapStatistics } from 'node:v8';
+import { parentPort, workerData } from 'node:worker_threads';
+import { type AttachmentSink, readMailBytes } from './read-mail.ts';
+import type { FromMailWorker, SharedPieces, ToMailWorker } from './reader-thread.ts';
+
+if (parentPort === null) throw new Error('This module runs in a thread.');
+const port = parentPort;
+const { source, decoded }: SharedPieces = workerData;
+/** Four times what a thread takes that has read ordinary mail. It gives nothing of it back while it lives. */
+const MAX_HEAP_BYTES = 48 * 1024 * 1024;
+const out = Buffer.from(decoded);
+
+/** Each message is answered before the next, so that bytes never pile up between the threads. */
+function ask(message: FromMailWorker): Promise<ToMailWorker> {
+  const answer = nextMessage();
+  port.postMessage(message);
+  return answer;
+}
+
+function nextMessage(): Promise<ToMailWorker> {
+  return new Promise((resolve) => void port.once('message', resolve));
+}
+
+async function* pieces(): AsyncGenerator<Buffer> {
+  for (;;) {
+    const answer = await ask({ kind: 'more' });
+    if (answer.kind !== 'piece' || answer.size === 0) return;
+    yield Buffer.from(source, 0, answer.size);
+  }
+}
+
+const sink: AttachmentSink = {
+  begin: async ({ filename, contentType }) => void (await ask({ kind: 'begin', filename, contentType })),
+  write: async (bytes) => {
+    for (let at = 0; at < bytes.length; at += out.length) {
+      await ask({ kind: 'write', size: bytes.copy(out, 0, at) });
+    }
+  },
+  end: async () => void (await ask({ kind: 'end' })),
+};
+
+while ((await nextMessage()).kind === 'mail') {
+  const mail = await readMailBytes(pieces(), sink, (header) =>
+    port.postMessage({ kind: 'header', mail: header }),
+  );
+  const isLast = getHeapStatistics().total_heap_size > MAX_HEAP_BYTES;
+  port.postMessage({ kind: 'done', mail, isLast });
+  if (isLast) break;
+}
+port.close();
