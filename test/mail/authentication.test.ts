@@ -242,6 +242,17 @@ t.test('a mail without an author, and one of a domain with letters of its own', 
     { name: 'from', value: 'Jo <jo@müller.example>' },
   ];
   t.equal((await ask({ headers: own, from: box('jo@müller.example') }, authserv)).result, 'pass');
+  const claimed = [
+    {
+      name: 'authentication-results',
+      value: `${authserv}; spf=pass smtp.mailfrom=x@mallory.example; dmarc=none`,
+    },
+    { name: 'from', value: '<>' },
+    { name: 'sender', value: 'ada@bank.example' },
+  ];
+  const bySender = { headers: claimed, from: box('ada@bank.example') };
+  t.equal((await ask(bySender, authserv)).result, 'fail', 'Sender alone names the sender');
+  t.equal((await ask(bySender, null)).result, 'none');
 });
 
 t.test('behind another server, what that has noted on top is believed, and nothing else', async (t) => {

@@ -65,9 +65,14 @@ function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'
   return spf === 'pass' || spf === 'fail' ? spf : 'none';
 }
 
-/** The domains of the addresses in `From`, the one that is shown first; two fields count as two authors. */
+/**
+ * The domains of the addresses in `From`, the one that is shown first. Two fields count as two authors; where an address is shown
+ * that stands in none, there is no author.
+ */
 function authorDomains({ headers, from }: AuthoredMail): string[] {
   const fields = headers.filter(({ name }) => name === 'from');
+  // `Sender` stands in where `From` has no address, and no server checks it.
+  if (!fields.some(({ value }) => value.toLowerCase().includes(from?.address ?? ''))) return [];
   const addresses = [from?.address ?? [], fields.flatMap(({ value }) => addressesIn(value))].flat();
   const domains = addresses.map((address) => asciiOf(address.slice(address.lastIndexOf('@') + 1)));
   return [...new Set(domains), ...fields.slice(1).map(({ value }) => value)];
