@@ -8,7 +8,7 @@ import type { Downloads } from '../resources/attachment.ts';
 /** A mail that came in or goes out, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;
 
-export const MAIL_COLUMNS = [
+const MAIL_COLUMNS = [
   'id',
   'account_id',
   'inbox_id',

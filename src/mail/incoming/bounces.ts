@@ -11,7 +11,7 @@ import { bouncedMail } from './match.ts';
 import { storable } from './storable.ts';
 
 /** A mail that was reported as delayed this often counts as returned. */
-export const MAX_DELAYS = 3;
+const MAX_DELAYS = 3;
 
 /**
  * Changes the outcome of the mail that a report is about (docs/contract.md#bounces); undefined: the mail is no report. The mail

@@ -19,7 +19,7 @@ export interface ReplyWriterOptions {
 }
 
 /** Files of a mail together, in bytes: 13.7 MB once they are encoded, which most servers accept. */
-export const MAX_ATTACHED_BYTES = 10 * 1024 * 1024;
+const MAX_ATTACHED_BYTES = 10 * 1024 * 1024;
 
 /** Writes the mail of a message as the message is now. */
 export async function writeReply(

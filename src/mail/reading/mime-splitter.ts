@@ -21,7 +21,7 @@ export type MimeEvent =
   | { readonly kind: 'bytes'; readonly part: MimePart; readonly bytes: Buffer }
   | { readonly kind: 'close'; readonly part: MimePart };
 
-export const MIME_LIMITS = {
+const MIME_LIMITS = {
   /** Bytes of the mail's header, and of each part's: mail to hundreds of recipients has 60 KB. */
   headerBytes: 256 * 1024,
   partHeaderBytes: 32 * 1024,
@@ -38,7 +38,7 @@ export const MIME_LIMITS = {
 export class MimeSplitter {
   /** Whether something is skipped or missing. */
   isDamaged = false;
-  /** What could not be told yet, at the beginning of the memory that every piece is read in. */
+  /** What could not be decided yet, at the beginning of the memory that every piece is read in. */
   #memory: Buffer = Buffer.alloc(MEMORY_BYTES);
   #rest: Buffer = this.#memory.subarray(0, 0);
   /** The header that is being read; null: a body is. */

@@ -18,7 +18,7 @@ export interface InboundRoutesOptions {
   readonly now?: () => number;
 }
 
-export const INBOUND_PATH = '/v1/mail/inbound';
+const INBOUND_PATH = '/v1/mail/inbound';
 
 /** Mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so no other header is required. */
 export function inboundRoutes({

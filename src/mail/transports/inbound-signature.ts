@@ -2,7 +2,7 @@ import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../protocol/errors.ts';
 
 /** Largest difference, in seconds and in both directions, between `t` of a signature and the clock of this node. */
-export const SIGNATURE_S = 300;
+const SIGNATURE_S = 300;
 
 /**
  * The check of one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of `<t>.<body>`. A sender that

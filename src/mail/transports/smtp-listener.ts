@@ -45,7 +45,7 @@ export interface SmtpLimits {
 }
 
 /** A server of mail keeps 20 connections to one other at most, by its defaults, and reuses each for minutes. */
-export const SMTP_LIMITS: SmtpLimits = {
+const SMTP_LIMITS: SmtpLimits = {
   connections: 100,
   connectionsPerAddress: 20,
   recipients: 100,
