@@ -35,10 +35,9 @@ export function openIntake(
     ...{ database, store, key, parseMail, metrics, log },
     acceptMail: (arrival) => acceptMail(accepting, arrival),
   });
-  const places = new Places();
   let drain = async (_ms: number): Promise<void> => {};
   return {
-    publicRoutes: inboundRoutes({ intake, places, secrets: config.mailSecrets, metrics }),
+    publicRoutes: inboundRoutes({ intake, places: new Places(), secrets: config.mailSecrets, metrics }),
     /** Listens and polls from now on: everything that mail causes can be handled. */
     async start(urls: Urls): Promise<void> {
       if (config.smtpListen !== null) {
@@ -49,7 +48,7 @@ export function openIntake(
           ...config.smtpListen,
           name: new URL(urls.public).hostname,
           tls: tls && { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') },
-          ...{ intake, places, limiter: rateLimits.mails, metrics, log },
+          ...{ intake, places: new Places(), limiter: rateLimits.mails, metrics, log },
         });
         const port = await listener.listen();
         disposer.add('mail listener', listener, (it) => it.drain(0));

@@ -278,6 +278,10 @@ t.test('what a machine wrote is noted in its case, or ignored; it opens none', a
     reason: 'own_mail',
   });
   t.match(await accept({ from: null }), { status: 'ignored', reason: 'no_sender' });
+  const headers = [{ name: 'from', value: 'Mona <The Boss> <mona@customers.example>' }];
+  t.match(await accept({ from: null, headers }), {
+    ...{ status: 'accepted', reason: 'unverified', from_address: null },
+  });
 });
 
 t.test('the same mail is one message, whatever its copies meet', async (t) => {

@@ -29,6 +29,9 @@ t.test('the mail of a message loses its content with it, and one that waits does
   const bridged = await newCase();
   const { messageId, mail, word } = await received(bridged);
   await database.transaction((tx) => updateThread(tx, bridged.id, { subject: word, last_in_id: mail.id }));
+  const answer = await sent(bridged, { audience: 'customer' });
+  const answerMail = () => until(async () => (await emailOf(answer.id)) ?? undefined, { what: 'the answer' });
+  t.equal((await answerMail()).subject, `Re: ${word}`);
   const redacted = await ask(app, 'POST', `/v1/messaging/messages/${messageId}/actions/redact`, {
     body: { reason: 'a number' },
   });
@@ -38,6 +41,11 @@ t.test('the mail of a message loses its content with it, and one that waits does
   t.equal(body.from_address, bridged.customerAddress, 'the answer to it finds its way');
   t.strictSame(await storedText(database, word), []);
   t.equal(await isWithdrawn(mail.source_key!), true);
+
+  t.equal((await answerMail()).subject, 'Re: Your message to Demo', 'the subject does not leave again');
+  const next = await sent(bridged, { audience: 'customer' });
+  const nextMail = await until(async () => (await emailOf(next.id)) ?? undefined, { what: 'the next mail' });
+  t.equal(nextMail.subject, 'Re: Your message to Demo');
 
   const reply = await sent(bridged, { audience: 'customer', subject: 'Ahoy' });
   const waiting = await until(async () => (await emailOf(reply.id)) ?? undefined, { what: 'the mail' });

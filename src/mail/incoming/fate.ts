@@ -38,7 +38,11 @@ export async function decideFate(
   const address = senderOf(arrival);
   if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
   const sign = automaticSign(mail, envelope);
-  if (address === undefined) return ignored(sign ?? 'no_sender', sign && 'automatic');
+  if (address === undefined) {
+    const shown = unreadableSender(arrival);
+    if (sign !== undefined || shown === undefined) return ignored(sign ?? 'no_sender', sign && 'automatic');
+    return forgedCase(tx, arrival, shown);
+  }
   const cases = await findCases(tx, key, arrival);
   const senders = cases.length === 0 ? [] : await readSenders(tx, cases, address);
   const isForged = verdict.result === 'fail';
@@ -104,6 +108,14 @@ function nameOf({ mail }: Arrival, address: string): string {
 function senderOf({ envelope, mail }: Arrival): string | undefined {
   const address = storable(mail.from?.address ?? envelope.sender ?? '').toLowerCase();
   return ADDRESS.test(address) ? address : undefined;
+}
+
+/** What `From` shows where it has an address that cannot be read: a person may have written the mail. */
+function unreadableSender({ mail }: Arrival): string | undefined {
+  const shown = mail.headers.find(({ name }) => name === 'from')?.value ?? '';
+  return /[\p{L}\p{N}]@[\p{L}\p{N}]/u.test(shown)
+    ? cutTo(storable(shown).trim(), TITLE_CHARACTERS)
+    : undefined;
 }
 
 const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;

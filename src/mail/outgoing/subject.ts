@@ -1,3 +1,4 @@
+import { NEUTRAL_SUBJECT } from '../../messages/mail-content-store.ts';
 import { oneLine } from '../../resources/plain-text.ts';
 import type { ReplyFacts } from './reply-store.ts';
 
@@ -27,7 +28,7 @@ export function threadSubject({
     const base = withoutPrefixes(text ?? '');
     if (base !== '') return base;
   }
-  return withoutPrefixes(`Your message to ${account_name}`);
+  return withoutPrefixes(`${NEUTRAL_SUBJECT}${account_name}`);
 }
 
 /** Returns a subject on one line and without what mail programs put in front of it when one answers or forwards. */

@@ -51,6 +51,8 @@ const ENVELOPE: Envelope = { transport: 'http', sender: null, recipients: null, 
 
 /** For a mail of MAX_MAIL_BYTES on a slow line; its signature would be too old behind that. */
 const BODY_MS = 300_000;
+/** What has to arrive in each piece of that time. */
+const PACE = { ms: 30_000, bytes: 64 * 1024 } as const;
 
 /** Everything that the head decides is checked before a byte is read. */
 function checkHead(
@@ -74,7 +76,10 @@ function checkHead(
 
 const MAIL_TYPE = /^message\/rfc822\s*(;|$)/i;
 
-/** Throws ApiError `request_timeout` where the body is not complete within `ms`. */
+/**
+ * Throws ApiError `request_timeout` where the body is not complete within `ms`, or brings too little of itself: its place is
+ * taken before its signature is proven.
+ */
 async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const iterator = body[Symbol.asyncIterator]();
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -82,14 +87,21 @@ async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<
   const timer = setTimeout(() => {
     reject(new ApiError('request_timeout', `The mail was not complete within ${ms / 1_000} s.`));
   }, ms);
+  let arrived = 0;
+  const pace = setInterval(() => {
+    if (arrived < PACE.bytes) reject(new ApiError('request_timeout', 'The mail arrived too slowly.'));
+    arrived = 0;
+  }, PACE.ms);
   try {
     for (;;) {
       const { done, value } = await Promise.race([iterator.next(), late]);
       if (done) return;
+      arrived += value.length;
       yield value;
     }
   } finally {
     clearTimeout(timer);
+    clearInterval(pace);
     // Not awaited: it waits for a byte that may never come. The answer ends the body.
     iterator.return?.()?.catch(() => undefined);
   }

@@ -30,12 +30,15 @@ const Address = Type.String({
   whitespace: 'trimmed',
 });
 
-export const CreateInboxBody = Body({
-  name: Line(INBOX_LIMITS.nameCharacters),
-  address: Address,
-  group_id: Type.Optional(Id),
-  assignee_id: Type.Optional(Id),
-});
+export const CreateInboxBody = Body(
+  {
+    name: Line(INBOX_LIMITS.nameCharacters),
+    address: Address,
+    group_id: Type.Optional(Id),
+    assignee_id: Type.Optional(Id),
+  },
+  { examples: [{ name: 'Support', address: 'support@example.com' }] },
+);
 
 /** Absent fields stay, null clears. */
 export const UpdateInboxBody = Body(
