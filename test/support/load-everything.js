@@ -19,16 +19,28 @@ module.registerHooks({
     url === ADDON ? { format: 'module', source: stub(), shortCircuit: true } : next(url, context),
 });
 
-// Modules that run something when they are loaded: the command, and the worker, which gets some input.
+// Modules that run something when they are loaded: the command, and the workers, which get some input.
 const MAIN = 'src/main.ts';
-const WORKER = 'src/agents/tools/html-worker.ts';
+const HTML_WORKER = 'src/agents/tools/html-worker.ts';
+const MAIL_WORKER = 'src/mail/reading/reader-worker.ts';
 
 const paths = globSync('{src,migrations}/**/*.ts').filter((path) => path !== MAIN);
-for (const path of paths.filter((path) => path !== WORKER)) await import(pathToFileURL(path).href);
-const worker = new Worker(pathToFileURL(WORKER), {
+const workers = [HTML_WORKER, MAIL_WORKER];
+for (const path of paths.filter((path) => !workers.includes(path))) await import(pathToFileURL(path).href);
+const worker = new Worker(pathToFileURL(HTML_WORKER), {
   workerData: { html: '<p>hello</p>', url: 'http://127.0.0.1/' },
 });
 await once(worker, 'message');
+const { parseMail } = await import('../../src/mail/reading/parse-mail.ts');
+const source = Buffer.from('Subject: Hello\r\n\r\nA mail.\r\n');
+const file = {
+  size: source.length,
+  async *read() {
+    yield source;
+  },
+};
+const mail = await parseMail({ store: { open: async () => file }, key: 'source' });
+if (mail.isDamaged) throw new Error('the thread that reads mail does not run');
 process.stdout.write(`loaded ${paths.length} modules\n`);
 process.exit();
 
