@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isLoopbackAddress } from '../http/loopback.ts';
 import { acceptMail } from '../mail/incoming/accept.ts';
 import { authenticateMail } from '../mail/incoming/authentication.ts';
 import type { MailKey } from '../mail/outgoing/mail-key.ts';
@@ -61,6 +62,8 @@ export function openIntake(
       if (config.imap !== null) {
         const poller = new ImapPoller({
           mailbox: config.imap,
+          // A password never travels in the clear, but on this machine.
+          requireTls: !isLoopbackAddress(config.imap.host),
           ...{ database, intake, nodeId: engine.nodeId, metrics, log },
         });
         disposer.add('mailbox', poller, (it) => it.close());

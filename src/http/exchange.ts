@@ -253,7 +253,9 @@ export class Exchange {
   /** Called regularly while watched, with `performance.now()`. */
   expire(nowMs: number): void {
     if (this.#connection === undefined) return;
-    const isAwaited = this.#chunks !== undefined || (this.#stream !== undefined && !this.#answered);
+    // A stream that still arrives may be paused, and stays so.
+    const isAwaited =
+      this.#chunks !== undefined || (this.#stream !== undefined && this.#bodyOver && !this.#answered);
     if (isAwaited && nowMs - this.#keptMs >= KEEP_MS) {
       this.#keptMs = nowMs;
       this.#connection.pause();

@@ -43,7 +43,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   get_message_email:
     'Returns the mail that carries a message: what became of it at each recipient, or, of mail that came in, the whole text, the HTML and whether the sender is proven. A message that has none answers `resource_not_found`.',
   resend_message_email:
-    'Sends a mail that came back, failed or was canceled again, with the text of the message as it is now and under the same `Message-ID`, to those recipients that do not have it. Where none has it, the recipients are decided anew. A mail in another state, and a message without a mail, answer `resource_conflict`.',
+    'Sends a mail that came back, failed or was canceled again, with the text of the message as it is now and under the same `Message-ID`, to those recipients that do not have it. Where none has it, the recipients are decided again. A mail in another state, and a message without a mail, answer `resource_conflict`.',
   list_conversation_audit:
     'Lists what was done to the conversation and by which actor: changes of members, edits and deletions of messages, decisions about drafts, legal holds.',
   create_inbox:

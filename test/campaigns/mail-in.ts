@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { InboxRow } from '../../src/resources/inbox.ts';
 import { signed } from '../mail/arrivals.ts';
 import { addInbox } from '../mail/fixture.ts';
+import { freePort } from '../support/free-port.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
@@ -243,14 +243,4 @@ async function check(database: Database, mails: number, directory: string) {
 function shuffled<T>(items: readonly T[], random: Random): T[] {
   const rest = [...items];
   return items.map(() => rest.splice(random.below(rest.length), 1)[0]!);
-}
-
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

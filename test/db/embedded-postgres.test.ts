@@ -12,7 +12,6 @@ import {
   rm,
   writeFile,
 } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,6 +25,7 @@ import { isAlive } from '../../src/db/postgres/owner-file.ts';
 import { findRunningPostgres } from '../../src/db/postgres/running-postgres.ts';
 import { createLog } from '../../src/log.ts';
 import { startChild } from '../support/child.ts';
+import { freePort } from '../support/free-port.ts';
 import { seedCluster } from '../support/seed-cluster.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -352,16 +352,6 @@ async function settings(url: string): Promise<Record<string, string>> {
     `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'jit', 'TimeZone')`,
   )) as { name: string; setting: string }[];
   return Object.fromEntries(rows.map(({ name, setting }) => [name.toLowerCase(), setting]));
-}
-
-function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  return new Promise((resolve) => {
-    server.once('listening', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function literally(text: string): string {

@@ -1,12 +1,12 @@
 /** On a whole server: a mail becomes one message, whichever way it comes in and however often. */
 
-import { createServer } from 'node:net';
 import nodemailer from 'nodemailer';
 import t from 'tap';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { MailReceipt } from '../../src/protocol/resources/mail-receipt.ts';
 import { startTestApp } from '../support/app.ts';
+import { freePort } from '../support/free-port.ts';
 import { signed } from './arrivals.ts';
 import { addInbox } from './fixture.ts';
 
@@ -69,14 +69,4 @@ async function smtp(raw: Buffer): Promise<void> {
   const transport = nodemailer.createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
   await transport.sendMail({ envelope: { from: 'cleo@customers.example', to: inbox.address }, raw });
   transport.close();
-}
-
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap';
 import { startApp } from '../../src/app/app.ts';
 import { type Environment, readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { freePort } from '../support/free-port.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -16,7 +17,6 @@ import { UNPRIVILEGED } from './checkout.ts';
 import {
   canConnect,
   type Finished,
-  freePort,
   freshDirectory,
   PARLEY,
   runParley,

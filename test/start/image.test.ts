@@ -6,8 +6,9 @@ import t from 'tap';
 import { startApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { freePort } from '../support/free-port.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { freePort, ROOT, runProgram } from './parley.ts';
+import { ROOT, runProgram } from './parley.ts';
 
 const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', '');
 

@@ -4,10 +4,11 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { DemoFile } from '../../src/demo.ts';
+import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { copyCheckout, isRoot, type Owner, UNPRIVILEGED } from './checkout.ts';
-import { freePort, isAlive, ROOT, type Running, runProgram, signalGroup, startParley } from './parley.ts';
+import { isAlive, ROOT, type Running, runProgram, signalGroup, startParley } from './parley.ts';
 
 // Most of the time each waits for processes of its own.
 t.jobs = 2;

@@ -1,12 +1,12 @@
 /** A real IMAP server for tests. */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { access, chmod, constants, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { ImapFlow } from 'imapflow';
+import { findProgram } from './debian-program.ts';
+import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -152,49 +152,10 @@ function configuration(directory: string, port: number): string {
 let found: Promise<string> | undefined;
 
 function findDovecot(): Promise<string> {
-  found ??= onPath().then((program) => program ?? install());
-  return found;
-}
-
-async function onPath(): Promise<string | undefined> {
-  for (const directory of [...(process.env.PATH ?? '').split(':'), '/usr/sbin']) {
-    const path = join(directory, 'dovecot');
-    const isThere = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
-  }
-  return undefined;
-}
-
-async function install(): Promise<string> {
-  const advice = 'these tests need dovecot: put it on PATH, or run them as root on Debian or Ubuntu';
-  if (process.getuid?.() !== 0) throw new Error(advice);
-  const execute = promisify(execFile);
-  // Two test files may run this at once: the second waits for the first one's lock.
-  const options = ['-o', 'DPkg::Lock::Timeout=90', '-y'];
-  // RUNLEVEL=1: the package starts no service.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  try {
-    await execute('apt-get', [...options, 'update'], { env }).catch(() => undefined);
-    await execute('apt-get', [...options, '--no-install-recommends', 'install', 'dovecot-imapd'], { env });
-  } catch (cause) {
-    throw new Error(`${advice}; here apt-get failed`, { cause });
-  }
-  const program = await onPath();
-  if (program === undefined) throw new Error(advice);
-  return program;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
+  found ??= findProgram({
+    names: ['dovecot'],
+    package: 'dovecot-imapd',
+    advice: 'these tests need dovecot: put it on PATH, or run them as root on Debian or Ubuntu',
   });
+  return found;
 }

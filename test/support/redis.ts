@@ -1,12 +1,13 @@
 /** Real Redis for tests. */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { access, constants, mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { findOnPath, findProgram } from './debian-program.ts';
+import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
 
 /**
@@ -84,7 +85,7 @@ async function launchOnFreePort(
 async function launch(program: string, directory: string, port: number): Promise<ChildProcess> {
   const options = { bind: '127.0.0.1', port, dir: directory, save: '', appendonly: 'no', databases: 16 };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const setpriv = await findOnPath('setpriv');
+  const setpriv = await findOnPath(['setpriv']);
   const [file = program, ...rest] =
     setpriv === undefined ? [program, ...args] : [setpriv, '--pdeathsig=KILL', '--', program, ...args];
   const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
@@ -106,45 +107,13 @@ async function launch(program: string, directory: string, port: number): Promise
 let found: Promise<string> | undefined;
 
 function findRedis(): Promise<string> {
-  found ??= onPath().then((program) => program ?? install());
+  found ??= findProgram({
+    names: ['redis-server', 'valkey-server'],
+    package: 'redis-server',
+    advice:
+      'tests need a real Redis: set REDIS_URL, or put redis-server or valkey-server on PATH, or run them as root on Debian or Ubuntu, where it is installed with apt-get',
+  });
   return found;
-}
-
-async function onPath(): Promise<string | undefined> {
-  return (await findOnPath('redis-server')) ?? (await findOnPath('valkey-server'));
-}
-
-async function findOnPath(name: string): Promise<string | undefined> {
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(directory, name);
-    const isThere = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
-  }
-  return undefined;
-}
-
-async function install(): Promise<string> {
-  const advice =
-    'tests need a real Redis: set REDIS_URL, or put redis-server or valkey-server on PATH, or run them as root on Debian or Ubuntu, where it is installed with apt-get';
-  const apt = await findOnPath('apt-get');
-  if (process.getuid?.() !== 0 || apt === undefined) throw new Error(advice);
-  const run = promisify(execFile);
-  // Two test files may run this at once: the second waits for the first one's lock.
-  const options = ['-o', 'DPkg::Lock::Timeout=90', '-y'];
-  // RUNLEVEL=1: the package starts no service.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  try {
-    await run(apt, [...options, 'update'], { env }).catch(() => undefined);
-    await run(apt, [...options, '--no-install-recommends', 'install', 'redis-server'], { env });
-  } catch (cause) {
-    throw new Error(`${advice}; here apt-get failed`, { cause });
-  }
-  const program = await onPath();
-  if (program === undefined) throw new Error(advice);
-  return program;
 }
 
 /** Sends an inline command and reads the first line of its answer. */
@@ -163,15 +132,4 @@ async function command(port: number, text: string): Promise<void> {
   } finally {
     socket.destroy();
   }
-}
-
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

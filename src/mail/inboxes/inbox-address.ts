@@ -42,3 +42,12 @@ export function addressTaken(): ApiError {
   const message = 'Another inbox has this address. Choose another one, or delete that inbox first.';
   return new ApiError('resource_exists', message, { param: PARAM });
 }
+
+/** Returns an address without what follows a `+`: mail to it arrives in the same inbox. */
+export function withoutTag(address: string): string {
+  return address.replace(/\+[^@]*@/, '@');
+}
+
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
+}

@@ -2,6 +2,7 @@ import { createCustomer, findCustomer } from '../../accounts/actors.ts';
 import { enqueueSystemEvent } from '../../conversations/outbox-topics.ts';
 import type { Tx } from '../../db/handle.ts';
 import type { EmailVerdict } from '../../protocol/resources/email.ts';
+import { withoutTag } from '../inboxes/inbox-address.ts';
 import { isInboxAddress } from '../inboxes/inbox-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
@@ -123,7 +124,7 @@ const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 /** Whether this server wrote the mail: it came back over a list or a forwarding, or from another inbox. */
 async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
   const from = mail.from?.address;
-  if (from !== undefined && (await isInboxAddress(tx, [from, from.replace(/\+[^@]*@/, '@')]))) return true;
+  if (from !== undefined && (await isInboxAddress(tx, [from, withoutTag(from)]))) return true;
   if (mail.rfcId === null) return false;
   return (
     readMessageId(key, mail.rfcId) !== undefined || isOwnMail(tx, inbox.account_id, storable(mail.rfcId))

@@ -5,6 +5,7 @@ import type { Logger } from '../../log.ts';
 import { derivedId } from '../../protocol/ids.ts';
 import { readDigest, settleDigest } from '../../push/digest-store.ts';
 import { writeDigestMail } from '../../push/digests.ts';
+import { domainOf } from '../inboxes/inbox-address.ts';
 import type { MailRow } from '../mail-store.ts';
 import { hexOf } from './message-ids.ts';
 import type { WrittenMail } from './written-mail.ts';
@@ -50,10 +51,9 @@ export class DigestMails {
       const digests = await database.query(READ_UNMAILED, DIGESTS_AT_ONCE);
       found = digests.length;
       if (found === 0) return;
-      const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
       const mails = digests.map(({ id, ...digest }) => {
         const mailId = derivedId('mail', id);
-        return { ...digest, id: mailId, rfc_id: `d.${hexOf(mailId)}@${domain}` };
+        return { ...digest, id: mailId, rfc_id: `d.${hexOf(mailId)}@${domainOf(from.address)}` };
       });
       await database.query(INSERT, JSON.stringify(mails), from.address, from.name);
       onDue();

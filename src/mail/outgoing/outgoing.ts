@@ -3,6 +3,7 @@ import type { Tx } from '../../db/handle.ts';
 import type { EmailDue } from '../../messages/outbox-topics.ts';
 import { derivedId } from '../../protocol/ids.ts';
 import type { EmailRecipient } from '../../protocol/resources/email.ts';
+import { domainOf, withoutTag } from '../inboxes/inbox-address.ts';
 import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
 import { mayAnswer } from '../incoming/loop-limit.ts';
 import { updateThread } from '../thread-store.ts';
@@ -112,15 +113,6 @@ export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailReci
     seen.add(address);
     return [{ address, kind, status: 'queued', code: null }];
   });
-}
-
-/** An address without what follows a `+`: mail to it arrives in the same inbox. */
-function withoutTag(address: string): string {
-  return address.replace(/\+[^@]*@/, '@');
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1);
 }
 
 /** What may stand in an envelope and a header as it is: addresses of mails that came in were checked by no schema. */

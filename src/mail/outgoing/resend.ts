@@ -12,7 +12,7 @@ import { readReplyFacts } from './reply-store.ts';
 
 /**
  * Sends the mail of a message again, under its Message-ID, to the recipients that do not have it. Where none has, they are
- * decided anew: the customer may have another address by now. Throws ApiError `resource_conflict` or `resource_gone`.
+ * decided again: the customer may have another address by now. Throws ApiError `resource_conflict` or `resource_gone`.
  */
 export async function resendMail(
   tx: Tx,

@@ -38,7 +38,7 @@ class Base64Decoder implements TransferDecoder {
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
       if (byte === EQUALS) {
-        // The rest may begin anew: some mailers encode a file in several pieces, each with its padding.
+        // The rest may be another beginning: some mailers encode a file in several pieces, each with its padding.
         length += this.#rest(decoded, length);
         continue;
       }

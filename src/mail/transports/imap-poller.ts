@@ -20,6 +20,8 @@ export interface Mailbox {
 
 export interface ImapPollerOptions {
   readonly mailbox: Mailbox;
+  /** Without TLS from the first byte, STARTTLS is required before the password is sent. */
+  readonly requireTls: boolean;
   readonly database: Database;
   readonly intake: Pick<Intake, 'receive'>;
   /** Names this node. */
@@ -94,8 +96,7 @@ export class ImapPoller {
     const { host, port, secure, user, password, mailbox } = this.#options.mailbox;
     const client = new ImapFlow({
       ...{ host, port, secure },
-      // A password never travels in the clear, but on this machine.
-      ...(!secure && { doSTARTTLS: !LOOPBACK.test(host) }),
+      ...(!secure && { doSTARTTLS: this.#options.requireTls }),
       auth: { user, pass: password },
       logger: false,
       autoIdleDelay: 1_000,
@@ -210,8 +211,6 @@ const LOOK_MS = 60_000;
 /** Seconds after which another node takes the mailbox over from one that does not renew its claim. */
 const CLAIM_S = 30;
 const MOST_FAILURES = 3;
-
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
 const REASONS: Readonly<Record<string, string>> = {
   resource_not_found: 'recipient',
