@@ -60,6 +60,13 @@ export class GuardedPost {
     return posted(await this.#send(this.#connect(url), place, head, body, leftMs));
   }
 
+  /** Number of connections that are kept and serve no request at the moment. */
+  get idleConnections(): number {
+    let count = 0;
+    for (const connections of this.#idle.values()) count += connections.length;
+    return count;
+  }
+
   /** Closes every connection; requests under way are rejected. */
   close(): void {
     clearInterval(this.#sweep);

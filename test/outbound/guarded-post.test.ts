@@ -15,6 +15,7 @@ import { readOutboundUrl } from '../../src/outbound/outbound-url.ts';
 import { resolveName } from '../../src/outbound/resolve-name.ts';
 import { freshDirectory } from '../start/parley.ts';
 import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
 
 const PATIENCE_MS = 60_000;
 
@@ -110,15 +111,19 @@ t.test('what a connection is not kept behind', async (t) => {
 t.test('bodies and heads in pieces', async (t) => {
   const script = new Script();
   const url = await listen(t, script);
+  const own = new GuardedPost(guard);
+  t.teardown(() => own.close());
   for (const answer of [
     `HTTP/1.1 103 Early\r\nLink: a\r\n\r\n${OK}`,
     chunked(['x'.repeat(30_000), 'y', 'z'.repeat(300)]),
   ]) {
     script.answers.push([...answer.matchAll(/[\s\S]{1,7}/g)].map(([piece]) => piece));
-    t.equal((await post(url)).status, 200);
+    t.equal((await own.post(requestOf(url, {}))).status, 200);
+    // The status is known before the body has been read, and only then is the connection free.
+    await until(() => own.idleConnections === 1, { what: 'a body that was read to its end' });
   }
   script.answers.push(OK);
-  await post(url);
+  await own.post(requestOf(url, {}));
   t.equal(script.connections, 1);
 });
 
