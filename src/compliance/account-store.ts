@@ -100,6 +100,7 @@ export const ACCOUNT: readonly OfAccount[] = [
   deletion('inboxes'),
   deletion('messaging_groups'),
   deletion('entities'),
+  deletion('blocks'),
   deletion('actors'),
   deletion('roles'),
   deletion('retention_policies'),

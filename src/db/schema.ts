@@ -52,6 +52,7 @@ export interface Schema {
   entities: EntitiesTable;
   conversations: ConversationsTable;
   participants: ParticipantsTable;
+  blocks: BlocksTable;
   messages: MessagesTable;
   attachments: AttachmentsTable;
   notifications: NotificationsTable;
@@ -195,6 +196,8 @@ interface ConversationsTable extends Times, Streamed {
   purged_in: string | null;
   /** The files of the messages up to this number were purged. */
   files_purged_through: Generated<number>;
+  /** One of the two users of this direct message has blocked the other (`blocks`). */
+  is_blocked: Generated<boolean>;
 }
 
 interface ParticipantsTable extends Times, Streamed {
@@ -210,6 +213,24 @@ interface ParticipantsTable extends Times, Streamed {
   agent_trigger_keywords: Generated<string[]>;
   read_sequence: Generated<number>;
   hidden_after: number | null;
+  /** `infinity` where only a message ends the snooze; a time that has passed counts as null (isSnoozed). */
+  snoozed_until: string | null;
+  /** The number of the newest message when the conversation was snoozed. */
+  snoozed_after: number | null;
+  /** When a mute ends by itself. */
+  muted_until: string | null;
+}
+
+/** Customers that the team has blocked, and users that a user has blocked. */
+interface BlocksTable {
+  id: string;
+  account_id: string;
+  actor_id: string;
+  /** Null: the team. */
+  blocker_id: string | null;
+  /** The actor that did it. */
+  created_by: string;
+  created_at: Time;
 }
 
 interface MessagesTable extends Times, Streamed {

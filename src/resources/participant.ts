@@ -13,6 +13,19 @@ export const MEMBER = ['active', 'hidden'] as const satisfies readonly Participa
 /** SQL: the same as a condition. */
 export const IS_MEMBER = `membership IN (${MEMBER.map((value) => `'${value}'`).join(', ')})`;
 
+/**
+ * SQL: whether the participant `p` has snoozed its conversation at this moment: its time has not come, and no other
+ * author has sent a message since. System events do not end a snooze; messages that were deleted or purged meanwhile do.
+ */
+export function isSnoozed(p: string): string {
+  return `(${p}.snoozed_until > clock_timestamp()
+        AND ${p}.snoozed_after >= (SELECT purged_through FROM conversations WHERE id = ${p}.conversation_id)
+        AND NOT EXISTS (
+          SELECT FROM messages came WHERE came.conversation_id = ${p}.conversation_id AND came.sequence > ${p}.snoozed_after
+            AND came.status = 'sent' AND came.kind <> 'system_event' AND came.author_id IS DISTINCT FROM ${p}.actor_id
+        ))`;
+}
+
 export function isMember({ membership }: Pick<ParticipantRow, 'membership'>): boolean {
   return (MEMBER as readonly string[]).includes(membership);
 }
