@@ -45,7 +45,8 @@ export interface Member {
   readonly participantId: string;
   readonly type: Participant['type'];
   readonly role: Participant['role'];
-  readonly muted: boolean;
+  /** Until when the member has muted the conversation, in milliseconds since 1970; 0: not muted. */
+  readonly mutedUntilMs: number;
   /** The actor cannot act until it is activated again. */
   readonly deactivated: boolean;
   readonly actor: Actor;
@@ -138,6 +139,7 @@ interface MemberRow extends ActorFields {
   participant_type: Participant['type'];
   role: Participant['role'];
   notifications: Participant['notifications'];
+  muted_until: string | null;
   membership: Participant['membership'];
   deactivated: boolean;
   agent_trigger_policy: Participant['agent_trigger_policy'];
@@ -186,10 +188,15 @@ function toMember(row: MemberRow): Member {
     participantId: row.participant_id,
     type: row.participant_type,
     role: row.role,
-    muted: row.notifications === 'muted',
+    mutedUntilMs: mutedUntilMs(row),
     deactivated: row.deactivated,
     actor: presentActor(row),
   };
+}
+
+function mutedUntilMs({ notifications, muted_until }: MemberRow): number {
+  if (notifications !== 'muted') return 0;
+  return muted_until === null ? Infinity : Date.parse(muted_until);
 }
 
 function toAgents(row: MemberRow): AgentMember[] {
@@ -222,7 +229,7 @@ const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>(
   name: 'read-conversation-members',
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
-      p.membership, a.deactivated_at IS NOT NULL AS deactivated, p.agent_trigger_policy, p.agent_trigger_keywords,
+      p.muted_until, p.membership, a.deactivated_at IS NOT NULL AS deactivated, p.agent_trigger_policy, p.agent_trigger_keywords,
       a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id

@@ -3,7 +3,12 @@ import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { LostConversation } from '../protocol/socket/event-data.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
-import { isMember, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
+import {
+  isMember,
+  presentParticipants,
+  type ShownParticipant,
+  shownParticipantColumns,
+} from '../resources/participant.ts';
 import { type ChangedArm, eventSource } from './event-source.ts';
 
 const CONVERSATION_ARM: ChangedArm = {
@@ -84,7 +89,7 @@ async function conversationUpdates(db: Db, ids: readonly string[]): Promise<Doma
   const rows = await readConversationsById(db, ids);
   const shown = await expandConversations(db, TEAM_VIEWER, rows, []);
   return rows.map((row) => {
-    const { status: _, unread: __, ...data } = shown.get(row.id)!;
+    const { status: _, unread: __, snoozed: ___, snoozed_until: ____, ...data } = shown.get(row.id)!;
     return {
       event: 'conversation.updated',
       stream: row.id,
@@ -277,9 +282,7 @@ async function readAs(
 const READ_PARTICIPANTS = statement<[ids: readonly string[]], StreamedParticipant>({
   name: 'read-participants-for-events',
   text: `
-    SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
-      agent_trigger_keywords, updated_at
-    FROM participants WHERE id = ANY($1)`,
+    SELECT ${shownParticipantColumns('p')}, p.conversation_id, p.updated_at FROM participants p WHERE p.id = ANY($1)`,
 });
 
 const READ_MEMBERSHIP = statement<[conversationId: string, actorId: string], Membership>({

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { isComing } from '../db/coming.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
@@ -15,7 +16,7 @@ import { readHeadOfReader } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
 import { CONVERSATION_READ, enqueueChanged } from './outbox-topics.ts';
-import { writeParticipant, writeReadPosition, writeShownAgain } from './participant-store.ts';
+import { writeParticipant, writeReadPosition, writeShownAgain, writeSnooze } from './participant-store.ts';
 
 /**
  * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows
@@ -69,6 +70,41 @@ export async function showAgain(
       shown.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
     );
   });
+}
+
+/**
+ * Snoozes the conversation for the caller: until a time, or without one (`until` null) until the next message of another
+ * author, which ends either (isSnoozed in resources/participant.ts). Throws as setHidden, and `validation_failed` (param
+ * until) for a time that is not within the next year.
+ */
+export async function snooze(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  until: string | null,
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
+  if (until !== null) await requireComing(tx, until, 'until');
+  const after = await readHeadOfReader(tx, conversationId, false);
+  await writeSnooze(tx, own.id, { until: until ?? 'infinity', after });
+  return conversation;
+}
+
+/** Ends the caller's snooze of the conversation; one that has ended stays so. Throws as setHidden. */
+export async function unsnooze(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
+  if (own.snoozed_until !== null) await writeSnooze(tx, own.id, null);
+  return conversation;
+}
+
+/** Throws `validation_failed` for a time that has passed or is more than a year away, by the clock of Postgres. */
+export async function requireComing(tx: Tx, time: string, param: string): Promise<void> {
+  if (await isComing(tx, time)) return;
+  throw new ApiError('validation_failed', 'Must be a time within the next year.', { param });
 }
 
 export interface MarkedRead {

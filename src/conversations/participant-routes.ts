@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import type { Rights } from '../access/rights.ts';
 import type { Tokens } from '../access/tokens.ts';
 import { issueTokenPair } from '../accounts/token-pairs.ts';
@@ -7,14 +8,26 @@ import type { Engine } from '../engine/engine.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
-import { Conversation, CustomerTokenBody, MarkReadBody } from '../protocol/resources/conversation.ts';
-import { Participant, ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
+import {
+  Conversation,
+  CustomerTokenBody,
+  MarkReadBody,
+  SnoozeBody,
+} from '../protocol/resources/conversation.ts';
+import {
+  MEMBERSHIPS,
+  Participant,
+  ParticipantInput,
+  UpdateParticipantBody,
+} from '../protocol/resources/participant.ts';
 import { Token } from '../protocol/resources/token.ts';
-import { type ParticipantRow, presentParticipants } from '../resources/participant.ts';
+import { OneOf } from '../protocol/schema.ts';
+import { Since } from '../protocol/since.ts';
+import { MEMBER, type ParticipantRow, presentParticipants } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { markRead, publishRead, setHidden } from './own-state.ts';
+import { markRead, publishRead, setHidden, snooze, unsnooze } from './own-state.ts';
 import { readParticipants } from './participant-store.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
 import { ConversationQuery, keyOf, show } from './routes.ts';
@@ -40,17 +53,24 @@ export function participantRoutes({
       name: 'list_participants',
       method: 'GET',
       path: '/v1/messaging/conversations/:id/participants',
-      summary: 'List the active participants of a conversation, in the order in which they joined',
+      summary: 'List the participants of a conversation, in the order in which they joined',
       since: '1.2.harbor-preview.1',
       permission: 'messaging:read',
       customers: true,
-      query: PageQuery({}),
+      query: PageQuery({
+        'membership[]': Since(
+          '1.2.harbor-preview.1',
+          Type.Array(OneOf(MEMBERSHIPS), { minItems: 1, maxItems: 2 * MEMBERSHIPS.length }),
+        ),
+      }),
       status: 200,
       response: ListOf(Participant),
       async handle({ principal, params, query, url }) {
-        const page = readPage(PARTICIPANTS, query, { conversation: params.id });
+        const memberships = query['membership[]'] ?? MEMBER;
+        const filters = { conversation: params.id, memberships: [...new Set(memberships)].sort() };
+        const page = readPage(PARTICIPANTS, query, filters);
         const { id } = await readableConversation(directory, principal, params.id!);
-        const rows = await readParticipants(database, principal, id, page);
+        const rows = await readParticipants(database, principal, id, memberships, page);
         const shown = new Map((await presentParticipants(database, rows)).map((one) => [one.id, one]));
         return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
       },
@@ -144,6 +164,37 @@ export function participantRoutes({
         },
       }),
     ),
+    defineRoute({
+      name: 'snooze_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/snooze',
+      summary: 'Snooze a conversation for the caller, until a time or the next message',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:read',
+      query: ConversationQuery,
+      body: SnoozeBody,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query, body }) {
+        const row = await snooze(tx, principal, params.id!, body.until ?? null);
+        return show(tx, principal, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'unsnooze_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/unsnooze',
+      summary: "End the caller's snooze of a conversation",
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:read',
+      query: ConversationQuery,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query }) {
+        const row = await unsnooze(tx, principal, params.id!);
+        return show(tx, principal, row, query['include[]']);
+      },
+    }),
     defineRoute({
       name: 'create_customer_token',
       method: 'POST',

@@ -9,7 +9,14 @@ import { newId } from '../protocol/ids.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { IS_MEMBER, MEMBER, type ParticipantRow, type ShownParticipant } from '../resources/participant.ts';
+import {
+  hasMuted,
+  IS_MEMBER,
+  MEMBER,
+  type ParticipantRow,
+  type ShownParticipant,
+  shownParticipantColumns,
+} from '../resources/participant.ts';
 
 export interface NewParticipant {
   readonly type: Participant['type'];
@@ -146,16 +153,17 @@ export interface ListedParticipant extends ShownParticipant {
 }
 
 /**
- * Returns the active participants of a conversation, including those that have hidden it, in the order in which they
- * were added. A customer sees only itself.
+ * Returns participants of a conversation with one of these memberships, in the order in which they were added. A customer
+ * sees only itself.
  */
 export function readParticipants(
   db: Db,
   { customer, actor }: Principal,
   conversationId: string,
+  memberships: readonly Participant['membership'][],
   page: KeysetPage,
 ): Promise<ListedParticipant[]> {
-  return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null], page);
+  return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null, memberships], page);
 }
 
 /** Returns every participant that the conversation has had, in the order in which they were added. */
@@ -199,7 +207,7 @@ export async function muteErased(
 ): Promise<string | undefined> {
   const row = await tx.kysely
     .updateTable('participants')
-    .set({ notifications: 'muted', ...touched() })
+    .set({ notifications: 'muted', muted_until: null, ...touched() })
     .where('conversation_id', '=', conversationId)
     .where('actor_id', '=', actorId)
     .returning('id')
@@ -225,7 +233,8 @@ const MEMBERSHIPS_AT_ONCE = 500;
 const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>({
   name: 'read-memberships-of-actor',
   text: `
-    SELECT p.id, p.conversation_id, p.type, p.role, p.membership, p.notifications, c.type AS conversation_type,
+    SELECT p.id, p.conversation_id, p.type, p.role, p.membership,
+      CASE WHEN ${hasMuted('p')} THEN 'muted' ELSE 'unmuted' END AS notifications, c.type AS conversation_type,
       c.audience, c.title, p.created_at, p.updated_at
     FROM participants p JOIN conversations c ON c.id = p.conversation_id
     WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`,
@@ -247,6 +256,22 @@ export function writeShownAgain(
   sequences: readonly number[],
 ): Promise<Pick<ParticipantRow, 'id' | 'conversation_id'>[]> {
   return tx.query(SHOW_AGAIN, conversationIds, sequences);
+}
+
+/**
+ * Snoozes the conversation for a participant. Its resource shows no change to other readers, so no event follows.
+ * Null ends the snooze.
+ */
+export async function writeSnooze(
+  tx: Tx,
+  participantId: string,
+  snooze: { readonly until: string; readonly after: number } | null,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('participants')
+    .set({ snoozed_until: snooze?.until ?? null, snoozed_after: snooze?.after ?? null })
+    .where('id', '=', participantId)
+    .execute();
 }
 
 /** Moves a read position. Returns when, by Postgres' clock. */
@@ -326,12 +351,14 @@ export async function readActorName(tx: Tx, actorId: string): Promise<string | n
   return name;
 }
 
-const PARTICIPANTS = keysetList<[conversationId: string, actorId: string | null], ListedParticipant>({
+const PARTICIPANTS = keysetList<
+  [conversationId: string, actorId: string | null, memberships: readonly string[]],
+  ListedParticipant
+>({
   name: 'list-participants',
-  columns: `p.id, p.actor_id, p.type, p.role, p.membership, p.notifications, p.agent_trigger_policy,
-      p.agent_trigger_keywords, p.created_at`,
+  columns: `${shownParticipantColumns('p')}, p.created_at`,
   from: 'participants p',
-  where: `p.conversation_id = $1 AND p.${IS_MEMBER}
+  where: `p.conversation_id = $1 AND p.membership = ANY($3)
       AND ($2::text IS NULL OR p.actor_id = $2)`,
   key: [
     ['p.created_at', 'timestamptz'],

@@ -8,11 +8,12 @@ import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resour
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { isMember, type ParticipantRow } from '../resources/participant.ts';
+import { isMember, isMuted, type ParticipantRow } from '../resources/participant.ts';
 import { requireManager, requireOwner } from './access.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
 import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { requireComing } from './own-state.ts';
 import {
   addParticipant,
   type ParticipantChange,
@@ -71,7 +72,7 @@ export async function changeParticipant(
   const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
   const participant = await findMember(tx, conversationId, participantId);
   const isOwn = participant.id === own?.id;
-  const { role, notifications, ...others } = body;
+  const { role, notifications, muted_until, ...others } = body;
   const isOwnState = isOwn && role === undefined && Object.keys(others).length === 0;
   if (!isOwnState) requirePermission(principal, 'messaging:update');
   if (role !== undefined) refuseDirectRole(conversation, 'role');
@@ -82,13 +83,8 @@ export async function changeParticipant(
     await checkRole(tx, conversation, participant, role);
     set.role = role;
   }
-  if (notifications !== undefined && notifications !== participant.notifications) {
-    if (!isOwn) {
-      const message = 'You can only change the notification setting of your own participant.';
-      throw new ApiError('insufficient_permissions', message);
-    }
-    set.notifications = notifications;
-  }
+  if (isOwn) Object.assign(set, await muteChange(tx, participant, body));
+  else refuseMute(participant, body);
   const { agent_trigger_policy: policy, agent_trigger_keywords: keywords } = body;
   if (policy !== undefined || keywords !== undefined) {
     if (participant.type !== 'agent') {
@@ -104,7 +100,7 @@ export async function changeParticipant(
   await enqueueRightsChanged(tx, [conversationId]);
   await enqueueChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
   // The audit does not show who muted a conversation.
-  const { notifications: _, ...details } = set;
+  const { notifications: _, muted_until: __, ...details } = set;
   if (Object.keys(details).length > 0)
     await auditParticipant(tx, principal, changed, 'participant.changed', details);
   return changed;
@@ -213,6 +209,7 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
   }
   return writeParticipant(tx, before.id, {
     membership: transition(MEMBERSHIP_MOVES, 'join', before.membership),
+    snoozed_until: null,
     role: entry.role ?? 'member',
     agent_trigger_policy: entry.triggerPolicy ?? null,
     agent_trigger_keywords: [...(entry.triggerKeywords ?? [])],
@@ -233,6 +230,42 @@ function triggerChange(
     keywords.length === participant.agent_trigger_keywords.length &&
     keywords.every((keyword, index) => keyword === participant.agent_trigger_keywords[index]);
   return isSame ? {} : { agent_trigger_policy: policy, agent_trigger_keywords: [...keywords] };
+}
+
+/** Only participants themselves mute. A setting of another one that is so already may be repeated. */
+function refuseMute(
+  participant: ParticipantRow,
+  { notifications, muted_until: until }: UpdateParticipantBody,
+): void {
+  const present = isMuted(participant) ? 'muted' : 'unmuted';
+  if (until === undefined && (notifications ?? present) === present) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'You can only change the notification setting of your own participant.',
+  );
+}
+
+/** A mute without `muted_until` has no end. Throws `validation_failed` (param muted_until). */
+async function muteChange(
+  tx: Tx,
+  participant: ParticipantRow,
+  { notifications, muted_until: until = null }: UpdateParticipantBody,
+): Promise<ParticipantChange> {
+  if (until !== null) {
+    if (notifications !== 'muted') {
+      throw invalid('muted_until', 'Only with notifications muted.');
+    }
+    await requireComing(tx, until, 'muted_until');
+  }
+  if (notifications === undefined) return {};
+  const isSame = isMuted(participant)
+    ? notifications === 'muted' && isSameTime(participant.muted_until, until)
+    : notifications === 'unmuted';
+  return isSame ? {} : { notifications, muted_until: until };
+}
+
+function isSameTime(one: string | null, other: string | null): boolean {
+  return one === other || (one !== null && other !== null && Date.parse(one) === Date.parse(other));
 }
 
 async function checkRole(

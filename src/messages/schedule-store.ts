@@ -85,12 +85,6 @@ export async function countAttempts(tx: Tx, messageIds: readonly string[]): Prom
     .execute();
 }
 
-/** Whether the time is in the year to come, by Postgres' clock. */
-export async function isComing(tx: Tx, scheduledAt: string): Promise<boolean> {
-  const [found] = await tx.query(READ_IS_COMING, scheduledAt);
-  return found?.is_coming === true;
-}
-
 /** Returns what actors may do now in the conversation, by their ids; actors that do not exist are missing. */
 export async function readAuthors(
   tx: Tx,
@@ -138,13 +132,6 @@ const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: stri
     SELECT m.id, m.conversation_id FROM messages m
     WHERE ${LOST}
     ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
-});
-
-const READ_IS_COMING = statement<[scheduledAt: string], { is_coming: boolean }>({
-  name: 'read-is-coming',
-  text: `
-    SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz <= clock_timestamp() + interval '1 year'
-      AS is_coming`,
 });
 
 const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>({

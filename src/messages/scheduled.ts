@@ -1,5 +1,6 @@
 import { shareConversation } from '../conversations/conversation-store.ts';
 import { enqueueChanged } from '../conversations/outbox-topics.ts';
+import { isComing } from '../db/coming.ts';
 import type { Tx } from '../db/handle.ts';
 import { addJob, type JobOptions, removeJob } from '../db/queue.ts';
 import { defineTopic } from '../db/topic.ts';
@@ -9,7 +10,7 @@ import { transition } from '../protocol/states/transitions.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { conclude } from './message-outcome.ts';
 import type { NewMessage } from './new-message.ts';
-import { isComing, type ScheduledJob, updateSchedule } from './schedule-store.ts';
+import { type ScheduledJob, updateSchedule } from './schedule-store.ts';
 import { insertWaiting, readMessagesByClientId } from './store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { hasMuted, IS_MEMBER } from '../resources/participant.ts';
 import { enqueueUpdated } from './mark.ts';
 import { senderType } from './notify.ts';
 import { notifyUsers } from './notify-users.ts';
@@ -86,6 +86,6 @@ const READ_GROUP = statement<[groupActorId: string, conversationId: string], { i
     SELECT a.id FROM messaging_groups g JOIN group_members m ON m.group_id = g.id JOIN actors a ON a.id = m.actor_id
       LEFT JOIN participants p ON p.conversation_id = $2 AND p.actor_id = a.id AND p.${IS_MEMBER}
       LEFT JOIN roles r ON r.id = a.role_id
-    WHERE g.actor_id = $1 AND g.account_id = a.account_id AND (p.notifications = 'unmuted' OR p.id IS NULL AND r.type = 'admin')
+    WHERE g.actor_id = $1 AND g.account_id = a.account_id AND (NOT ${hasMuted('p')} OR p.id IS NULL AND r.type = 'admin')
     ORDER BY a.id`,
 });

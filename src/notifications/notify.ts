@@ -33,10 +33,11 @@ function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts)
   const mentions = new Set(row.mentions);
   const mentioned: string[] = [];
   const others: string[] = [];
+  const now = Date.now();
   for (const [actorId, member] of facts.members) {
     if (actorId === row.author_id || member.type !== 'user' || member.deactivated) continue;
     if (mentions.has(actorId)) mentioned.push(actorId);
-    else if (!member.muted) others.push(actorId);
+    else if (member.mutedUntilMs <= now) others.push(actorId);
   }
   const notifications: PlannedNotification[] = [];
   if (mentioned.length > 0) {

@@ -1,6 +1,6 @@
 import type { Db } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { hasMuted, IS_MEMBER } from '../resources/participant.ts';
 
 export interface AbleMember {
   readonly id: string;
@@ -48,7 +48,7 @@ function grants(permissions: string): string {
 const READ_ABLE_MEMBERS = statement<[conversationId: string, permissions: readonly string[]], AbleMember>({
   name: 'read-able-members',
   text: `
-    SELECT a.id, p.notifications = 'muted' AS muted
+    SELECT a.id, ${hasMuted('p')} AS muted
     FROM participants p JOIN actors a ON a.id = p.actor_id JOIN roles r ON r.id = a.role_id
     WHERE p.conversation_id = $1 AND p.${IS_MEMBER} AND p.role <> 'viewer' AND ${ACTIVE_USER} AND ${grants('$2')}
     ORDER BY a.id`,

@@ -5,7 +5,7 @@ import { setTouched } from '../db/touched.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { hasMuted, IS_MEMBER } from '../resources/participant.ts';
 import type { NotificationKey } from './insert-store.ts';
 
 /** Characters of an id up to the end of its time. */
@@ -287,7 +287,7 @@ const READ_JOINING = statement<[participantId: string, by: string | null], Joini
       a.id AS by_id, a.type AS by_type, a.name AS by_name
     FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
     WHERE p.id = $1 AND p.type = 'user' AND p.${IS_MEMBER}
-      AND p.notifications <> 'muted' AND p.actor_id IS DISTINCT FROM $2`,
+      AND NOT ${hasMuted('p')} AND p.actor_id IS DISTINCT FROM $2`,
 });
 
 const READ_UNSENT = statement<[messageId: string], UnsentRow>({

@@ -86,7 +86,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   set_legal_hold:
     'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
   list_participants:
-    'Lists the active participants with their actors, in the order in which they joined; those that have hidden the conversation are among them. A customer sees only itself.',
+    'Lists the active participants with their actors, in the order in which they joined; those that have hidden the conversation are among them. `membership[]` lists others: former members are `left` and `removed`. A customer sees only itself.',
   add_participant:
     'Adds a user, an agent or a customer. A former member joins again under the same participant. A customer with a known e-mail address is that customer. An active member answers `resource_exists`, and a direct message `resource_conflict`.',
   update_participant:
@@ -98,6 +98,9 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   hide_conversation:
     "Hides the conversation from the caller's own list until the next message. The caller stays a member.",
   unhide_conversation: "Shows a hidden conversation in the caller's own list again.",
+  snooze_conversation:
+    'Snoozes a conversation for the caller, until a time or until the next message of another author, whichever comes first. A list by activity leaves it out meanwhile. Its notifications go on: mute the conversation to end these. Snoozing again replaces the time.',
+  unsnooze_conversation: "Ends the caller's snooze of a conversation. One that has ended stays so.",
   create_customer_token:
     'Makes an access token with which the customer of a case reads and answers it, for example from a widget. The token opens what is the customer’s own and nothing else.',
   list_notifications:

@@ -30,6 +30,8 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   'list_conversations.status': "Only conversations with this status in the caller's own view.",
   'list_messages.status':
     'Only messages with this status. `sent` is the timeline; the others are not in it, and closed to customers.',
+  'membership[]':
+    'Only participants with one of these memberships. Without it, those that are `active` or `hidden`.',
   'list_notifications.category': 'Only notifications of this category.',
   'list_notifications.status': 'Only notifications with this status. Without it, all that are not dismissed.',
   'list_webhook_deliveries.status': 'Only deliveries with this status.',

@@ -10,7 +10,14 @@ import { readActors } from './actor.ts';
 import { readEntities, refKey } from './entity.ts';
 import { readGroups } from './group.ts';
 import { presentMessage, readMessagesById } from './message.ts';
-import { IS_MEMBER, presentParticipant, presentParticipants, type ShownParticipant } from './participant.ts';
+import {
+  IS_MEMBER,
+  isSnoozed,
+  presentParticipant,
+  presentParticipants,
+  type ShownParticipant,
+  shownParticipantColumns,
+} from './participant.ts';
 
 export type ConversationRow = Selectable<Schema['conversations']>;
 
@@ -52,6 +59,8 @@ interface OwnView {
   readonly membership: 'active' | 'hidden' | null;
   readonly unread: number;
   readonly lastMessageAt: string | null;
+  /** When the reader's snooze ends; `infinity`: with a message. Null if the reader has not snoozed it, or no more. */
+  readonly snoozedUntil: string | null;
 }
 
 /** The requested sub-objects; absent ones are shown as null. */
@@ -90,6 +99,8 @@ function presentConversation(
     updated_at: row.updated_at,
     deleted_at: row.deleted_at,
     inbox_id: row.inbox_id,
+    snoozed: own.snoozedUntil !== null,
+    snoozed_until: own.snoozedUntil === 'infinity' ? null : own.snoozedUntil,
   };
 }
 
@@ -182,6 +193,7 @@ interface OwnRow {
   readonly unread: number;
   readonly last_message_at: string | null;
   readonly last_message_id: string | null;
+  readonly snoozed_until: string | null;
 }
 
 async function readOwn(
@@ -193,10 +205,10 @@ async function readOwn(
   const found = await db.query(READ_OWN, ids, viewer.actor.id, viewer.customer);
   return new Map(
     found.map((row) => {
-      const { membership, unread, last_message_at: lastMessageAt } = row;
+      const { membership, unread, last_message_at: lastMessageAt, snoozed_until: snoozedUntil } = row;
       return [
         row.conversation_id,
-        { view: { membership, unread, lastMessageAt }, lastMessageId: row.last_message_id },
+        { view: { membership, unread, lastMessageAt, snoozedUntil }, lastMessageId: row.last_message_id },
       ];
     }),
   );
@@ -263,10 +275,11 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
         WHERE m.conversation_id = c.id AND m.sequence > p.read_sequence AND m.status = 'sent'
           AND m.deleted_at IS NULL
           AND m.author_id IS DISTINCT FROM $2 AND (NOT $3::boolean OR m.visibility <> 'internal')
-      ) END AS unread
+      ) END AS unread,
+      CASE WHEN ${isSnoozed('p')} THEN p.snoozed_until END AS snoozed_until
     FROM unnest($1::text[]) AS c(id)
     LEFT JOIN LATERAL (
-      SELECT id, membership, read_sequence FROM participants
+      SELECT id, conversation_id, actor_id, membership, read_sequence, snoozed_until, snoozed_after FROM participants
       WHERE conversation_id = c.id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0
     ) p ON true
     LEFT JOIN LATERAL (
@@ -283,10 +296,8 @@ const READ_PARTICIPANTS = statement<
 >({
   name: 'read-participants-of-conversations',
   text: `
-    SELECT id, conversation_id, actor_id, type, role, membership, notifications, agent_trigger_policy,
-      agent_trigger_keywords
-    FROM participants
-    WHERE conversation_id = ANY($1) AND ${IS_MEMBER}
-      AND ($2::text IS NULL OR actor_id = $2)
-    ORDER BY conversation_id, created_at, id`,
+    SELECT ${shownParticipantColumns('p')}, p.conversation_id FROM participants p
+    WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}
+      AND ($2::text IS NULL OR p.actor_id = $2)
+    ORDER BY p.conversation_id, p.created_at, p.id`,
 });

@@ -39,23 +39,63 @@ export type ShownParticipant = Pick<
   | 'role'
   | 'membership'
   | 'notifications'
+  | 'muted_until'
+  | 'read_sequence'
   | 'agent_trigger_policy'
   | 'agent_trigger_keywords'
 >;
 
+/** SQL: these columns of a table or alias. */
+export function shownParticipantColumns(alias: string): string {
+  return SHOWN_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+const SHOWN_COLUMNS = [
+  'id',
+  'actor_id',
+  'type',
+  'role',
+  'membership',
+  'notifications',
+  'muted_until',
+  'read_sequence',
+  'agent_trigger_policy',
+  'agent_trigger_keywords',
+] as const satisfies readonly (keyof ShownParticipant)[];
+
+/** Returns whether the participant has muted its conversation, and the mute has not ended. */
+export function isMuted({ notifications, muted_until }: Muting): boolean {
+  return notifications === 'muted' && (muted_until === null || Date.parse(muted_until) > Date.now());
+}
+
+/** SQL: the same as a condition on the participant `p`. */
+export function hasMuted(p: string): string {
+  return `(${p}.notifications = 'muted' AND coalesce(${p}.muted_until > clock_timestamp(), true))`;
+}
+
+type Muting = Pick<ParticipantRow, 'notifications' | 'muted_until'>;
+
 /** Returns a row as readers see it (docs/contract.md#participants); the specified endpoints leave `actor` null. */
 export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
+  const muted = isMuted(row);
   return {
     id: row.id,
     object: 'conversation_participant',
     type: row.type,
     role: row.role,
     membership: row.membership,
-    notifications: row.notifications,
+    notifications: muted ? 'muted' : 'unmuted',
+    muted_until: muted ? row.muted_until : null,
+    last_read_sequence: readsMessages(row) ? row.read_sequence : null,
     actor,
     agent_trigger_policy: row.agent_trigger_policy,
     agent_trigger_keywords: [...row.agent_trigger_keywords],
   };
+}
+
+/** People have read positions, and former members read no more. */
+function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): boolean {
+  return (row.type === 'user' || row.type === 'customer') && isMember(row);
 }
 
 /** Returns the rows with their actors, as the companions show them, in the order of the rows: one query. */

@@ -34,6 +34,19 @@ t.test('a mention replaces the notification of the message, once, and overrides 
   t.not(told[1]!.title, told[2]!.title, 'and says so');
 });
 
+t.test('a mute ends at its time, though the roster is the same', async (t) => {
+  const facts = conversation([
+    member('ada'),
+    member('grace', 'user', { muted: true, mutedUntilMs: Date.now() - 1 }),
+    member('tim', 'user', { muted: true, mutedUntilMs: Date.now() + 3_600_000 }),
+  ]);
+  const planned = notificationsFor(message({ author_id: 'ada' }), actor('ada'), facts);
+  t.strictSame(
+    planned.map(({ recipient_id }) => recipient_id),
+    ['grace'],
+  );
+});
+
 t.test('an author who mentions themselves gets no notification, muted or not', async (t) => {
   for (const muted of [false, true]) {
     const facts = conversation([member('ada', 'user', { muted })]);
@@ -204,10 +217,15 @@ function conversation(members: readonly Member[]): ConversationFacts {
   };
 }
 
-function member(id: string, type: Participant['type'] = 'user', { muted = false } = {}): Member {
+function member(
+  id: string,
+  type: Participant['type'] = 'user',
+  { muted = false, mutedUntilMs: endsMs = Infinity } = {},
+): Member {
+  const mutedUntilMs = muted ? endsMs : 0;
   const actorType = type === 'agent' ? 'agent' : 'user';
   return {
-    ...{ participantId: `prt_${id}`, type, role: 'member', muted, deactivated: false },
+    ...{ participantId: `prt_${id}`, type, role: 'member', mutedUntilMs, deactivated: false },
     actor: actor(id, actorType),
   };
 }

@@ -42,6 +42,8 @@ export const Conversation = Type.Object({
   updated_at: Timestamp,
   deleted_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
   inbox_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  snoozed: Since('1.2.harbor-preview.1', Type.Boolean()),
+  snoozed_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -66,6 +68,10 @@ describe(Conversation, {
     'When the conversation was deleted; only the answers of the actions that a deleted conversation allows show it. Null otherwise.',
   inbox_id:
     'Id of the inbox that the case was made with; it stays where the inbox was removed since, though no mail goes through it any more. Null for conversations without one, and to customers.',
+  snoozed:
+    'Whether the caller has snoozed the conversation. It ends at `snoozed_until`, or with the next message of another author.',
+  snoozed_until:
+    'When the snooze ends at the latest. Null where only a message ends it, and while nothing is snoozed.',
 });
 
 /** What `include[]` of the companions that show conversations may name (docs/contract.md#expansion). */
@@ -157,6 +163,12 @@ export const MarkReadBody = Body({
 describe(MarkReadBody, {
   sequence:
     'The `sequence` of the last message that was read. A position that is behind the present one changes nothing.',
+});
+
+export const SnoozeBody = Body({ until: Type.Optional(Nullable(Timestamp)) });
+describe(SnoozeBody, {
+  until:
+    'When the snooze ends: a time within the next year. Null or absent: only the next message of another author ends it.',
 });
 
 export const CustomerTokenBody = Body({ participant_id: Id });

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Id, Label, Name, Nullable, OneOf, where } from '../schema.ts';
+import { Body, demand, describe, Id, Label, Name, Nullable, OneOf, Timestamp, where } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Actor } from './actor.ts';
 
 export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;
@@ -16,6 +17,8 @@ export const Participant = Type.Object({
   role: OneOf(PARTICIPANT_ROLES),
   membership: OneOf(MEMBERSHIPS),
   notifications: OneOf(MUTINGS),
+  muted_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  last_read_sequence: Since('1.2.harbor-preview.1', Nullable(Type.Integer({ minimum: 0 }))),
   actor: Nullable(Actor),
   agent_trigger_policy: Nullable(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Array(Type.String()),
@@ -28,6 +31,9 @@ describe(Participant, {
   membership:
     '`active`, `left` by itself, `removed` by another actor, or `hidden`: still a member, with the conversation hidden from its own list.',
   notifications: '`muted` suppresses notifications of this conversation; mentions still notify.',
+  muted_until: 'When the mute ends by itself. Null where it does not, and while nothing is muted.',
+  last_read_sequence:
+    'The `sequence` of the last message that the participant has read; 0 before the first. It moves with `mark-read`, of which sockets get `read`. Null for agents, system participants and former members.',
   actor:
     'The user or agent. Null for system participants, and in the answers of Send Message, Set Legal Hold and Reject Reply Draft.',
   agent_trigger_policy:
@@ -116,6 +122,7 @@ export const UpdateParticipantBody = Body({
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
   /** Only a participant's own. */
   notifications: Type.Optional(OneOf(MUTINGS)),
+  muted_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),
 });
@@ -125,6 +132,8 @@ describe(UpdateParticipantBody, {
   role: 'The new role in the conversation. Only owners and admins change roles.',
   notifications:
     "Whether the participant's notifications are muted. Only the participant itself changes this.",
+  muted_until:
+    'When the mute ends by itself: a time within the next year. Null or absent: it does not. Only with `notifications` `muted`.',
   agent_trigger_policy: 'When the agent answers. Only for agents.',
   agent_trigger_keywords:
     'The words that start the agent; they replace the present ones. Only for agents, and required when the policy becomes `keyword`.',
