@@ -24,7 +24,10 @@ export interface NewAccount {
   readonly customerService: GroupRow;
 }
 
-/** Creates an account with its four default roles and the 'Customer Service' persona. */
+/**
+ * Creates an account with its four default roles and the 'Customer Service' persona. A trigger of Postgres adds the roles of
+ * the service (migrations/0027).
+ */
 export async function createAccount(
   tx: Tx,
   input: { readonly name: string; readonly plan?: Plan },
@@ -45,6 +48,11 @@ export async function createAccount(
     },
     customerService: await createGroup(tx, { accountId: account.id, name: CUSTOMER_SERVICE }),
   };
+}
+
+/** Locks the account until the transaction ends: changes of its admins are made one after the other. */
+export async function lockAccount(tx: Tx, id: string): Promise<void> {
+  await tx.kysely.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }
 
 /** Throws `resource_not_found`. */

@@ -1,7 +1,9 @@
 import type { Principal } from '../access/principal.ts';
+import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { UserProfile } from '../resources/user.ts';
+import { lockAccount } from './accounts.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
 import { findUser, setActive } from './users.ts';
@@ -19,7 +21,7 @@ export async function changeActivation(
 ): Promise<UserProfile> {
   const { accountId, actor } = principal;
   // Two admins cannot deactivate each other at the same moment.
-  await tx.kysely.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute();
+  await lockAccount(tx, accountId);
   const user = await findUser(tx, accountId, id, 'id');
   const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
   if (role !== undefined) requireGrant(principal, role);
@@ -28,7 +30,12 @@ export async function changeActivation(
     if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot deactivate yourself.');
     if (role?.type === 'admin') await requireAnotherAdmin(tx, accountId, id, 'deactivated');
   }
-  return setActive(tx, id, isActive);
+  const changed = await setActive(tx, id, isActive);
+  await audit(tx, {
+    ...{ accountId, conversationId: null, actorId: actor.id },
+    ...{ action: isActive ? 'user.activated' : 'user.deactivated', details: { user_id: id } },
+  });
+  return changed;
 }
 
 /** The account keeps an active admin besides this one. Throws ApiError `resource_conflict`. */
@@ -36,7 +43,7 @@ export async function requireAnotherAdmin(
   tx: Tx,
   accountId: string,
   id: string,
-  what: 'deactivated' | 'erased',
+  what: 'deactivated' | 'erased' | 'given another role',
 ): Promise<void> {
   const another = await tx.kysely
     .selectFrom('users')

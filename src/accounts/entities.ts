@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts';
+import { notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { EntityRow } from '../resources/entity.ts';
 import { defineAccountList } from './account-list.ts';
@@ -12,6 +13,18 @@ export async function createEntity(
   const id = newId('entity');
   await db.kysely.insertInto('entities').values({ id, account_id: accountId, name, handle }).execute();
   return { type: 'entity', id, name, handle };
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function findEntity(db: Db, accountId: string, id: string): Promise<EntityRow> {
+  const row = await db.kysely
+    .selectFrom('entities')
+    .select(['id', 'name', 'handle'])
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('entity', 'id');
+  return { type: 'entity', ...row };
 }
 
 /** The entities of an account, newest first; searched by name and handle. */

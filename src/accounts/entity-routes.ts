@@ -6,7 +6,7 @@ import { Entity } from '../protocol/resources/actor.ts';
 import { CreateEntityBody } from '../protocol/resources/entity.ts';
 import { presentEntity } from '../resources/entity.ts';
 import { keyOf } from './account-list.ts';
-import { createEntity, ENTITIES } from './entities.ts';
+import { createEntity, ENTITIES, findEntity } from './entities.ts';
 
 export function entityRoutes(database: Database): Route[] {
   return [
@@ -39,6 +39,18 @@ export function entityRoutes(database: Database): Route[] {
         const rows = await ENTITIES.readPage(database, principal.accountId, page);
         return toList(rows, page, url, keyOf, presentEntity);
       },
+    }),
+    defineRoute({
+      name: 'get_entity',
+      method: 'GET',
+      path: '/v1/entities/:id',
+      summary: 'Get an entity',
+      since: '1.2.harbor-preview.1',
+      permission: 'messaging:read',
+      status: 200,
+      response: Entity,
+      handle: async ({ principal, params }) =>
+        presentEntity(await findEntity(database, principal.accountId, params.id!)),
     }),
   ];
 }

@@ -4,13 +4,21 @@ import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { MessagingGroup } from '../protocol/resources/actor.ts';
-import { CreateGroupBody, GROUP_INCLUDES } from '../protocol/resources/group.ts';
+import { CreateGroupBody, GROUP_INCLUDES, UpdateGroupBody } from '../protocol/resources/group.ts';
 import { Body, Include } from '../protocol/schema.ts';
 import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
 import { keyOf } from './account-list.ts';
-import { createGroup, GROUPS } from './groups.ts';
+import { changeGroup, removeGroup } from './group-changes.ts';
+import { createGroup, findGroup, GROUPS } from './groups.ts';
 
 export function groupRoutes(database: Database): Route[] {
+  const ofOne = {
+    path: '/v1/messaging/groups/:id',
+    since: '1.2.harbor-preview.1',
+    query: Body({ 'include[]': Include(GROUP_INCLUDES) }),
+    status: 200,
+    response: MessagingGroup,
+  } as const;
   return [
     defineRoute({
       name: 'create_group',
@@ -26,7 +34,7 @@ export function groupRoutes(database: Database): Route[] {
       async change(tx, { principal, body, query }) {
         const { name, members = [] } = body;
         const group = await createGroup(tx, { accountId: principal.accountId, name, members });
-        return (await present(tx, [group], query['include[]'])).get(group)!;
+        return presentOne(tx, group, query);
       },
     }),
     defineRoute({
@@ -46,10 +54,47 @@ export function groupRoutes(database: Database): Route[] {
         return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },
     }),
+    defineRoute({
+      ...ofOne,
+      name: 'get_group',
+      method: 'GET',
+      summary: 'Get a group',
+      permission: 'messaging:read',
+      handle: async ({ principal, params, query }) =>
+        presentOne(database, await findGroup(database, principal.accountId, params.id!), query),
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'update_group',
+      method: 'PATCH',
+      summary: 'Rename a group, or replace its members',
+      permission: 'messaging:update',
+      body: UpdateGroupBody,
+      refuses: ['resource_exists'],
+      change: async (tx, { principal, params, body, query }) =>
+        presentOne(tx, await changeGroup(tx, principal, params.id!, body), query),
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'delete_group',
+      method: 'DELETE',
+      summary: 'Delete a group that owns no conversation and no inbox names',
+      permission: 'messaging:update',
+      change: async (tx, { principal, params, query }) =>
+        presentOne(tx, await removeGroup(tx, principal, params.id!), query),
+    }),
   ];
 }
 
 const LIST = defineList('groups', ['time', 'text']);
+
+async function presentOne(
+  db: Db,
+  row: GroupRow,
+  query: { readonly 'include[]'?: readonly (typeof GROUP_INCLUDES)[number][] },
+): Promise<MessagingGroup> {
+  return (await present(db, [row], query['include[]'])).get(row)!;
+}
 
 async function present(
   db: Db,

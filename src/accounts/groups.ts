@@ -1,4 +1,4 @@
-import type { Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { readNamedActors } from '../resources/actor.ts';
@@ -30,11 +30,38 @@ export async function createGroup(tx: Tx, { accountId, name, members = [] }: New
   if (group === undefined) {
     throw alreadyExists('group', 'name');
   }
-  if (memberIds.length > 0) {
-    const rows = memberIds.map((actor_id, position) => ({ group_id: group.id, actor_id, position }));
-    await tx.kysely.insertInto('group_members').values(rows).execute();
-  }
+  await writeMembers(tx, group.id, memberIds);
   return group;
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function findGroup(db: Db, accountId: string, id: string): Promise<GroupRow> {
+  const row = await groupOf(db, accountId, id).executeTakeFirst();
+  if (row === undefined) throw notFound('group', 'id');
+  return row;
+}
+
+/** Like `findGroup`; the group is locked until the transaction ends, and cannot be named by anything new meanwhile. */
+export async function lockGroup(tx: Tx, accountId: string, id: string): Promise<GroupRow> {
+  const row = await groupOf(tx, accountId, id).forUpdate().executeTakeFirst();
+  if (row === undefined) throw notFound('group', 'id');
+  return row;
+}
+
+function groupOf(db: Db, accountId: string, id: string) {
+  return db.kysely
+    .selectFrom('messaging_groups')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id);
+}
+
+/** Replaces the members of a group that is new or locked. */
+export async function writeMembers(tx: Tx, groupId: string, memberIds: readonly string[]): Promise<void> {
+  await tx.kysely.deleteFrom('group_members').where('group_id', '=', groupId).execute();
+  if (memberIds.length === 0) return;
+  const rows = memberIds.map((actor_id, position) => ({ group_id: groupId, actor_id, position }));
+  await tx.kysely.insertInto('group_members').values(rows).execute();
 }
 
 /** The groups of an account, newest first; searched by their names. */
@@ -46,7 +73,11 @@ export const GROUPS = defineAccountList<GroupRow>({
 });
 
 /** Returns the actor ids of the members, in the order of the body. Throws as createGroup. */
-async function readMemberIds(tx: Tx, accountId: string, ids: readonly string[]): Promise<readonly string[]> {
+export async function readMemberIds(
+  tx: Tx,
+  accountId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
   const named = await readNamedActors(tx, accountId, ids);
   const members = new Set<string>();
   for (const [index, id] of ids.entries()) {

@@ -2,14 +2,23 @@ import type { Database } from '../db/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
-import { CreateRoleBody, ROLE_INCLUDES, Role } from '../protocol/resources/role.ts';
+import { CreateRoleBody, ROLE_INCLUDES, Role, UpdateRoleBody } from '../protocol/resources/role.ts';
 import { Body, Include } from '../protocol/schema.ts';
 import { presentRole } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';
-import { createRole, ROLES } from './roles.ts';
+import { changeRole, removeRole } from './role-changes.ts';
+import { createRole, ROLES, readRole } from './roles.ts';
 
 export function roleRoutes(database: Database): Route[] {
+  const ofOne = {
+    path: '/v1/roles/:id',
+    since: '1.2.harbor-preview.1',
+    agents: false,
+    query: Body({ 'include[]': Include(ROLE_INCLUDES) }),
+    status: 200,
+    response: Role,
+  } as const;
   return [
     defineRoute({
       name: 'create_role',
@@ -46,6 +55,41 @@ export function roleRoutes(database: Database): Route[] {
         const page = readPage(LIST, query, { account: principal.accountId });
         const rows = await ROLES.readPage(database, principal.accountId, page);
         return toList(rows, page, url, keyOf, (row) => presentRole(row, shown(query['include[]'])));
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'get_role',
+      method: 'GET',
+      summary: 'Get a role',
+      permission: 'roles:read',
+      async handle({ principal, params, query }) {
+        const role = await readRole(database, principal.accountId, params.id!);
+        return presentRole(role, shown(query['include[]']));
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'update_role',
+      method: 'PATCH',
+      summary: 'Rename a role, or change what it permits',
+      permission: 'roles:update',
+      body: UpdateRoleBody,
+      refuses: ['resource_exists'],
+      async change(tx, { principal, params, body, query }) {
+        const role = await changeRole(tx, principal, params.id!, body);
+        return presentRole(role, shown(query['include[]']));
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'delete_role',
+      method: 'DELETE',
+      summary: 'Delete a role that no user, key or agent has',
+      permission: 'roles:update',
+      async change(tx, { principal, params, query }) {
+        const role = await removeRole(tx, principal, params.id!);
+        return presentRole(role, shown(query['include[]']));
       },
     }),
   ];

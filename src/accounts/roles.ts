@@ -1,4 +1,4 @@
-import type { Db } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Permission } from '../protocol/permissions.ts';
@@ -34,7 +34,7 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
   return row;
 }
 
-/** Finds a role by id or by name within the account. Throws `resource_not_found` (param role_id). */
+/** Finds a role by id or by name within the account, as findRoleById does. */
 export async function findRole(db: Db, accountId: string, idOrName: string): Promise<RoleRow> {
   const row = await db.kysely
     .selectFrom('roles')
@@ -44,6 +44,7 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
     // The name of a role may equal the id of another one: the id takes precedence.
     .orderBy((order) => order.case().when('id', '=', idOrName).then(0).else(1).end())
     .limit(1)
+    .forKeyShare()
     .executeTakeFirst();
   if (row === undefined) {
     throw new ApiError('resource_not_found', `The account has no role ${idOrName}.`, { param: 'role_id' });
@@ -51,18 +52,34 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
   return row;
 }
 
-/** Throws `resource_not_found` (param role_id), with the same message for any id that is not a role of the account. */
+/**
+ * Returns the role that is to be assigned; it cannot be deleted until the transaction ends. Throws `resource_not_found`
+ * (param role_id), with the same message for any id that is not a role of the account.
+ */
 export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
-  const row = await db.kysely
-    .selectFrom('roles')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const row = await roleOf(db, accountId, id).forKeyShare().executeTakeFirst();
   if (row === undefined) {
     throw notFound('role', 'role_id');
   }
   return row;
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function readRole(db: Db, accountId: string, id: string): Promise<RoleRow> {
+  const row = await roleOf(db, accountId, id).executeTakeFirst();
+  if (row === undefined) throw notFound('role', 'id');
+  return row;
+}
+
+/** Like `readRole`; the role is locked until the transaction ends, and cannot be assigned meanwhile. */
+export async function lockRole(tx: Tx, accountId: string, id: string): Promise<RoleRow> {
+  const row = await roleOf(tx, accountId, id).forUpdate().executeTakeFirst();
+  if (row === undefined) throw notFound('role', 'id');
+  return row;
+}
+
+function roleOf(db: Db, accountId: string, id: string) {
+  return db.kysely.selectFrom('roles').selectAll().where('account_id', '=', accountId).where('id', '=', id);
 }
 
 /** The roles of an account, newest first; searched by their names. */

@@ -7,8 +7,10 @@ import { findAccount } from './accounts.ts';
 import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './group-routes.ts';
 import { apiKeyRoutes } from './key-routes.ts';
+import { meRoutes } from './me-routes.ts';
 import { roleRoutes } from './role-routes.ts';
-import { tokenRoutes } from './token-routes.ts';
+import { sessionRoutes } from './sessions/session-routes.ts';
+import { tokenRoutes } from './sessions/token-routes.ts';
 import { userRoutes } from './user-routes.ts';
 
 /** The account, its users, roles, keys, tokens, groups and entities (docs/contract.md#access). All are closed to customers. */
@@ -26,6 +28,8 @@ export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAcc
       response: Account,
       handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
     }),
+    ...meRoutes(database),
+    ...sessionRoutes(database),
     ...roleRoutes(database),
     ...userRoutes(database),
     ...apiKeyRoutes(database),

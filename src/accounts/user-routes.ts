@@ -4,7 +4,7 @@ import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import type { Role } from '../protocol/resources/role.ts';
-import { CreateUserBody, USER_INCLUDES, User } from '../protocol/resources/user.ts';
+import { CreateUserBody, UpdateUserBody, USER_INCLUDES, User } from '../protocol/resources/user.ts';
 import { Body, Include } from '../protocol/schema.ts';
 import { readRoles } from '../resources/role.ts';
 import { presentUser, type UserProfile } from '../resources/user.ts';
@@ -12,9 +12,17 @@ import { keyOf } from './account-list.ts';
 import { changeActivation } from './activation.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
+import { changeUser } from './user-changes.ts';
 import { createUser, findUser, USERS } from './users.ts';
 
 export function userRoutes(database: Database): Route[] {
+  const ofOne = {
+    since: '1.2.harbor-preview.1',
+    agents: false,
+    query: Body({ 'include[]': Include(USER_INCLUDES) }),
+    status: 200,
+    response: User,
+  } as const;
   return [
     defineRoute({
       name: 'create_user',
@@ -34,9 +42,7 @@ export function userRoutes(database: Database): Route[] {
         requireGrant(principal, role);
         const { name, email } = body;
         const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
-        const row = await findUser(tx, accountId, user.id);
-        const roles = await rolesOf(tx, [row], query['include[]']);
-        return presentUser(row, roles.get(role.id) ?? null);
+        return present(tx, await findUser(tx, accountId, user.id), query);
       },
     }),
     defineRoute({
@@ -59,8 +65,30 @@ export function userRoutes(database: Database): Route[] {
         );
       },
     }),
+    defineRoute({
+      ...ofOne,
+      name: 'get_user',
+      method: 'GET',
+      path: '/v1/users/:id',
+      summary: 'Get a user',
+      permission: 'users:read',
+      handle: async ({ principal, params, query }) =>
+        present(database, await findUser(database, principal.accountId, params.id!, 'id'), query),
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'update_user',
+      method: 'PATCH',
+      path: '/v1/users/:id',
+      summary: 'Rename a user, or give the user another role',
+      permission: 'users:update',
+      body: UpdateUserBody,
+      change: async (tx, { principal, params, body, query }) =>
+        present(tx, await changeUser(tx, principal, params.id!, body), query),
+    }),
     ...(['deactivate', 'activate'] as const).map((move) =>
       defineRoute({
+        ...ofOne,
         name: `${move}_user`,
         method: 'POST',
         path: `/v1/users/:id/actions/${move}`,
@@ -68,23 +96,24 @@ export function userRoutes(database: Database): Route[] {
           move === 'deactivate'
             ? 'Deactivate a user: credentials and sockets end, what the user wrote stays'
             : 'Activate a deactivated user again',
-        since: '1.2.harbor-preview.1',
         permission: 'users:update',
-        agents: false,
-        query: Body({ 'include[]': Include(USER_INCLUDES) }),
-        status: 200,
-        response: User,
-        async change(tx, { principal, params, query }) {
-          const row = await changeActivation(tx, principal, params.id!, move === 'activate');
-          const roles = await rolesOf(tx, [row], query['include[]']);
-          return presentUser(row, roles.get(row.role_id ?? '') ?? null);
-        },
+        change: async (tx, { principal, params, query }) =>
+          present(tx, await changeActivation(tx, principal, params.id!, move === 'activate'), query),
       }),
     ),
   ];
 }
 
 const LIST = defineList('users', ['time', 'text']);
+
+async function present(
+  db: Db,
+  row: UserProfile,
+  query: { readonly 'include[]'?: readonly (typeof USER_INCLUDES)[number][] },
+): Promise<User> {
+  const roles = await rolesOf(db, [row], query['include[]']);
+  return presentUser(row, roles.get(row.role_id ?? '') ?? null);
+}
 
 /** Returns no roles if they were not requested. */
 function rolesOf(

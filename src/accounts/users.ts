@@ -47,11 +47,23 @@ export async function findUser(
   id: string,
   param = 'user_id',
 ): Promise<UserProfile> {
-  const [row] = await db.query(READ_USER, id, accountId);
+  const row = await readUser(db, accountId, id);
   if (row === undefined) {
     throw notFound('user', param);
   }
   return row;
+}
+
+/** Returns undefined for actors that are not users of the account. */
+export async function readUser(db: Db, accountId: string, id: string): Promise<UserProfile | undefined> {
+  const [row] = await db.query(READ_USER, id, accountId);
+  return row;
+}
+
+/** Like `readUser`; the user's actor is locked until the transaction ends. */
+export async function lockUser(tx: Tx, accountId: string, id: string): Promise<UserProfile | undefined> {
+  await tx.kysely.selectFrom('actors').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+  return readUser(tx, accountId, id);
 }
 
 /** Finds a user of any account, for the operator. Throws `resource_not_found` (param id). */
@@ -84,7 +96,8 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   return row;
 }
 
-async function isErased(tx: Tx, id: string): Promise<boolean> {
+/** Whether the person was erased, which nothing can undo. */
+export async function isErased(tx: Tx, id: string): Promise<boolean> {
   const erased = await tx.kysely
     .selectFrom('actors')
     .select('id')

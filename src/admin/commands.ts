@@ -233,7 +233,7 @@ export const COMMANDS: Commands<AdminContext> = {
     options: { user: USER },
     async run({ database, config }, { user = '' }) {
       const { Tokens } = await import('../access/tokens.ts');
-      const { issueTokenPair } = await import('../accounts/token-pairs.ts');
+      const { issueTokenPair } = await import('../accounts/sessions/token-pairs.ts');
       const { findAnyUser } = await import('../accounts/users.ts');
       const { id, account_id, role_id, deactivated } = await findAnyUser(database, user);
       if (deactivated) throw new Error(`the user ${id} is deactivated: no token would be accepted`);

@@ -1,5 +1,5 @@
 import { Idempotency } from '../access/idempotency.ts';
-import { purgeRefreshTokens } from '../accounts/token-pairs.ts';
+import { purgeRefreshTokens } from '../accounts/sessions/token-pairs.ts';
 import { removeOldOccurrences } from '../agents/triggers/occurrence-store.ts';
 import { fileRoutes } from '../attachments/file-routes.ts';
 import { isDeleted, purgeUploads } from '../attachments/uploads.ts';

@@ -82,6 +82,7 @@ export const RECORDS: readonly OfAccount[] = [
   ),
   deletion('webhooks'),
   deletion('mails'),
+  deletion('avatars'),
 ];
 
 /** The rest, in an order in which no row refers to one that is gone. The row of the account is the last. */
@@ -91,6 +92,7 @@ export const ACCOUNT: readonly OfAccount[] = [
   deletion('audit_chains'),
   ofActors('refresh_tokens', 'actor_id'),
   deletion('tickets'),
+  ofActors('presences', 'actor_id'),
   deletion('api_keys'),
   deletion('users'),
   deletion(

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import { rewriteStoredAnswers } from '../access/stored-answers.ts';
+import { lockAccount } from '../accounts/accounts.ts';
 import { requireAnotherAdmin } from '../accounts/activation.ts';
 import { blankPerson, lockPerson } from '../accounts/persons.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
@@ -36,7 +37,7 @@ export async function eraseUser(
   messages: Erasure['messages'],
 ): Promise<ComplianceJobRow> {
   // Two admins cannot erase each other at the same moment.
-  await tx.kysely.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute();
+  await lockAccount(tx, accountId);
   const person = await lockPerson(tx, accountId, id);
   if (person === undefined) throw notFound('user', 'id');
   if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot erase yourself.');

@@ -348,13 +348,14 @@ export async function readHeadOfReader(
   return row?.head ?? 0;
 }
 
-/** Returns whether the account has a group with this id. */
+/** Returns whether the account has a group with this id, which cannot be deleted until the transaction ends. */
 export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<boolean> {
   const group = await tx.kysely
     .selectFrom('messaging_groups')
     .select('id')
     .where('id', '=', id)
     .where('account_id', '=', accountId)
+    .forKeyShare()
     .executeTakeFirst();
   return group !== undefined;
 }

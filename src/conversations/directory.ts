@@ -116,6 +116,7 @@ export class ConversationDirectory {
 function subjectsOf(facts: ConversationFacts | undefined, id: string): string[] {
   const subjects = [id, ...(facts?.members.keys() ?? [])];
   if (facts?.inboxId) subjects.push(facts.inboxId);
+  if (facts?.persona) subjects.push(facts.persona.id);
   return subjects;
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Rights } from '../access/rights.ts';
 import type { Tokens } from '../access/tokens.ts';
-import { issueTokenPair } from '../accounts/token-pairs.ts';
+import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';

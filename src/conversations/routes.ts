@@ -47,7 +47,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       summary: 'Start a direct message, a group or a customer case',
       since: '1.1.harbor',
       permission: 'messaging:create',
-      reachesOutside: ({ participants }) => participants.some(({ type }) => type === 'customer'),
+      reachesOutside: ({ participants = [] }) => participants.some(({ type }) => type === 'customer'),
       query: ConversationQuery,
       body: CreateConversationBody,
       status: 201,

@@ -39,6 +39,13 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   agent_runs_of_conversation: { on: 'agent_runs (conversation_id, id) WHERE conversation_id IS NOT NULL' },
   agent_occurrences_age: { on: 'agent_occurrences (due_at)' },
   artifacts_of_account: { on: 'artifacts (account_id, created_at)' },
+  actors_of_role: { on: 'actors (role_id) WHERE role_id IS NOT NULL' },
+  // The index for the directory of people, in the order of their names.
+  actors_people: {
+    on: "actors (account_id, lower(coalesce(name, '')), id) WHERE type IN ('user', 'agent') AND NOT customer AND deactivated_at IS NULL",
+  },
+  conversations_of_group: { on: 'conversations (group_id) WHERE group_id IS NOT NULL' },
+  conversations_of_assignee: { on: 'conversations (assignee_id) WHERE assignee_id IS NOT NULL' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

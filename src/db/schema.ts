@@ -1,5 +1,4 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
-import type { ActorType } from '../protocol/resources/actor.ts';
 import type {
   AgentStatus,
   DefinitionType,
@@ -18,6 +17,21 @@ import type {
 import type { SentEmailStatus } from '../protocol/resources/email.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import type {
+  AccountsTable,
+  ActorsTable,
+  ApiKeysTable,
+  AvatarsTable,
+  EntitiesTable,
+  GroupMembersTable,
+  MessagingGroupsTable,
+  PresenceNodesTable,
+  PresencesTable,
+  RefreshTokensTable,
+  RolesTable,
+  TicketsTable,
+  UsersTable,
+} from './account-tables.ts';
 import type {
   AgentOccurrencesTable,
   AgentRunActionsTable,
@@ -69,6 +83,9 @@ export interface Schema {
   audit_events: AuditEventsTable;
   group_members: GroupMembersTable;
   refresh_tokens: RefreshTokensTable;
+  avatars: AvatarsTable;
+  presences: PresencesTable;
+  presence_nodes: PresenceNodesTable;
   uploads: UploadsTable;
   agent_runs: AgentRunsTable;
   agent_run_steps: AgentRunStepsTable;
@@ -91,76 +108,6 @@ interface SettingsTable {
   name: string;
   value: string;
   created_at: Time;
-}
-
-interface AccountsTable extends Times {
-  id: string;
-  name: string;
-  plan: Generated<'free' | 'pro'>;
-  subscription: Generated<'active' | 'inactive'>;
-  /** Set while the account is being removed: none of its credentials is accepted. */
-  deleted_at: string | null;
-}
-
-interface RolesTable extends Times {
-  id: string;
-  account_id: string;
-  name: string;
-  type: Generated<'admin' | 'user' | 'scanner' | 'sales_rep' | 'agent'>;
-  permissions: Generated<string[]>;
-}
-
-interface ActorsTable extends Times {
-  id: string;
-  account_id: string;
-  type: ActorType;
-  customer: Generated<boolean>;
-  name: string | null;
-  handle: string | null;
-  avatar_url: string | null;
-  role_id: string | null;
-  deactivated_at: string | null;
-  /** Since when the person's name and addresses are gone for good. */
-  erased_at: string | null;
-}
-
-interface UsersTable extends Times {
-  id: string;
-  account_id: string;
-  email: string;
-}
-
-interface ApiKeysTable extends Times {
-  id: string;
-  account_id: string;
-  actor_id: string;
-  name: string;
-  hash: Buffer;
-  redacted: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
-
-interface TicketsTable {
-  hash: Buffer;
-  account_id: string;
-  actor_id: string;
-  credential: JSONColumnType<object>;
-  expires_at: string;
-}
-
-interface MessagingGroupsTable extends Times {
-  id: string;
-  account_id: string;
-  actor_id: string;
-  name: string;
-}
-
-interface EntitiesTable extends Times {
-  id: string;
-  account_id: string;
-  name: string | null;
-  handle: string | null;
 }
 
 interface ConversationsTable extends Times, Streamed {
@@ -412,23 +359,6 @@ interface AuditCheckpointsTable {
   /** The highest of the numbers that were purged. */
   last: number;
   checkpoint: ColumnType<object, string, never>;
-}
-
-interface GroupMembersTable {
-  group_id: string;
-  actor_id: string;
-  position: number;
-}
-
-interface RefreshTokensTable {
-  hash: Buffer;
-  family_id: string;
-  account_id: string;
-  actor_id: string;
-  expires_at: string;
-  used_at: string | null;
-  revoked_at: string | null;
-  created_at: Time;
 }
 
 interface UploadsTable {

@@ -13,6 +13,8 @@ export const ID_PREFIXES = {
   group: 'grp',
   entity: 'ent',
   role: 'rol',
+  session: 'ses',
+  avatar: 'ava',
   apiKey: 'key',
   agent: 'agt',
   agentTool: 'atl',

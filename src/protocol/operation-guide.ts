@@ -27,6 +27,35 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Sends a scheduled message at once, ahead of others of its conversation that are due. `scheduled_at` keeps the time that was asked for; `sent_at` shows when it was sent. A message that was sent, was canceled or has failed answers `resource_conflict`, and so does one that would be refused when it is due, such as that of a deactivated author.',
   cancel_scheduled_message:
     'Takes a scheduled message back before it is due; its status becomes `canceled`. A message that was sent or has failed answers `resource_conflict`.',
+  get_me:
+    'Returns the actor, the account, the role and the permissions of the caller; for a user of the account, the user too. A client reads here what to show and what to offer.',
+  update_me:
+    "Changes the caller's own profile. What is absent stays. Only users of the account have one: a key gets `insufficient_permissions`. The email address cannot be changed.",
+  list_own_sessions:
+    'Lists where the caller is signed in: each is a family of refresh tokens that has not ended. Only users have sessions.',
+  end_own_session:
+    "Ends one of the caller's own sessions: its refresh token, its access tokens, and within a second the sockets that they opened. The session of this request may be ended too.",
+  end_other_own_sessions:
+    "Ends all of the caller's own sessions but the one of this request, and says how many they were.",
+  list_user_sessions: 'Lists where a user is signed in.',
+  end_user_session:
+    'Ends one session of a user whose role grants no more than the caller has: its refresh token, its access tokens, and within a second the sockets that they opened.',
+  end_user_sessions:
+    'Ends all sessions of a user whose role grants no more than the caller has, and says how many they were.',
+  get_user: 'Returns one user.',
+  update_user:
+    'Renames a user or gives the user another role. What is absent stays. A new role holds at once, for open sockets within a second. The caller needs every permission of the role before and of the role after. The last active admin keeps its role: another one answers `resource_conflict`.',
+  get_role: 'Returns one role.',
+  update_role:
+    'Renames a role or replaces what it permits, for every user, key and agent that has it, for open sockets within a second. What is absent stays. The caller needs every permission that the role grants before and after. Roles of the service answer `resource_conflict`.',
+  delete_role:
+    'Deletes a role. While a user, an active key or an agent has it, the answer is `resource_conflict`, and so it is for roles of the service.',
+  get_group: 'Returns one group.',
+  update_group:
+    'Renames a group or replaces its members. What is absent stays. Conversations that were started from it keep their members. The persona Customer Service keeps its name.',
+  delete_group:
+    'Deletes a group. While a conversation is assigned to it, or an inbox names it, the answer is `resource_conflict`, and so it is for the persona Customer Service. Conversations that were started from it stay.',
+  get_entity: 'Returns one entity.',
   create_conversation:
     'Starts a direct message, a group or a customer case. A user who creates it becomes its owner. A group that an API key begins is owned by the first user without a stated role. A second direct message of the same two users returns the first one with 200, active again if it was archived.',
   list_conversations:

@@ -31,7 +31,8 @@ export function presentRole(row: RoleRow, { permissions }: { readonly permission
   };
 }
 
-function permissionsOf({ type, permissions }: RoleRow): string[] {
+/** An admin role holds every permission, whatever its row says. */
+export function permissionsOf({ type, permissions }: RoleRow): string[] {
   return type === 'admin' ? [...PERMISSIONS, ...ADMIN_PERMISSIONS] : permissions;
 }
 

@@ -4,7 +4,7 @@ import { hash, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { createActor } from '../../src/accounts/actors.ts';
-import { purgeRefreshTokens } from '../../src/accounts/token-pairs.ts';
+import { purgeRefreshTokens } from '../../src/accounts/sessions/token-pairs.ts';
 import { setActive } from '../../src/accounts/users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { PERMISSIONS } from '../../src/protocol/permissions.ts';

@@ -37,6 +37,10 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   webhooks: 'webhook',
   deliveries: 'webhookDelivery',
   inboxes: 'inbox',
+  roles: 'role',
+  groups: 'group',
+  entities: 'entity',
+  sessions: 'session',
 };
 
 interface Reference {
@@ -69,9 +73,11 @@ const person = () => ({ type: 'user', actor_id: OURS.actor });
 
 const REFERENCES: readonly Reference[] = [
   reference('create_user', 'role_id', 'role', (role_id) => ({ name: 'A', email: 'a@example.com', role_id })),
+  reference('update_user', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('create_api_key', 'role_id', 'role', (role_id) => ({ name: 'A', role_id })),
   reference('create_token', 'user_id', 'actor', (user_id) => ({ user_id })),
   reference('create_group', 'members[]', 'actor', (id) => ({ name: newId('group'), members: [id] })),
+  reference('update_group', 'members[]', 'actor', (id) => ({ members: [id] })),
   reference('create_conversation', 'participants[].actor_id', 'actor', (actor_id) => ({
     type: 'group',
     title: 'A',
@@ -438,6 +444,12 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
       ...{ endpoint: 'https://push.example.com/1', origin: 'https://push.example.com' },
     })
     .execute();
+  await create('/v1/auth/tokens', { user_id: zoe.id });
+  const { family_id: session } = await database.kysely
+    .selectFrom('refresh_tokens')
+    .select('family_id')
+    .where('actor_id', '=', zoe.id)
+    .executeTakeFirstOrThrow();
   const [exported, erased] = [newId('export'), newId('erasure')];
   const job = { account_id: accountId, subject_id: zoe.id, requested_by: zoe.id, status: 'failed' } as const;
   await database.kysely
@@ -468,6 +480,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     participant,
     notification,
     pushSubscription,
+    session,
     account: accountId,
   } as Record<IdKind, string>;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { Tokens } from '../../src/access/tokens.ts';
 import { isValidApiKey } from '../../src/accounts/keys.ts';
-import { refreshTokenPair } from '../../src/accounts/token-pairs.ts';
+import { refreshTokenPair } from '../../src/accounts/sessions/token-pairs.ts';
 import { UsageError, usageOf } from '../../src/admin/command-line.ts';
 import { COMMANDS } from '../../src/admin/commands.ts';
 import { runAdmin } from '../../src/admin/run.ts';

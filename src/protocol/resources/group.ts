@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name } from '../schema.ts';
 
 /** Most users and agents in a group. */
@@ -16,4 +16,14 @@ export const CreateGroupBody = Body({
 describe(CreateGroupBody, {
   name: 'Name of the group.',
   members: 'Ids of users and agents (`act_…`, `agt_…`), in the order in which they are shown; each once.',
+});
+
+export const UpdateGroupBody = Body({
+  name: Type.Optional(Name),
+  members: CreateGroupBody.properties.members,
+});
+export type UpdateGroupBody = Static<typeof UpdateGroupBody>;
+describe(UpdateGroupBody, {
+  name: 'The new name of the group. The persona Customer Service keeps its name.',
+  members: 'The new members in place of those before, in the order in which they are shown; each once.',
 });

@@ -23,7 +23,7 @@ export type Role = Static<typeof Role>;
 
 describe(Role, {
   name: 'Name of the role, unique within the account.',
-  type: '`admin` has every permission; `user` is a role of people and keys, and the type of every role made over the API; `agent` is for agents; `scanner` and `sales_rep` are for stations and representatives.',
+  type: '`admin` has every permission; `user` is a role of people and keys, and the type of every role made over the API; `agent` is for agents; `scanner` and `sales_rep` are for stations and representatives. Roles of the types `admin`, `scanner` and `sales_rep` belong to the service and cannot be changed.',
   owner: 'Reserved, and always null.',
   permissions: 'What the role grants, each as `{permission}:{action}`. Null unless expanded.',
 });
@@ -37,4 +37,14 @@ describe(CreateRoleBody, {
   name: 'Name of the role, unique within the account.',
   permissions:
     'What the role grants, each once, and no more than the caller has. Admins alone hold the permissions for API keys.',
+});
+
+export const UpdateRoleBody = Body({
+  name: Type.Optional(Name),
+  permissions: Type.Optional(CreateRoleBody.properties.permissions),
+});
+export type UpdateRoleBody = Static<typeof UpdateRoleBody>;
+describe(UpdateRoleBody, {
+  name: 'The new name of the role, unique within the account.',
+  permissions: 'What the role grants from now on, in place of what it granted; no more than the caller has.',
 });

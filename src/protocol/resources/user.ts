@@ -40,3 +40,13 @@ describe(CreateUserBody, {
   email: 'Email address, unique within the account; a taken one answers `resource_exists`.',
   role_id: 'The role of the user; it must grant no more than the caller has.',
 });
+
+export const UpdateUserBody = Body({
+  name: Type.Optional(Name),
+  role_id: Type.Optional(Id),
+});
+export type UpdateUserBody = Static<typeof UpdateUserBody>;
+describe(UpdateUserBody, {
+  name: 'The new name of the person.',
+  role_id: 'The new role of the user; it must grant no more than the caller has.',
+});

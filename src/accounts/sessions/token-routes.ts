@@ -1,12 +1,12 @@
-import type { Tokens } from '../access/tokens.ts';
-import type { Database } from '../db/database.ts';
-import { defineRoute, type Route } from '../http/route.ts';
-import { notFound } from '../protocol/errors.ts';
-import { CreateTokenBody, RefreshTokenBody, Token } from '../protocol/resources/token.ts';
-import { requireGrant } from './grants.ts';
-import { findRoleById } from './roles.ts';
+import type { Tokens } from '../../access/tokens.ts';
+import type { Database } from '../../db/database.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { notFound } from '../../protocol/errors.ts';
+import { CreateTokenBody, RefreshTokenBody, Token } from '../../protocol/resources/token.ts';
+import { requireGrant } from '../grants.ts';
+import { findRoleById } from '../roles.ts';
+import { findUser } from '../users.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
-import { findUser } from './users.ts';
 
 /** Both endpoints return 201, because each creates a new credential. */
 export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {

@@ -1,20 +1,21 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import { nanoid } from 'nanoid';
-import type { TokenSubject, Tokens } from '../access/tokens.ts';
-import type { Database } from '../db/database.ts';
-import type { Db, Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
-import { ApiError } from '../protocol/errors.ts';
-import { REFRESH_TOKEN_DAYS, type Token } from '../protocol/resources/token.ts';
-import { enqueueRightsChanged } from './rights-changed.ts';
+import type { TokenSubject, Tokens } from '../../access/tokens.ts';
+import type { Database } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/handle.ts';
+import { statement } from '../../db/statement.ts';
+import { ApiError } from '../../protocol/errors.ts';
+import { newId } from '../../protocol/ids.ts';
+import { REFRESH_TOKEN_DAYS, type Token } from '../../protocol/resources/token.ts';
+import { enqueueRightsChanged } from '../rights-changed.ts';
 
 /**
  * Issues an access token of 15 minutes with a refresh token for the next one, the first of its own family
  * (docs/contract.md#tokens). Only the refresh token's hash is stored.
  */
 export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
-  return issue(db, tokens, subject, nanoid());
+  return issue(db, tokens, subject, { familyId: newId('session') });
 }
 
 /**
@@ -33,7 +34,7 @@ export async function refreshTokenPair<T>(
     const use = await takeUse(tx, hashOf(refreshToken));
     // Returned rather than thrown, because the revocation of the family must be committed.
     if (use instanceof ApiError) return { refusal: use };
-    return { result: await finish(tx, await issue(tx, tokens, use, use.familyId)) };
+    return { result: await finish(tx, await issue(tx, tokens, use, use)) };
   });
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.result;
@@ -60,7 +61,7 @@ async function issue(
   db: Db,
   tokens: Issuer,
   { accountId, actorId }: TokenSubject,
-  familyId: string,
+  { familyId, beganAt }: Family,
 ): Promise<Token> {
   const refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
   await db.kysely
@@ -70,6 +71,7 @@ async function issue(
       family_id: familyId,
       account_id: accountId,
       actor_id: actorId,
+      began_at: beganAt ?? sql<string>`clock_timestamp()`,
       expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
     })
     .execute();
@@ -77,14 +79,20 @@ async function issue(
   return { object: 'token', access_token: token, refresh_token: refreshToken, expires_at: expiresAt };
 }
 
-interface Use extends TokenSubject {
+interface Family {
+  /** The id of the session (sessions.ts). */
   readonly familyId: string;
+  /** Absent: it begins now. */
+  readonly beganAt?: string;
 }
+
+type Use = TokenSubject & Family;
 
 interface TokenRow {
   readonly family_id: string;
   readonly account_id: string;
   readonly actor_id: string;
+  readonly began_at: string;
   readonly used: boolean;
   readonly revoked: boolean;
   readonly expired: boolean;
@@ -104,7 +112,8 @@ async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
   if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
   if (actor.deactivated) return invalid();
   await tx.query(MARK_USED, tokenHash);
-  return { familyId: row.family_id, accountId: row.account_id, actorId: row.actor_id };
+  const { family_id: familyId, began_at: beganAt, account_id: accountId, actor_id: actorId } = row;
+  return { familyId, beganAt, accountId, actorId };
 }
 
 const PARAM = { param: 'refresh_token' } as const;
@@ -123,7 +132,7 @@ const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>({
 const READ = statement<[tokenHash: Buffer], TokenRow>({
   name: 'read-refresh-token',
   text: `
-    SELECT family_id, account_id, actor_id, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
+    SELECT family_id, account_id, actor_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
       expires_at <= clock_timestamp() AS expired
     FROM refresh_tokens WHERE hash = $1`,
 });

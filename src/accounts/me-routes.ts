@@ -1,0 +1,71 @@
+import type { Principal } from '../access/principal.ts';
+import type { Database } from '../db/database.ts';
+import type { Db } from '../db/handle.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { Me, UpdateMeBody } from '../protocol/resources/me.ts';
+import { presentAccount } from '../resources/account.ts';
+import { readActors } from '../resources/actor.ts';
+import { permissionsOf, presentRole } from '../resources/role.ts';
+import { presentUser } from '../resources/user.ts';
+import { findAccount } from './accounts.ts';
+import { readRole } from './roles.ts';
+import { writeUser } from './user-changes.ts';
+import { lockUser, readUser } from './users.ts';
+
+/** What a caller is and may do, and what a user may change of itself (docs/contract.md#the-caller). */
+export function meRoutes(database: Database): Route[] {
+  const common = {
+    path: '/v1/me',
+    since: '1.2.harbor-preview.1',
+    permission: null,
+    status: 200,
+    response: Me,
+  } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'get_me',
+      method: 'GET',
+      summary: 'Get the caller: its actor, its account and what it may do',
+      handle: ({ principal }) => readMe(database, principal),
+    }),
+    defineRoute({
+      ...common,
+      name: 'update_me',
+      method: 'PATCH',
+      summary: "Change the caller's own profile",
+      agents: false,
+      body: UpdateMeBody,
+      async change(tx, { principal, body }) {
+        const user = await lockUser(tx, principal.accountId, principal.actor.id);
+        if (user === undefined) {
+          throw new ApiError(
+            'insufficient_permissions',
+            'Only users of the account have a profile to change.',
+          );
+        }
+        await writeUser(tx, principal, user, body);
+        return readMe(tx, principal);
+      },
+    }),
+  ];
+}
+
+/** Reads everything anew: what a node has cached of the caller may be from before a change on another node. */
+async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<Me> {
+  const [account, actors, user, role] = await Promise.all([
+    findAccount(db, accountId),
+    readActors(db, [actor.id]),
+    readUser(db, accountId, actor.id),
+    roleId === null ? undefined : readRole(db, accountId, roleId),
+  ]);
+  return {
+    object: 'me',
+    actor: actors.get(actor.id) ?? actor,
+    account: presentAccount(account),
+    user: user === undefined ? null : presentUser(user, null),
+    role: role === undefined ? null : presentRole(role, { permissions: false }),
+    permissions: role === undefined ? [] : permissionsOf(role),
+  };
+}

@@ -1,0 +1,34 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Name, Nullable } from '../schema.ts';
+import { Account } from './account.ts';
+import { Actor } from './actor.ts';
+import { Role } from './role.ts';
+import { User } from './user.ts';
+
+/** The caller: its actor, its account, and what it may do (docs/contract.md#the-caller). */
+export const Me = Type.Object({
+  object: Type.Literal('me'),
+  actor: Actor,
+  account: Account,
+  user: Nullable(User),
+  role: Nullable(Role),
+  permissions: Type.Array(Type.String()),
+});
+export type Me = Static<typeof Me>;
+
+describe(Me, {
+  actor: 'The actor as which the caller acts: the author of what it sends.',
+  account: 'The account that the credential belongs to.',
+  user: 'The user behind the credential. Null for API keys and agents.',
+  role: 'The role that bounds what the caller may do. Null where it has none, which then permits nothing.',
+  permissions:
+    'Everything that the role permits, each as `{permission}:{action}`; for an admin role all permissions.',
+});
+
+export const UpdateMeBody = Body({
+  name: Type.Optional(Name),
+});
+export type UpdateMeBody = Static<typeof UpdateMeBody>;
+describe(UpdateMeBody, {
+  name: 'The new name of the person.',
+});
