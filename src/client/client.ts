@@ -1,4 +1,5 @@
 import type { ErrorObject } from '../protocol/errors.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
 import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
@@ -9,14 +10,17 @@ import { type ClientError, clientError } from './client-error.ts';
 import type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 import type { Connection, Incoming } from './connection.ts';
 import { type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
+import { Conversations } from './conversations.ts';
 import { DeliveredVersions } from './delivered-versions.ts';
 import { FollowedConversation } from './followed-conversation.ts';
 import { Listeners } from './listeners.ts';
+import { type ConversationOptions, LiveConversation } from './live-conversation.ts';
 import { type PageEvents, watchPage } from './page-events.ts';
 import { type RequestOp, Requests } from './requests.ts';
-import { Rest, type RestOptions } from './rest.ts';
+import { type FetchOptions, Rest, type RestOptions } from './rest.ts';
 import { SharedFeed } from './shared-feed.ts';
-import { type LinkOptions, SocketLink } from './socket-link.ts';
+import { type LinkOptions, type ReadyFrame, SocketLink } from './socket-link.ts';
+import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './upload.ts';
 
 export interface SubscribeOptions extends ConversationHandlers {
   /** The number of the last message that the application has already. By default only new messages arrive. */
@@ -34,10 +38,14 @@ export interface ConversationSubscription {
 
 export interface ClientOptions extends LinkOptions, RestOptions {
   readonly page: PageEvents | undefined;
+  /** Undefined where the platform has none. */
+  readonly XMLHttpRequest: XhrConstructor | undefined;
 }
 
 /** One caller's live view of its conversations, over any number of successive connections. */
 export class Client {
+  readonly conversations = new Conversations((path, options) => this.fetch(path, options));
+  readonly #options: ClientOptions;
   readonly #link: SocketLink;
   readonly #rest: Rest;
   readonly #requests: Requests;
@@ -52,6 +60,7 @@ export class Client {
   readonly #listeners = new Listeners<ClientEvents>();
   /** Everything that changed before it has been passed on. */
   #cursor: string | undefined;
+  #actor: Actor | undefined;
   #resuming = false;
   #isClosed = false;
   #state: ClientState = 'connecting';
@@ -61,6 +70,7 @@ export class Client {
     const { signal: closing } = this.#closing;
     const failed = (error: ClientError) => this.#listeners.emit('error', error);
     credential.onFailed = (error) => failed(clientError('token_source', true, error));
+    this.#options = options;
     this.#timing = timing;
     this.#rest = new Rest(options, { closing, failed });
     this.#requests = new Requests({
@@ -73,7 +83,7 @@ export class Client {
       },
     });
     this.#link = new SocketLink(options, {
-      attached: (connection, cursor) => this.#attach(connection, cursor),
+      attached: (connection, ready) => this.#attach(connection, ready),
       received: (connection, frame) => this.#received(connection, frame),
       cursorRefused: () => {
         this.#cursor = undefined;
@@ -98,6 +108,11 @@ export class Client {
 
   get state(): ClientState {
     return this.#state;
+  }
+
+  /** The caller; undefined until the first connection. */
+  get actor(): Actor | undefined {
+    return this.#actor;
   }
 
   /** Returns the function that removes the listener. */
@@ -125,6 +140,12 @@ export class Client {
       host: { reload: (messageId) => this.#reload(follower, messageId) },
     });
     feed.add(follower);
+    const { position } = follower;
+    if (position !== undefined) {
+      queueMicrotask(() => {
+        if (this.#isOpen(follower)) follower.handlers.onBegin?.(position);
+      });
+    }
     if (current !== undefined && !feed.isAsked) this.#join(feed, current);
     this.#changed();
     return {
@@ -158,6 +179,41 @@ export class Client {
     return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body, options);
   }
 
+  /**
+   * Opens a conversation for showing it. Each call returns a view of its own, which follows the conversation until its `close()`
+   * or the client's.
+   */
+  conversation(conversationId: string, options: ConversationOptions = {}): LiveConversation {
+    const host = {
+      timing: this.#timing,
+      rest: this.#rest,
+      actor: () => this.#actor,
+      subscribe: (id: string, handlers: ConversationHandlers) => this.subscribe(id, handlers),
+      request: <O extends RequestOp>(op: O, fields: CommandFields<O>) => this.request(op, fields),
+      upload: (file: Blob, given: UploadOptions) => this.upload(file, given),
+    };
+    return new LiveConversation(conversationId, host, options);
+  }
+
+  /**
+   * Sends a request to a path of the API, such as `/v1/messaging/notifications`: JSON in and out, with the client's credential,
+   * version and account. Tries at most five times; each try has the same Idempotency-Key, so a change happens once. Rejects with
+   * RestRefused, as CallOptions say, or with ClientClosed.
+   */
+  fetch<T>(path: string, options: FetchOptions = {}): Promise<T> {
+    return this.#rest.fetch<T>(path, options);
+  }
+
+  /** Uploads a file for an attachment of a message that is then sent. Rejects as `upload` does. */
+  upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
+    const { timing, fetch, XMLHttpRequest } = this.#options;
+    const host = {
+      ...{ timing, XMLHttpRequest, platformFetch: fetch, closing: this.#closing.signal },
+      fetch: <T>(path: string, given?: FetchOptions) => this.fetch<T>(path, given),
+    };
+    return upload(host, file, options);
+  }
+
   /** Closes the client for good. Rejects whatever is pending with ClientClosed. */
   close(): void {
     if (this.#isClosed) return;
@@ -168,7 +224,7 @@ export class Client {
 
   #open(conversationId: string): SharedFeed {
     const feed = new SharedFeed(conversationId, {
-      pageAfter: (sequence) => this.#rest.after(conversationId, sequence),
+      pageAfter: (after) => this.#rest.messages(conversationId, { after }),
       isOpen: (follower) => this.#isOpen(follower),
       fellBehind: (follower) => {
         this.#unsettled.add(follower);
@@ -189,7 +245,8 @@ export class Client {
   }
 
   /** Asks the new connection for everything that was missed, in one request if the server supports it. */
-  #attach(connection: Connection, cursor: string): void {
+  #attach(connection: Connection, { cursor, actor }: ReadyFrame): void {
+    this.#actor = actor;
     const feeds = [...this.#feeds.values()];
     // A resume that the connection before did not finish is void.
     this.#resuming = false;

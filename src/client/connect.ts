@@ -6,6 +6,7 @@ import { Credential } from './credential.ts';
 import { type PageEvents, platformPage } from './page-events.ts';
 import { askSource, type Source } from './source.ts';
 import { SYSTEM_TIMING, type Timing } from './timing.ts';
+import { platformXhr, type XhrConstructor } from './upload.ts';
 
 export interface ConnectOptions {
   /** The server's URL, such as `https://chat.example`. A function is called before each connection and request. */
@@ -20,6 +21,7 @@ export interface ConnectOptions {
   /** The platform's own by default, as with `fetch`. */
   readonly WebSocket?: SocketConstructor;
   readonly fetch?: typeof fetch;
+  readonly XMLHttpRequest?: XhrConstructor;
   /** In a browser, the page's own events by default. */
   readonly page?: PageEvents;
   /** Longest wait between two tries, in milliseconds; 15,000 by default. */
@@ -45,6 +47,7 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     WebSocket: rest.WebSocket ?? WebSocket,
     // Browsers refuse to call it as a method of another object.
     fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
+    XMLHttpRequest: rest.XMLHttpRequest ?? platformXhr(),
     page: rest.page ?? platformPage(),
     mostWaitMs: rest.mostWaitMs ?? 15_000,
     timing,

@@ -23,6 +23,8 @@ export interface StreamingText {
 
 /** The events of a subscription. An error that a handler throws surfaces as an uncaught error and affects nothing else. */
 export interface ConversationHandlers {
+  /** The number is known after which messages are passed on. */
+  onBegin?(after: number): void;
   /** Each message once, in the order of their numbers, whatever happens to connections. */
   onMessage(message: Message): void;
   /** A newer state of a message that was delivered before: edited, deleted, or finished. */
@@ -91,6 +93,7 @@ export class ConversationFeed {
   begin(position: number): void {
     if (this.#position !== undefined) return;
     this.#position = position;
+    this.handlers.onBegin?.(position);
     this.#complete(position);
   }
 

@@ -8,7 +8,15 @@ export type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 export { type ConnectOptions, connect } from './connect.ts';
 export type { SocketConstructor, SocketLike } from './connection.ts';
 export type { ConversationHandlers, Message, StreamingText as Writing } from './conversation-feed.ts';
+export type { ConversationFilter } from './conversations.ts';
+export {
+  type ConversationEvents,
+  type ConversationOptions,
+  LiveConversation,
+} from './live-conversation.ts';
 export type { PageEvents } from './page-events.ts';
 export { RequestFailed, type RequestOp } from './requests.ts';
-export { RestRefused } from './rest.ts';
+export { type FetchOptions, RestRefused } from './rest.ts';
+export type { LocalMessage, SentMessage, TimelineMessage } from './timeline.ts';
 export type { Timing } from './timing.ts';
+export type { AttachmentInput, UploadOptions, UploadProgress } from './upload.ts';

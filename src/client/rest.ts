@@ -41,7 +41,15 @@ export class RestRefused extends Error {
   }
 }
 
-/** The few requests that a client needs beside its socket. */
+/** A request of the application: JSON in and out. */
+export interface FetchOptions extends CallOptions {
+  /** GET by default. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: object;
+}
+
+/** Requests over REST, with the client's credential, repeated where a repetition may help. */
 export class Rest {
   readonly #options: RestOptions;
   readonly #host: RestHost;
@@ -64,17 +72,30 @@ export class Rest {
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
 
-  /** Returns up to 100 messages after a number, oldest first, with the sub-objects that events have. Tries five times. */
-  async after(conversationId: string, sequence: number): Promise<Page> {
-    const query = `after_sequence=${sequence}&limit=100&include[]=sender&include[]=attachments`;
-    const path = `${messagesOf(conversationId)}?${query}`;
-    const { data, page_info } = await this.#retry<List<ChatMessage>>({ path }, {}, READ_TRIES);
+  /**
+   * Sends a request to a path of the API, at most five times. Each try has the same Idempotency-Key, so a change happens once.
+   * Rejects with RestRefused, as CallOptions say, or with ClientClosed.
+   */
+  fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
+    const key = method === 'GET' ? {} : { idempotencyKey: randomId() };
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    return this.#retry<T>({ method, path, ...key, ...text }, options, MOST_TRIES);
+  }
+
+  /** Returns up to `limit` messages on one side of a number, with the sub-objects that events have; after it, oldest first. */
+  async messages(
+    conversationId: string,
+    range: { readonly after: number } | { readonly before: number },
+    limit = 100,
+  ): Promise<Page> {
+    const bound = 'after' in range ? `after_sequence=${range.after}` : `before_sequence=${range.before}`;
+    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${EXPANDED}`;
+    const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }
 
   message(id: string): Promise<ChatMessage> {
-    const path = `/v1/messaging/messages/${encodeURIComponent(id)}?include[]=sender&include[]=attachments`;
-    return this.#retry<ChatMessage>({ path }, {}, READ_TRIES);
+    return this.fetch<ChatMessage>(`/v1/messaging/messages/${encodeURIComponent(id)}?${EXPANDED}`);
   }
 
   /** The network is back: waiting tries are made now. */
@@ -112,7 +133,7 @@ export class Rest {
   }
 
   /** One request, within 30 s, because a connection whose other side has vanished may stay open for minutes. */
-  async #try({ method = 'GET', path, body }: Call, parent: AbortSignal): Promise<unknown> {
+  async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
     const { origin, account, version, credential, fetch, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
     const scope = new CallScope(timing, { timeoutMs: TRY_MS }, parent);
@@ -124,6 +145,7 @@ export class Rest {
           'service-version': version,
           'service-account': account,
           'content-type': 'application/json',
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         },
         ...(body === undefined ? {} : { body }),
         signal: scope.signal,
@@ -153,9 +175,10 @@ export interface Page {
 }
 
 interface Call {
-  readonly method?: 'GET' | 'POST';
+  readonly method: string;
   readonly path: string;
   readonly body?: string;
+  readonly idempotencyKey?: string;
 }
 
 class Postponed extends RestRefused {
@@ -204,10 +227,11 @@ function messagesOf(conversationId: string): string {
 }
 
 /** crypto.randomUUID is absent on pages without TLS. */
-function randomId(): string {
+export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const READ_TRIES = 5;
+const EXPANDED = 'include[]=sender&include[]=attachments';
+const MOST_TRIES = 5;
 const TRY_MS = 30_000;

@@ -1,3 +1,4 @@
+import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import { afterClose, type ConnectionEnd } from './after-close.ts';
 import { Backoff } from './backoff.ts';
 import { type ClientError, clientError, reasonOfEnd } from './client-error.ts';
@@ -18,9 +19,11 @@ export interface LinkOptions {
   readonly timing: Timing;
 }
 
+export type ReadyFrame = Extract<ServerFrame, { type: 'ready' }>;
+
 export interface LinkListener {
-  /** This connection is the current one from now on; `cursor` is the server's position at that time. */
-  attached(connection: Connection, cursor: string): void;
+  /** This connection is the current one from now on; `ready` has the server's position at that time. */
+  attached(connection: Connection, ready: ReadyFrame): void;
   /** From the current connection, and from the previous one until it is closed. */
   received(connection: Connection, frame: Incoming): void;
   /** The server refused our cursor. */
@@ -139,7 +142,7 @@ export class SocketLink {
       this.#failedMoves = 0;
       this.#opening = undefined;
       this.#current = connection;
-      this.#listener.attached(connection, frame.cursor);
+      this.#listener.attached(connection, frame);
       return;
     }
     if (connection === this.#current) {

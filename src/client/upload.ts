@@ -1,0 +1,133 @@
+import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../protocol/resources/upload.ts';
+import { type CallOptions, CallScope } from './call-scope.ts';
+import type { Fetch } from './pages.ts';
+import { RestRefused } from './rest.ts';
+import type { Timing } from './timing.ts';
+
+/** What a message carries of an uploaded file. */
+export type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+
+export interface UploadOptions extends CallOptions {
+  /** The file's own name by default. */
+  readonly filename?: string;
+  /** Called as bytes leave, and at the end. Platforms without XMLHttpRequest report the end alone. */
+  onProgress?(progress: UploadProgress): void;
+}
+
+export interface UploadProgress {
+  readonly sentBytes: number;
+  readonly totalBytes: number;
+}
+
+/** The part of an XMLHttpRequest that the SDK uses. */
+export interface XhrLike {
+  readonly status: number;
+  readonly upload: { onprogress: ((event: { readonly loaded: number }) => void) | null };
+  onload: (() => void) | null;
+  onerror: (() => void) | null;
+  onabort: (() => void) | null;
+  open(method: string, url: string): void;
+  setRequestHeader(name: string, value: string): void;
+  send(body: Blob): void;
+  abort(): void;
+}
+
+export type XhrConstructor = new () => XhrLike;
+
+/** Returns undefined where the platform has none, as in Node. */
+export function platformXhr(): XhrConstructor | undefined {
+  return (globalThis as { readonly XMLHttpRequest?: XhrConstructor }).XMLHttpRequest;
+}
+
+export interface UploadHost {
+  /** Reports progress, unlike fetch. */
+  readonly XMLHttpRequest: XhrConstructor | undefined;
+  readonly platformFetch: typeof fetch;
+  readonly fetch: Fetch;
+  readonly timing: Pick<Timing, 'after'>;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Uploads a file, and returns the attachment to send it with. A URL takes the bytes once, so each of three tries asks for its
+ * own. Rejects with RestRefused, with the error of the network, as CallOptions say, or with ClientClosed.
+ */
+export async function upload(
+  host: UploadHost,
+  file: Blob & { readonly name?: string },
+  { filename = file.name ?? 'file', onProgress, ...options }: UploadOptions,
+): Promise<AttachmentInput> {
+  const content_type = file.type === '' ? 'application/octet-stream' : file.type;
+  const facts = { filename, content_type, size_bytes: file.size };
+  const scope = new CallScope(host.timing, options, host.closing);
+  const progress = (sentBytes: number) => onProgress?.({ sentBytes, totalBytes: file.size });
+  try {
+    for (let tries = 1; ; tries++) {
+      const { signal } = scope;
+      signal.throwIfAborted();
+      const target = await host.fetch<UploadUrl>('/v1/messaging/attachments/upload-url', {
+        method: 'POST',
+        body: facts,
+        signal,
+      });
+      try {
+        await (host.XMLHttpRequest === undefined
+          ? putByFetch(host.platformFetch, target, file, signal)
+          : putByXhr(host.XMLHttpRequest, target, file, signal, progress));
+        progress(file.size);
+        const kind = content_type.startsWith('image/') ? 'image' : 'file';
+        return { kind, s3_key: target.s3_key, ...facts };
+      } catch (error) {
+        signal.throwIfAborted();
+        const isFinal = error instanceof RestRefused && error.status < 500;
+        if (isFinal || tries === MOST_TRIES) throw error;
+      }
+    }
+  } finally {
+    scope.end();
+  }
+}
+
+async function putByFetch(
+  platformFetch: typeof fetch,
+  { method, url, headers }: UploadUrl,
+  body: Blob,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await platformFetch(url, { method, headers, body, signal });
+  await response.body?.cancel();
+  if (!response.ok) throw new RestRefused(response.status, null);
+}
+
+/** fetch reports no progress of what it sends. */
+function putByXhr(
+  Request: XhrConstructor,
+  { method, url, headers }: UploadUrl,
+  body: Blob,
+  signal: AbortSignal,
+  progress: (sentBytes: number) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = new Request();
+    const abort = () => request.abort();
+    const over = (finish: () => void) => () => {
+      signal.removeEventListener('abort', abort);
+      finish();
+    };
+    request.open(method, url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded }) => progress(loaded);
+    request.onload = over(() => {
+      if (request.status < 300) resolve();
+      else reject(new RestRefused(request.status, null));
+    });
+    request.onerror = over(() => reject(new TypeError('The upload failed.')));
+    request.onabort = over(() => reject(signal.reason));
+    signal.addEventListener('abort', abort);
+    request.send(body);
+  });
+}
+
+const MOST_TRIES = 3;
