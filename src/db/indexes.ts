@@ -46,6 +46,10 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   },
   conversations_of_group: { on: 'conversations (group_id) WHERE group_id IS NOT NULL' },
   conversations_of_assignee: { on: 'conversations (assignee_id) WHERE assignee_id IS NOT NULL' },
+  // The files of a conversation, in the order in which their messages were written.
+  attachments_of_conversation: {
+    on: "attachments (conversation_id, message_id, position) WHERE kind IN ('file', 'image')",
+  },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

@@ -34,6 +34,8 @@ export interface PageRequest extends KeysetPage {
   /** Most rows of a page; `fetch` is one more, which shows whether the list goes on. */
   readonly limit: number;
   readonly filtersHash: string;
+  /** The list has rows before this page, though no cursor led here. */
+  readonly startsInside?: boolean;
 }
 
 export function defineList(name: string, key: readonly KeyPart[]): ListDefinition {
@@ -133,7 +135,7 @@ function laidOut<Row>(
   const infoOf = (start: number, end: number): PageInfo => {
     const ahead = goesOn || end - start < shown.length;
     // A page that was reached by a cursor has the row of that cursor before it.
-    const behind = page.after !== null;
+    const behind = page.after !== null || page.startsInside === true;
     const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
     return {
       next_page_url: hasNext ? pageUrl('next', shown[end - 1]) : null,

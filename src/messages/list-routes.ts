@@ -22,14 +22,16 @@ import {
   type MessageStatus,
 } from '../protocol/resources/chat-message.ts';
 import { Include, OneOf } from '../protocol/schema.ts';
+import { Since } from '../protocol/since.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandMessages, readExpansions } from '../resources/expanded-message.ts';
 import { completeMessage, type EncodedMessages, type MessageRow } from '../resources/message.ts';
+import { middleOf } from './around.ts';
 import { readTimeline, readTimelineKeys } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
 import { readOutside } from './store.ts';
 import type { Timeline } from './timeline.ts';
-import { readSentById, type TimelineKey } from './timeline-store.ts';
+import { readSentById, type TimelineKey, type TimelineRange } from './timeline-store.ts';
 
 export interface ListRoutesOptions {
   readonly database: Database;
@@ -54,37 +56,48 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
         status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
         after_sequence: Type.Optional(SequenceBound),
         before_sequence: Type.Optional(SequenceBound),
+        around_sequence: Since('1.2.harbor-preview.1', SequenceBound),
         'include[]': Include(MESSAGE_INCLUDES),
       }),
       status: 200,
       response: ListOf(ChatMessage),
       async handle({ principal, version, params, query, url }) {
-        const { status = 'sent', after_sequence, before_sequence } = query;
+        const { status = 'sent', after_sequence, before_sequence, around_sequence } = query;
         checkBounds(query);
         const isSent = status === 'sent';
-        const filters = { conversation: params.id, status, after_sequence, before_sequence };
+        const filters = { conversation: params.id, status, after_sequence, before_sequence, around_sequence };
         const page = readPage(isSent ? TIMELINE : OUTSIDE, query, filters);
         const facts = await readableConversation(directory, principal, params.id!);
         const { id: conversationId } = facts;
         const include = query['include[]'] ?? [];
         if (isSent) {
           const { customer, actor } = principal;
-          const bounds = rangeOf(page, after_sequence, before_sequence);
-          const range = { conversationId, ...bounds, limit: page.fetch, forCustomer: customer };
-          const rows = await encoded.read({
-            name: nameOf(page),
-            form: { version, customer },
-            readKeys: () => readTimelineKeys({ database, timeline }, range, actor.id),
-            readRows: (ids) => readSentById(database, conversationId, ids, customer),
-            readWhole: () => readTimeline({ database, timeline }, range),
-            keyOf: ({ id, version, sequence, author_id, client_message_id: own }) => ({
-              ...{ id, version, sequence: sequence! },
-              client_message_id: author_id === actor.id ? own : null,
-            }),
-          });
+          const read = (bounds: RangeBounds, part = '') => {
+            const range = { conversationId, ...bounds, limit: page.fetch, forCustomer: customer };
+            return encoded.read({
+              name: `${nameOf(page)}${part}`,
+              form: { version, customer },
+              readKeys: () => readTimelineKeys({ database, timeline }, range, actor.id),
+              readRows: (ids) => readSentById(database, conversationId, ids, customer),
+              readWhole: () => readTimeline({ database, timeline }, range),
+              keyOf: ({ id, version, sequence, author_id, client_message_id: own }) => ({
+                ...{ id, version, sequence: sequence! },
+                client_message_id: author_id === actor.id ? own : null,
+              }),
+            });
+          };
+          const isMiddle = around_sequence !== undefined && query.cursor === undefined;
+          const { rows, startsInside } = isMiddle
+            ? middleOf(
+                await read(rangeFrom(around_sequence), ' newer'),
+                await read(rangeBelow(around_sequence), ' older'),
+                page.limit,
+                ({ json }) => json,
+              )
+            : { rows: await read(rangeOf(page, after_sequence, before_sequence)), startsInside: false };
           const links = rows.map((row) => row.links);
           const expansionsOf = await readExpansions(database, files, principal, links, include);
-          return toEncodedList(rows, page, url, byNumber, (row) => {
+          return toEncodedList(rows, { ...page, startsInside }, url, byNumber, (row) => {
             const { client_message_id } = row.key;
             if (include.length === 0 && client_message_id === null) return row.json;
             const fields = { ...expansionsOf(row.links), client_message_id };
@@ -116,26 +129,39 @@ interface Bounds {
   readonly status?: string | undefined;
   readonly after_sequence?: number | undefined;
   readonly before_sequence?: number | undefined;
+  readonly around_sequence?: number | undefined;
 }
 
-function checkBounds({ status = 'sent', after_sequence, before_sequence }: Bounds): void {
-  if (after_sequence !== undefined && before_sequence !== undefined) {
-    throw exclusive('before_sequence', 'Send either after_sequence or before_sequence.');
-  }
-  if (status === 'sent' || (after_sequence ?? before_sequence) === undefined) return;
-  const param = after_sequence === undefined ? 'before_sequence' : 'after_sequence';
-  throw exclusive(param, 'Only sent messages have a sequence.');
+const BOUNDS = ['after_sequence', 'before_sequence', 'around_sequence'] as const;
+
+function checkBounds(query: Bounds): void {
+  const [first, second] = BOUNDS.filter((name) => query[name] !== undefined);
+  if (first === undefined) return;
+  if (second !== undefined) throw exclusive(second, `Send either ${first} or ${second}.`);
+  if ((query.status ?? 'sent') !== 'sent') throw exclusive(first, 'Only sent messages have a sequence.');
+}
+
+type RangeBounds = Pick<TimelineRange, 'order' | 'after' | 'before'>;
+
+/** From a number on, oldest first. */
+function rangeFrom(sequence: number): RangeBounds {
+  return { order: 'oldest_first', after: Math.max(sequence - 1, 0), before: Number.MAX_SAFE_INTEGER };
+}
+
+/** From a number back, newest first. */
+function rangeBelow(sequence: number): RangeBounds {
+  return { order: 'newest_first', after: 0, before: sequence };
 }
 
 /**
  * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a previous page is read
  * in the opposite order.
  */
-function rangeOf(page: PageRequest, after: number | undefined, before: number | undefined) {
+function rangeOf(page: PageRequest, after: number | undefined, before: number | undefined): RangeBounds {
   const isUp = (after !== undefined) === (page.direction === 'next');
   const edge = page.after === null ? undefined : Number(page.after[0]);
   return {
-    order: isUp ? ('oldest_first' as const) : ('newest_first' as const),
+    order: isUp ? 'oldest_first' : 'newest_first',
     after: Math.max(after ?? 0, isUp && edge !== undefined ? edge : 0),
     before: Math.min(before ?? Infinity, !isUp && edge !== undefined ? edge : Number.MAX_SAFE_INTEGER),
   };

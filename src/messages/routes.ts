@@ -8,6 +8,7 @@ import { expandMessage } from '../resources/expanded-message.ts';
 import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
 import { alertRoutes } from './alert-routes.ts';
+import { conversationFileRoutes } from './conversation-file-routes.ts';
 import { editRoutes } from './edit-routes.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
@@ -34,6 +35,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
     ...actionRoutes(options),
     ...revisionRoutes(options),
     ...alertRoutes(options),
+    ...conversationFileRoutes(options),
   ];
 }
 

@@ -114,6 +114,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Returns the last link of the chain of hashes that the audit is kept in, signed by the deployment. Keep heads elsewhere from time to time: `admin audit verify` compares an export with them, so that not even a person with full access to the database can change history unnoticed.',
   set_legal_hold:
     'Puts a conversation under legal hold, which suppresses retention purging and redaction, or releases it. Setting the status that it has already changes nothing.',
+  list_conversation_files:
+    'Lists the files and images of the sent messages that the caller may see, newest first, each with its message. Files of deleted and redacted messages are not there; one that retention removed has no `url`.',
   list_participants:
     'Lists the active participants with their actors, in the order in which they joined; those that have hidden the conversation are among them. `membership[]` lists others: former members are `left` and `removed`. A customer sees only itself.',
   add_participant:

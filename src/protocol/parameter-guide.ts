@@ -11,6 +11,8 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   search: 'Another name of `q`, and exclusive with it.',
   after_sequence: 'Only messages with a higher `sequence`, oldest first. Only for sent messages.',
   before_sequence: 'Only messages with a lower `sequence`. Only for sent messages.',
+  around_sequence:
+    'Only the first page: the messages nearest to this `sequence`, which need not be there, newest first. `next_page_url` leads to older and `previous_page_url` to newer ones. Exclusive with the other bounds, and only for sent messages.',
   assignee_id: 'Only cases that this user or group (`act_…`, `grp_…`) owns.',
   action: 'Only events with this action, such as `message.edited`.',
   actor_id: 'Only what this actor (`act_…`, `agt_…`, `grp_…`) did.',

@@ -151,6 +151,14 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_conversation_files',
+    path: `/v1/messaging/conversations/${held}/files`,
+    filters: [''],
+    add: () => sendFile(),
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_message_revisions',
     path: `/v1/messaging/messages/${edited}/revisions`,
     filters: [''],
@@ -362,6 +370,20 @@ async function addWebhook(): Promise<string> {
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;
+}
+
+async function sendFile(): Promise<void> {
+  const filename = `page ${made++}.txt`;
+  const { body } = await app.call<{ url: string; headers: Record<string, string>; s3_key: string }>(
+    'POST',
+    '/v1/messaging/attachments/upload-url',
+    { body: { filename, content_type: 'text/plain', size_bytes: 2 } },
+  );
+  await fetch(body.url, { method: 'PUT', headers: body.headers, body: 'hi' });
+  await create(`/v1/messaging/conversations/${held}/messages`, {
+    client_message_id: newId('message'),
+    attachments: [{ kind: 'file', s3_key: body.s3_key }],
+  });
 }
 
 async function firstRole(): Promise<string> {

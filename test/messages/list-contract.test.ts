@@ -8,7 +8,7 @@ import type { NewParticipant } from '../../src/conversations/participant-store.t
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import { type ChatMessage, MESSAGE_INCLUDES } from '../../src/protocol/resources/chat-message.ts';
-import { VERSIONS } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION, VERSIONS } from '../../src/protocol/versions.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 
@@ -143,6 +143,89 @@ t.test('a walk that began with the newest leads back to what came since', async 
   t.equal(newest.page_info.previous_page_url, null);
 });
 
+t.test('around_sequence: the page in the middle of the list, whatever is at the number', async (t) => {
+  const total = 12;
+  const conversation = await filled(total);
+  const around = (query: string, options = NEWEST) => list(conversation, `around_sequence=${query}`, options);
+  t.strictSame(sequences(await around('6&limit=5')), [8, 7, 6, 5, 4]);
+  t.strictSame(sequences(await around('6&limit=4')), [7, 6, 5, 4]);
+  t.strictSame(sequences(await around('6&limit=1')), [6]);
+  for (let at = 0; at <= total + 2; at++) {
+    for (const limit of [1, 2, 5, 11, 12, 13]) {
+      const shown = sequences(await around(`${at}&limit=${limit}`));
+      t.equal(shown.length, Math.min(limit, total), `around ${at}, ${limit}: a page is full at both ends`);
+      t.strictSame(shown, downFrom(shown[0]!, shown.length), 'and has no gap');
+      const inside = Math.min(Math.max(at, 1), total);
+      t.ok(shown.includes(inside), `around ${at}, ${limit}: ${inside} is in it`);
+    }
+  }
+  t.strictSame(sequences(await around('9007199254740991&limit=2')), [12, 11]);
+
+  let page = await around('6&limit=3');
+  const back = [...sequences(page)];
+  for (let next = page; next.page_info.next_page_url !== null; ) {
+    next = await follow(next.page_info.next_page_url, NEWEST);
+    back.push(...sequences(next));
+  }
+  t.strictSame(back, downFrom(7, 7), 'older ones follow, each once');
+  const forth: number[] = [];
+  while (page.page_info.previous_page_url !== null) {
+    page = await follow(page.page_info.previous_page_url, NEWEST);
+    forth.push(...sequences(page).toReversed());
+  }
+  t.strictSame(forth, upFrom(8, 5), 'newer ones in the other direction');
+  const [first, again] = [await around('6&limit=5'), await around('6&limit=5')];
+  t.strictSame(first, again, 'also when its rows are kept');
+
+  const gapped = await conversationOf(ada.id);
+  for (let n = 0; n < 3; n++) {
+    await send(gapped);
+    await insertRow(gapped, { kind: 'void', status: 'void', visibility: 'internal', author_id: null });
+  }
+  const aroundVoid = await list(gapped, 'around_sequence=4&limit=2', NEWEST);
+  t.strictSame(sequences(aroundVoid), [5, 3], 'a void takes no place');
+  // A number that was taken and not committed: nothing behind it is shown until it is settled.
+  await database.kysely
+    .deleteFrom('messages')
+    .where('conversation_id', '=', gapped)
+    .where('sequence', '=', 4)
+    .execute();
+  t.strictSame(sequences(await list(gapped, 'around_sequence=4&limit=3', NEWEST)), [5, 3, 1], 'a hole');
+
+  const purged = await filled(6);
+  await database.kysely
+    .deleteFrom('messages')
+    .where('conversation_id', '=', purged)
+    .where('sequence', '<=', 3)
+    .execute();
+  await database.kysely
+    .updateTable('conversations')
+    .set({ purged_through: 3 })
+    .where('id', '=', purged)
+    .execute();
+  t.strictSame(sequences(await list(purged, 'around_sequence=2&limit=2', NEWEST)), [5, 4], 'purged');
+  t.strictSame(await list(await filled(0), 'around_sequence=1', NEWEST), envelope([]), 'an empty one');
+
+  const { case: supportCase } = demo.conversations;
+  const reply = await send(supportCase, { audience: 'customer' });
+  const note = await send(supportCase, { body: 'a note' });
+  const later = await send(supportCase, { audience: 'customer' });
+  const asCustomer = { token: demo.customer.access_token, ...NEWEST };
+  const seen = await list(supportCase, `around_sequence=${note.sequence}&limit=2`, asCustomer);
+  t.strictSame(
+    seen.data.map(({ id }) => id),
+    [later.id, reply.id],
+    'a customer sees what is beside a note',
+  );
+
+  const long = await conversationOf(ada.id);
+  const body = 'é'.repeat(16_000);
+  await Promise.all(Array.from({ length: 60 }, () => send(long, { body })));
+  const heavy = await list(long, 'around_sequence=20&limit=100', NEWEST);
+  t.ok(sequences(heavy).includes(20), 'a page that ends at 1 MiB has the message that was asked for');
+  t.equal(heavy.page_info.has_prev_page, true);
+});
+
 t.test('parameters that are refused', async (t) => {
   const conversation = await filled(3);
   const other = await filled(3);
@@ -164,6 +247,7 @@ t.test('parameters that are refused', async (t) => {
         `parameter_invalid ${name}`,
       ]),
     ),
+    ['around_sequence=1', 'parameter_unknown around_sequence'],
     ['after_sequence=1&after_sequence=2', 'parameter_invalid after_sequence'],
     ['page=2', 'parameter_unknown page'],
     [`page=2&cursor=${plain}`, 'parameters_exclusive page'],
@@ -182,6 +266,18 @@ t.test('parameters that are refused', async (t) => {
   ];
   for (const [query, expected] of queries) {
     const answer = await app.call('GET', `${pathOf(conversation)}?${query}`);
+    t.equal(refusalOf(answer), `400 ${expected}`, query);
+  }
+  const newest: [query: string, expected: string][] = [
+    ['after_sequence=1&around_sequence=3', 'parameters_exclusive around_sequence'],
+    ['around_sequence=1&before_sequence=3', 'parameters_exclusive around_sequence'],
+    ['around_sequence=1&status=draft', 'parameters_exclusive around_sequence'],
+    ['around_sequence=-1', 'parameter_invalid around_sequence'],
+    ['around_sequence=x', 'parameter_invalid around_sequence'],
+    [`cursor=${plain}&around_sequence=1`, 'parameter_invalid cursor'],
+  ];
+  for (const [query, expected] of newest) {
+    const answer = await app.call('GET', `${pathOf(conversation)}?${query}`, NEWEST);
     t.equal(refusalOf(answer), `400 ${expected}`, query);
   }
   t.strictSame(
@@ -442,6 +538,7 @@ t.test('who may read is decided before a page is taken from memory', async (t) =
   t.equal((await app.call('GET', path, asVera)).status, 404, 'no longer a participant');
 });
 
+const NEWEST: CallOptions = { headers: { 'Service-Version': NEWEST_VERSION } };
 const LINK = { kind: 'link', url: 'https://example.com/manual' };
 
 function pathOf(conversation: string): string {

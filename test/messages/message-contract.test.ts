@@ -7,6 +7,7 @@ import type { List } from '../../src/protocol/lists.ts';
 import type { AvailableTool } from '../../src/protocol/resources/available-tool.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { ConversationFile } from '../../src/protocol/resources/conversation-file.ts';
 import type { MessageRevision } from '../../src/protocol/resources/message-revision.ts';
 import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
@@ -31,8 +32,86 @@ const NEIGHBOUR = {
 };
 /** Only its author sees the client's own key of a message. */
 const toOthers = (sent: ChatMessage): ChatMessage => ({ ...sent, client_message_id: null });
+const NOT_FOUND = '404 resource_not_found id';
 const FORBIDDEN = '403 insufficient_permissions null';
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
+
+t.test('the files of a conversation, newest first, to those who see their messages', async (t) => {
+  const { id, customerToken } = await cases.open();
+  const path = `/v1/messaging/conversations/${id}/files`;
+  const attach = async (filename: string, fields: object = {}) =>
+    cases.sent(id, {
+      attachments: [{ kind: 'file', s3_key: await cases.upload(filename) }, LINK],
+      ...fields,
+    });
+  const files = async (query = '', options: CallOptions = {}) => {
+    const { status, text, body } = await app.call<List<ConversationFile>>('GET', `${path}?${query}`, {
+      ...{ token: grace.access_token, ...PREVIEW },
+      ...options,
+    });
+    if (status !== 200) throw new Error(`${status} ${text}`);
+    return body;
+  };
+  const names = ({ data }: List<ConversationFile>) => data.map(({ filename }) => filename);
+  t.strictSame((await files()).data, []);
+
+  const note = await attach('note.txt');
+  const reply = await attach('reply.txt', { audience: 'customer' });
+  const deleted = await attach('deleted.txt', { audience: 'customer' });
+  const redacted = await attach('redacted.txt');
+  await attach('draft.txt', { mode: 'draft', channel: 'message' });
+  const due = await attach('due.txt', { scheduled_at: TOMORROW });
+  t.strictSame(names(await files()), ['redacted.txt', 'deleted.txt', 'reply.txt', 'note.txt']);
+  await app.call('DELETE', `/v1/messaging/messages/${deleted.id}`);
+  await app.call('POST', `/v1/messaging/messages/${redacted.id}/actions/redact`, {
+    ...{ body: { reason: 'a test' }, ...PREVIEW },
+  });
+  const { data } = await files();
+  const [newest] = data;
+  t.strictSame(names({ data } as List<ConversationFile>), ['reply.txt', 'note.txt']);
+  t.strictSame(newest, {
+    ...{ id: newest!.id, object: 'conversation_file', kind: 'file', filename: 'reply.txt' },
+    ...{ content_type: 'text/plain', size_bytes: 2, url: newest!.url, removed_at: null },
+    ...{ message_id: reply.id, sequence: reply.sequence, sender: newest!.sender, sent_at: reply.created_at },
+  });
+  t.match(newest!.sender, { type: 'group', name: 'Customer Service' });
+  t.equal(await (await fetch(newest!.url!)).text(), 'hi');
+  t.strictSame(names(await files('', { token: customerToken })), ['reply.txt'], 'no notes for a customer');
+  t.equal((await cases.act('send-now', due.id, PREVIEW)).status, 200);
+  const first = await files('limit=1');
+  t.strictSame(names(first), ['due.txt'], 'once it is sent');
+  const second = await app.call<List<ConversationFile>>('GET', first.page_info.next_page_url!, PREVIEW);
+  t.strictSame(names(second.body), ['reply.txt']);
+  const back = await app.call<List<ConversationFile>>(
+    'GET',
+    second.body.page_info.previous_page_url!,
+    PREVIEW,
+  );
+  t.strictSame(names(back.body), ['due.txt']);
+
+  await database.kysely
+    .updateTable('attachments')
+    .set({ s3_key: null, removed_at: '2026-01-02T03:04:05.000006Z' })
+    .where('message_id', '=', note.id)
+    .execute();
+  const removed = (await files()).data.at(-1);
+  t.strictSame([removed?.filename, removed?.url], ['note.txt', null], 'its name stays');
+  t.equal(removed?.removed_at, '2026-01-02T03:04:05.000006Z');
+
+  const { id: strange } = await cases.open();
+  const refusals: [what: string, path: string, options: CallOptions, expected: string][] = [
+    ['another case', `/v1/messaging/conversations/${strange}/files`, { token: customerToken }, NOT_FOUND],
+    ['not a member', path, { token: vera.access_token }, NOT_FOUND],
+    ['another page', `${path}?page=2`, {}, '400 parameter_unknown page'],
+    ['a limit', `${path}?limit=101`, {}, '400 parameter_invalid limit'],
+    ['a kind', `${path}?kind=image`, {}, '400 parameter_unknown kind'],
+  ];
+  for (const [what, path, options, expected] of refusals) {
+    t.equal(refusalOf(await app.call('GET', path, { ...PREVIEW, ...options })), expected, what);
+  }
+  const elsewhere = { ...NEIGHBOUR, headers: { ...NEIGHBOUR.headers, ...PREVIEW.headers } };
+  t.equal(refusalOf(await app.call('GET', path, elsewhere)), NOT_FOUND, 'another account');
+});
 
 t.test('GET: the message as it was sent, with the requested expansions', async (t) => {
   const { id, customerToken } = await cases.open();

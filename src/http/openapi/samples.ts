@@ -25,6 +25,7 @@ export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   email: 'mail',
   export: 'export',
   inbox: 'inbox',
+  conversation_file: 'attachment',
   message_attachment: 'attachment',
   messaging_group: 'group',
   notification: 'notification',
