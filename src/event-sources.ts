@@ -7,11 +7,13 @@ import {
   purgeEvents,
 } from './conversations/events.ts';
 import { messageEvents, unsentEvents } from './messages/events.ts';
+import { reactionEvents } from './messages/reactions/reaction-events.ts';
 import { notificationEvents } from './notifications/events.ts';
 import type { ChangeEventName } from './protocol/socket/events.ts';
 
 const SOURCES = [
   messageEvents,
+  reactionEvents,
   conversationEvents,
   purgeEvents,
   participantEvents,

@@ -239,10 +239,10 @@ export class ConversationFeed {
   }
 }
 
-/** Events without a resource, such as typing, are always new. */
+/** Events without a resource, such as typing, are always new. What belongs to a message has times of its own. */
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
-  const id = 'id' in data ? data.id : undefined;
-  return typeof id !== 'string' || seen.isNews(id, at, event);
+  if ('id' in data && typeof data.id === 'string') return seen.isNews(data.id, at, event);
+  return !('message_id' in data) || seen.isNews(`${data.message_id} ${event}`, at, event);
 }
 
 function addBounded(set: Set<string>, value: string): void {

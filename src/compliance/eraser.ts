@@ -22,6 +22,7 @@ import {
 } from '../mail/person-store.ts';
 import { rejectDraft } from '../messages/drafts.ts';
 import { MESSAGE_EDITED } from '../messages/outbox-topics.ts';
+import { conversationsOfReactor, removeReactionsOf } from '../messages/reactions/reaction-store.ts';
 import { cancelScheduled } from '../messages/scheduled.ts';
 import { lockMessage } from '../messages/store.ts';
 import { readHead } from '../messages/timeline-store.ts';
@@ -92,7 +93,7 @@ export class Eraser {
     });
   };
 
-  /** Returns the conversations of which the person is or was a participant, or in which it has written. */
+  /** Returns the conversations of which the person is or was a participant, or in which it has written or reacted. */
   async #conversationsOf({ account_id, subject_id }: ComplianceJobRow): Promise<string[]> {
     const ids = new Set<string>();
     for await (const rows of readMembershipsOf(this.#database, subject_id)) {
@@ -101,6 +102,7 @@ export class Eraser {
     for await (const rows of conversationsOfAuthor(this.#database, account_id, subject_id)) {
       for (const { id } of rows) ids.add(id);
     }
+    for (const id of await conversationsOfReactor(this.#database, subject_id)) ids.add(id);
     return [...ids];
   }
 
@@ -162,6 +164,12 @@ export class Eraser {
     signal: AbortSignal,
   ): Promise<boolean> {
     const database = this.#database;
+    const isHeld = await database.transaction(async (tx) => {
+      if (await lockHold(tx, job, conversationId)) return true;
+      await removeReactionsOf(tx, conversationId, job.subject_id);
+      return false;
+    });
+    if (isHeld) return true;
     for await (const page of allMessagesOf(database, conversationId, job.subject_id)) {
       const rows = page.filter(({ deleted_at }) => deleted_at === null);
       for (let start = 0; start < rows.length; start += MESSAGES_AT_ONCE) {

@@ -1,5 +1,6 @@
 import type { Db } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { partOf } from '../engine/frame.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import type { LostConversation } from '../protocol/socket/event-data.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
@@ -78,7 +79,7 @@ function purgeEvent({ id, purged_through: through_sequence, purged_at: at }: Pur
     conversationId: id,
     sequence: 0,
     // Not the conversation itself, whose events have other times.
-    resource: `${id}/messages`,
+    resource: partOf(id, 'messages'),
     at,
     team: data,
     customer: data,

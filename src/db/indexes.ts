@@ -50,6 +50,10 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   attachments_of_conversation: {
     on: "attachments (conversation_id, message_id, position) WHERE kind IN ('file', 'image')",
   },
+  // The replies to a message, in their order. A plain send does not touch it.
+  messages_replies: {
+    on: "messages (reply_to_id, sequence) WHERE reply_to_id IS NOT NULL AND status = 'sent' AND deleted_at IS NULL",
+  },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

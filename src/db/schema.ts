@@ -41,6 +41,7 @@ import type {
 } from './agent-run-tables.ts';
 import type { Streamed, Time, Times } from './columns.ts';
 import type { InboxesTable, MailsTable, MailThreadsTable } from './mail-tables.ts';
+import type { PinsTable, ReactedMessagesTable, ReactionsTable, ThreadReadsTable } from './message-tables.ts';
 import type {
   DigestsTable,
   NotificationSettingsTable,
@@ -102,6 +103,10 @@ export interface Schema {
   inboxes: InboxesTable;
   mail_threads: MailThreadsTable;
   mails: MailsTable;
+  reactions: ReactionsTable;
+  reacted_messages: ReactedMessagesTable;
+  pins: PinsTable;
+  thread_reads: ThreadReadsTable;
 }
 
 interface SettingsTable {

@@ -28,7 +28,7 @@ export interface Committed<Kind> extends EventBytes {
   readonly kind: Kind;
   /** Id of the conversation or actor whose events are ordered together. */
   readonly stream: string;
-  /** Id of the resource that the event is about. */
+  /** Id of the resource that the event is about, or of something that belongs to it (`partOf`). */
   readonly resource: string;
   /** Number of the message in its conversation; 0 for events outside the timeline. */
   readonly sequence: number;
@@ -114,4 +114,23 @@ export interface RightsChangedFrame {
 
 export function isCommitted(frame: Frame): frame is CommittedFrame {
   return frame.kind === 'created' || frame.kind === 'updated' || frame.kind === 'durable';
+}
+
+/**
+ * Returns the id under which events about a part of a resource are ordered: the part has times of its own, and is not
+ * shown with the resource.
+ */
+export function partOf(id: string, part: 'messages' | 'reactions'): string {
+  return `${id}/${part}`;
+}
+
+/** Returns the id of the resource itself. */
+export function ownerOf(resource: string): string {
+  const end = resource.indexOf('/');
+  return end === -1 ? resource : resource.slice(0, end);
+}
+
+/** Returns whether an event is about a part. */
+export function isOfPart({ resource }: Pick<CommittedFrame, 'resource'>): boolean {
+  return resource.includes('/');
 }

@@ -36,7 +36,7 @@ export function deleteOutside(
 
 /** Deletes what else is stored of these messages. Returns the keys of their files. */
 export async function deletePartsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
-  await tx.query(DELETE_REVISIONS, messageIds);
+  for (const deletion of DELETE_PARTS) await tx.query(deletion, messageIds);
   return (await tx.query(DELETE_ATTACHMENTS, messageIds)).map(({ s3_key }) => s3_key);
 }
 
@@ -158,10 +158,13 @@ const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]
     RETURNING m.id, moment_of(m) AS at`,
 });
 
-const DELETE_REVISIONS = statement<[messageIds: readonly string[]]>({
-  name: 'delete-revisions-of-messages',
-  text: 'DELETE FROM message_revisions WHERE message_id = ANY($1)',
-});
+const DELETE_PARTS = ['message_revisions', 'reactions', 'reacted_messages', 'pins', 'thread_reads'].map(
+  (table) =>
+    statement<[messageIds: readonly string[]]>({
+      name: `delete-${table.replaceAll('_', '-')}-of-messages`,
+      text: `DELETE FROM ${table} WHERE message_id = ANY($1)`,
+    }),
+);
 
 const DELETE_ATTACHMENTS = statement<[messageIds: readonly string[]], { s3_key: string }>({
   name: 'delete-attachments-of-messages',

@@ -12,9 +12,11 @@ import { conversationFileRoutes } from './conversation-file-routes.ts';
 import { editRoutes } from './edit-routes.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
+import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { revisionRoutes } from './revision-routes.ts';
 import type { AnswerOf, Sender } from './send.ts';
 import { goesToCustomer } from './send-rules.ts';
+import { threadRoutes } from './threads/thread-routes.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface MessageRoutesOptions {
@@ -36,6 +38,8 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
     ...revisionRoutes(options),
     ...alertRoutes(options),
     ...conversationFileRoutes(options),
+    ...reactionRoutes(options),
+    ...threadRoutes(options),
   ];
 }
 

@@ -100,6 +100,35 @@ export async function revisionsByMessage(
   return Map.groupBy(rows, ({ message_id }) => message_id);
 }
 
+/** A reaction as it is stored. */
+export interface StoredReaction {
+  readonly message_id: string;
+  readonly emoji: string;
+  readonly actor_id: string;
+  readonly created_at: string;
+}
+
+/** Returns all reactions to messages by message, oldest first. */
+export async function reactionsByMessage(
+  db: Db,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, StoredReaction[]>> {
+  const rows = await db.query(READ_REACTIONS, messageIds);
+  return Map.groupBy(rows, ({ message_id }) => message_id);
+}
+
+/** Yields the reactions of an actor, in no order. */
+export async function* allReactionsOf(
+  db: Db,
+  actorId: string,
+): AsyncIterable<(StoredReaction & { readonly conversation_id: string })[]> {
+  yield* pages(
+    (after: readonly [string, string, string]) => db.query(READ_REACTIONS_OF, actorId, ...after, PAGE),
+    ({ conversation_id, message_id, emoji }) => [conversation_id, message_id, emoji] as const,
+    ['', '', ''] as const,
+  );
+}
+
 type OutsideKey = readonly [status: string, createdAt: string, id: string];
 
 /** A body has up to 120 kB, so that a page has 12 MB at most but for texts of agents. */
@@ -207,4 +236,22 @@ const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>({
       ) END AS replaced_by
     FROM message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by
     WHERE r.message_id = ANY($1) ORDER BY r.message_id, r.revision`,
+});
+
+const READ_REACTIONS = statement<[messageIds: readonly string[]], StoredReaction>({
+  name: 'read-reactions-of-messages',
+  text: `
+    SELECT message_id, emoji, actor_id, created_at FROM reactions
+    WHERE message_id = ANY($1) ORDER BY message_id, created_at, emoji, actor_id`,
+});
+
+const READ_REACTIONS_OF = statement<
+  [actorId: string, conversationId: string, messageId: string, emoji: string, limit: number],
+  StoredReaction & { conversation_id: string }
+>({
+  name: 'read-reactions-of-actor',
+  text: `
+    SELECT message_id, emoji, actor_id, conversation_id, created_at FROM reactions
+    WHERE actor_id = $1 AND (conversation_id, message_id, emoji) > ($2, $3, $4)
+    ORDER BY conversation_id, message_id, emoji LIMIT $5`,
 });

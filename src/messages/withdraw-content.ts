@@ -9,6 +9,7 @@ import { withoutContent } from '../resources/without-content.ts';
 import { outsideUpdateOf } from './events.ts';
 import { type WithdrawnMail, withdrawMail } from './mail-content-store.ts';
 import { MESSAGE_DELETED } from './outbox-topics.ts';
+import { removeReactions } from './reactions/reaction-store.ts';
 import { removeRevisions } from './revision-store.ts';
 import { deleteAttachments, updateMessage } from './store.ts';
 
@@ -19,7 +20,7 @@ export interface RedactedBy {
 }
 
 /**
- * Replaces a locked message that was sent by a tombstone: its content, revisions and attachments are removed, also from the
+ * Replaces a locked message that was sent by a tombstone: its content, revisions, reactions and attachments are removed, also from the
  * answers stored for its own requests and from its mail; its place in the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
  * why. The caller has checked that the conversation is not under legal hold.
  */
@@ -56,6 +57,7 @@ export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
 async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await withdrawUploads(tx, await deleteAttachments(tx, row));
   await removeRevisions(tx, row.id);
+  await removeReactions(tx, row);
   const ids = new Set([row.id]);
   await rewriteAnswersAbout(tx, [row.id], (answer) => withoutContent(answer, ids));
 }

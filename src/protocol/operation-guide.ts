@@ -19,6 +19,15 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Says what became of a draft or a scheduled message: sent, canceled, failed, rejected or superseded, when, and why.',
   list_message_revisions:
     'Lists what a message said before each edit that was made while its conversation was under legal hold, for people that may set the hold. An edit without a hold keeps nothing, and deleting the message after the release removes its revisions.',
+  list_reactions:
+    'Lists the reactions to a message with their actors, oldest first; `emoji` selects one. Customers are shown the reactions of customers alone: those of the team are counted in the message and not named.',
+  add_reaction:
+    'Reacts to a sent message with one emoji, percent-encoded in the path, and returns all reactions of the message. The same actor and emoji count once: doing it again changes nothing. Emojis that differ only in the variation selector are one; skin tones are emojis of their own. What is not exactly one emoji answers `parameter_invalid`, and the 21st emoji of a message `limit_exceeded`. Viewers of the conversation cannot react.',
+  remove_reaction:
+    "Takes a reaction of the caller's own back, and returns the remaining ones. Where there is none, nothing changes.",
+  list_replies: 'Lists the direct replies to a message, newest first. Deleted ones are left out.',
+  mark_thread_read:
+    "Moves the caller's position in the replies to a message forward, never back, and returns the thread. The position in the conversation stays: a reply is unread while it is behind both. A caller that is not a participant gets `resource_conflict`.",
   reject_reply_draft:
     'Discards an open customer-reply draft without sending it; its status becomes `rejected`. A message that is not an open draft answers `resource_conflict`.',
   approve_reply_draft:

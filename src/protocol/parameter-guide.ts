@@ -17,6 +17,7 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   action: 'Only events with this action, such as `message.edited`.',
   actor_id: 'Only what this actor (`act_…`, `agt_…`, `grp_…`) did.',
   conversation_id: 'Only events of this conversation.',
+  emoji: 'Only reactions with this emoji.',
   audience: 'Only conversations of this audience.',
   category_code: 'Only agents of this category.',
   outcome: 'Only occurrences with this outcome.',

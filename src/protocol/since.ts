@@ -56,6 +56,11 @@ function propertiesAt(age: number, properties: object): object {
     : Object.fromEntries(copies);
 }
 
+/** Returns whether callers of this version lack what the schema declares. */
+export function isNewerThan(version: Version, schema: object): boolean {
+  return isNewer(ageOf(version), schema);
+}
+
 function isNewer(age: number, schema: unknown): boolean {
   const since = typeof schema === 'object' && schema !== null ? sinceOf(schema) : undefined;
   return since !== undefined && ageOf(since) > age;

@@ -7,6 +7,7 @@ import { isOwnType } from './event-areas.ts';
 export const WEBHOOK_EVENTS = [
   'message.created',
   'message.updated',
+  'message.reacted',
   'messages.purged',
   'draft.created',
   'draft.updated',

@@ -3,7 +3,7 @@ import type { TObject } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
 import { formAt } from '../protocol/forms.ts';
-import { ageOf } from '../protocol/since.ts';
+import { ageOf, isNewerThan } from '../protocol/since.ts';
 import type { Version } from '../protocol/versions.ts';
 
 /** What the statement of a page returns instead of a row. */
@@ -288,7 +288,7 @@ export function withFields(
   let filled = '';
   let from = 0;
   for (const [name, value] of fields) {
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || isNewerThan(version, properties[name]!)) continue;
     const field = `,"${name}":`;
     const at = json.indexOf(`${field}null`, from);
     if (at === -1) throw new TypeError(`the resource has no empty ${name} behind the fields before`);

@@ -14,7 +14,9 @@ import {
   readMessagesById,
   visibleToCustomers,
 } from './message.ts';
+import { readReactions } from './reaction.ts';
 import { readRuns } from './run.ts';
+import { readThreads } from './thread.ts';
 
 /** The reader of messages, as far as it affects the representation. A Principal is one. */
 export interface Viewer {
@@ -51,14 +53,17 @@ export async function readExpansions(
   const wanted = new Set(include);
   // Customers do not see the author behind a persona, so it is not read either.
   if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
-  const [actors, attachments, resources, runs, conversations, originals] = await Promise.all([
-    readOthers(db, viewer.actor, rows, wanted),
-    readAttachments(db, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
-    wanted.has('resource') ? readResources(db, rows) : NONE,
-    wanted.has('agent_run') ? readRuns(db, runIdsOf(rows)) : NONE,
-    wanted.has('conversation') ? readConversationsOf(db, viewer, rows) : NONE,
-    wanted.has('reply_to') ? readOriginals(db, viewer, rows) : NONE,
-  ] as const);
+  const [actors, attachments, resources, runs, conversations, originals, reactions, threads] =
+    await Promise.all([
+      readOthers(db, viewer.actor, rows, wanted),
+      readAttachments(db, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
+      wanted.has('resource') ? readResources(db, rows) : NONE,
+      wanted.has('agent_run') ? readRuns(db, runIdsOf(rows)) : NONE,
+      wanted.has('conversation') ? readConversationsOf(db, viewer, rows) : NONE,
+      wanted.has('reply_to') ? readOriginals(db, viewer, rows) : NONE,
+      wanted.has('reactions') ? readReactions(db, viewer, idsOf(rows)) : NONE,
+      wanted.has('thread') ? readThreads(db, viewer, rows) : NONE,
+    ] as const);
   return (row) => ({
     ...(wanted.has('sender') && { sender: actors.get(row.sender_id ?? '') ?? null }),
     ...(wanted.has('author') && { author: actors.get(row.author_id ?? '') ?? null }),
@@ -67,6 +72,8 @@ export async function readExpansions(
     ...(wanted.has('agent_run') && { agent_run: runs.get(row.agent_run_id ?? '') ?? null }),
     ...(wanted.has('conversation') && { conversation: conversations.get(row.conversation_id) ?? null }),
     ...(wanted.has('reply_to') && { reply_to: originals.get(row.reply_to_id ?? '') ?? null }),
+    ...(wanted.has('reactions') && { reactions: reactions.get(row.id) ?? [] }),
+    ...(wanted.has('thread') && { thread: threads.get(row.id) ?? null }),
   });
 }
 
@@ -100,6 +107,10 @@ async function readOthers(
   }
   ids.delete(self.id);
   return new Map([[self.id, self], ...(await readActors(db, [...ids]))]);
+}
+
+function idsOf(rows: readonly MessageLinks[]): string[] {
+  return rows.map(({ id }) => id);
 }
 
 function idsWithAttachments(rows: readonly MessageLinks[]): string[] {

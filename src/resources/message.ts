@@ -16,6 +16,8 @@ import {
 import type { Conversation, ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { SentEmailStatus } from '../protocol/resources/email.ts';
 import type { MessageOutcome } from '../protocol/resources/message-outcome.ts';
+import type { MessageReaction } from '../protocol/resources/reaction.ts';
+import type { Thread } from '../protocol/resources/thread.ts';
 import type { Version } from '../protocol/versions.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
@@ -149,6 +151,8 @@ export interface MessageExpansions {
   readonly reply_to?: ChatMessage | null;
   readonly resource?: Entity | null;
   readonly agent_run?: AgentRun | null;
+  readonly reactions?: readonly MessageReaction[];
+  readonly thread?: Thread | null;
 }
 
 /** The reader of a message, as far as it affects the representation. A Principal is one. */
@@ -216,6 +220,9 @@ function forTeam(
     cc: row.cc && [...row.cc],
     redaction: row.redaction,
     email_status: emailStatusOf(row),
+    reply_to_id: row.reply_to_id,
+    reactions: expansions.reactions === undefined ? null : [...expansions.reactions],
+    thread: expansions.thread ?? null,
   };
 }
 
@@ -235,8 +242,11 @@ function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: Me
 }
 
 /** Customers see only external and system messages, and only in the timelines of their own conversations. */
-export function visibleToCustomers(row: MessageRow, audience: ConversationAudience): boolean {
-  return audience === 'customer' && row.status === 'sent' && row.visibility !== 'internal';
+export function visibleToCustomers(
+  { status, visibility }: Pick<MessageRow, 'status' | 'visibility'>,
+  audience: ConversationAudience,
+): boolean {
+  return audience === 'customer' && status === 'sent' && visibility !== 'internal';
 }
 
 /**
@@ -254,6 +264,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     sent_at,
     created_at,
     redaction,
+    reply_to_id,
   } = message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
   // A draft that was approved: customers never see it being written.
@@ -270,6 +281,8 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     cc: null,
     email_status: null,
     edited_by: null,
+    // The message that the team replies to may be one of its own notes.
+    reply_to_id: isOfTeam ? null : reply_to_id,
     redaction: redaction && { by: null, reason: null, at: redaction.at },
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
@@ -343,6 +356,8 @@ export function completeMessage(
     ['resource', fields.resource],
     ['agent_run', viewer.customer ? null : fields.agent_run],
     ['client_message_id', fields.client_message_id],
+    ['reactions', fields.reactions],
+    ['thread', fields.thread],
   ]);
 }
 

@@ -3,6 +3,7 @@ import type { EventReads, EventSource } from '../conversations/event-source.ts';
 import { conversationEvents } from '../conversations/events.ts';
 import type { Change } from '../conversations/outbox-topics.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
+import { ownerOf } from '../engine/frame.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { sourceOf } from '../event-sources.ts';
 import { type MailRow, presentEmail, readMails } from '../mail/mail-store.ts';
@@ -38,9 +39,9 @@ export function dataOf({ event, team }: DomainEvent): EventData | undefined {
   return team && { schema: EVENT_DATA[event].data, value: team };
 }
 
-/** The resource that an event is about. A purge of messages is about their conversation. */
-export function resourceOf({ event, stream, resource }: DomainEvent): string {
-  return event === 'messages.purged' ? stream : resource;
+/** The id of the resource that an event is about; what belongs to a message or a conversation is about that. */
+export function resourceOf({ resource }: DomainEvent): string {
+  return ownerOf(resource);
 }
 
 /**
@@ -90,6 +91,7 @@ const READERS: Readonly<Record<WebhookEventName, Read>> = {
     return byResource(messages.map((message) => messageEvent('message.created', message, 'internal')));
   },
   'message.updated': changed('message.updated'),
+  'message.reacted': changed('message.reacted'),
   'messages.purged': changed('messages.purged'),
   'draft.created': changed('draft.created'),
   'draft.updated': changed('draft.updated'),

@@ -50,6 +50,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0024_mails_without_message.ts': '9bf15fe431e3fdc3',
   '0026_reading.ts': '1f9edadf1deb982f',
   '0027_directory.ts': '1ff322cf53dbbac3',
+  '0028_reactions.ts': '12d88e9262f685fd',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

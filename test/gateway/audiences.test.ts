@@ -71,6 +71,10 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
     { to: TEAM, make: async () => erase(await send()) },
     { to: BOTH, make: async () => erase(await send({ audience: 'customer', body: 'ahoy' })) },
   ],
+  'message.reacted': [
+    { to: TEAM, make: async () => react(await send()) },
+    { to: BOTH, make: async () => react(await send({ audience: 'customer', body: 'ahoy' })) },
+  ],
   'messages.purged': [
     {
       to: BOTH,
@@ -262,6 +266,13 @@ function draft() {
 
 function edit({ id }: { readonly id: string }, body = `${SECRET}, edited`): Promise<unknown> {
   return conversations.ok('PATCH', `/v1/messaging/messages/${id}`, { body: { body } });
+}
+
+function react({ id }: { readonly id: string }): Promise<unknown> {
+  return conversations.ok('PUT', `/v1/messaging/messages/${id}/reactions/%F0%9F%91%8D`, {
+    token: ada.access_token,
+    headers: { 'Service-Version': NEWEST_VERSION },
+  });
 }
 
 function erase({ id }: { readonly id: string }): Promise<unknown> {

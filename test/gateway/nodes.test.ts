@@ -5,7 +5,9 @@ import { WebSocket } from 'ws';
 import { enqueueRightsChanged } from '../../src/accounts/rights-changed.ts';
 import { setActive } from '../../src/accounts/users.ts';
 import { openDatabase } from '../../src/db/database.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
@@ -19,6 +21,7 @@ const { url: databaseUrl } = await createTestDatabase(t);
 const redisUrl = await testRedisUrl(t);
 const options = { databaseUrl, redisUrl, env: { PARLEY_SOCKET_PRESENCE_MS: String(PRESENCE_MS) } };
 const nodes = [await startNode(t, options), await startNode(t, options)] as const;
+const newest = [nodes[0].at(NEWEST_VERSION), nodes[1].at(NEWEST_VERSION)] as const;
 const database = await openDatabase({ url: databaseUrl, log });
 t.teardown(() => database.close());
 const { demo } = nodes[0];
@@ -42,6 +45,79 @@ t.test('typing, read positions and presence pass between nodes', async (t) => {
   const late = await follower(nodes[0], vera.access_token);
   await late.frame(isPresence('online'));
   for (const client of [writer, reader, late]) client.close();
+});
+
+t.test(
+  'reactions arrive behind their message, and reactions and replies survive a resume on another node',
+  async (t) => {
+    const [first, second] = newest;
+    const react = (node: TestNode, method: string, messageId: string, emoji: string, token: string) =>
+      node.call(
+        method,
+        `/v1/messaging/messages/${messageId}/reactions/${encodeURIComponent(emoji)}`,
+        undefined,
+        token,
+      );
+    const reader = await follower(first);
+    const root = (await second.send(group, {}, grace.access_token)).body as unknown as ChatMessage;
+    await react(second, 'PUT', root.id, '👍', grace.access_token);
+    await reader.frame(isReacted(root.id, 1));
+    const isRoot = (frame: ReceivedFrame) => frame.event === 'message.created' && frame.data?.id === root.id;
+    t.ok(reader.frames.findIndex(isRoot) < reader.frames.findIndex(isReacted(root.id, 1)));
+    const { cursor } = await reader.frame('ready');
+    reader.close();
+
+    // While nobody listens: what was there changes, and what comes is reacted to.
+    await react(second, 'DELETE', root.id, '👍', grace.access_token);
+    await react(first, 'PUT', root.id, '🎉', vera.access_token);
+    const reply = (await second.send(group, { reply_to_message_id: root.id }, grace.access_token))
+      .body as unknown as ChatMessage;
+    await react(second, 'PUT', reply.id, '🦀', vera.access_token);
+    const again = await ready(second);
+    await again.request('resume', { cursor, conversations: { [group]: root.sequence } });
+    await again.frame(({ type }) => type === 'resumed');
+    const reacted = again.frames.filter(({ event }) => event === 'message.reacted');
+    t.strictSame(
+      reacted.map(({ data }) => data),
+      [
+        { message_id: root.id, reactions: [{ emoji: '🎉', count: 1, actor_ids: [vera.id] }] },
+        { message_id: reply.id, reactions: [{ emoji: '🦀', count: 1, actor_ids: [vera.id] }] },
+      ],
+    );
+    const created = again.frames.findIndex(
+      ({ event, data }) => event === 'message.created' && data?.id === reply.id,
+    );
+    t.equal(again.frames[created]?.data?.reply_to_id, root.id, 'a reply names its thread');
+    t.ok(created < again.frames.indexOf(reacted[1]!), 'a reaction comes behind its message');
+    const { body: thread } = await second.call('GET', `/v1/messaging/messages/${root.id}?include[]=thread`);
+    t.match(thread.thread, { reply_count: 1, last_reply: { id: reply.id, author_id: grace.id } });
+    again.close();
+  },
+);
+
+t.test('fifty reactions at once over two nodes are counted exactly', async (t) => {
+  const readers = [await follower(newest[0]), await follower(newest[1])];
+  const sent = (await newest[0].send(group, {}, ada.access_token)).body as unknown as ChatMessage;
+  const tokens = [ada, grace, vera].map(({ access_token }) => access_token);
+  const emojis = Array.from({ length: 16 }, (_, index) => String.fromCodePoint(0x1f600 + index));
+  const asked = [...emojis.flatMap((emoji) => tokens.map((token) => ({ emoji, token }))).slice(0, 46)];
+  // Four of them twice, each time over the other node.
+  const twice = [...asked, ...asked.slice(0, 4)];
+  const statuses = await Promise.all(
+    twice.map(async ({ emoji, token }, index) => {
+      const path = `/v1/messaging/messages/${sent.id}/reactions/${encodeURIComponent(emoji)}`;
+      return (await newest[index % 2]!.call('PUT', path, undefined, token)).status;
+    }),
+  );
+  t.strictSame(new Set(statuses), new Set([200]));
+  for (const reader of readers) {
+    const { data } = await reader.frame(isReacted(sent.id, 46));
+    t.equal((data!.reactions as object[]).length, 16);
+  }
+  const { body } = await newest[1].call('GET', `/v1/messaging/messages/${sent.id}?include[]=reactions`);
+  const counts = (body.reactions as { count: number }[]).map(({ count }) => count);
+  t.strictSame(counts.toSorted(), [...Array(1).fill(1), ...Array(15).fill(3)]);
+  for (const reader of readers) reader.close();
 });
 
 t.test('a right that ends over one node ends on both within a second', async (t) => {
@@ -131,6 +207,14 @@ async function follower(node: TestNode, token?: string): Promise<Client> {
 
 function isPresence(status: string): (frame: ReceivedFrame) => boolean {
   return ({ event, data }) => event === 'presence' && data?.status === status;
+}
+
+/** All reactions of a message together are this many. */
+function isReacted(messageId: string, total: number): (frame: ReceivedFrame) => boolean {
+  return ({ event, data }) => {
+    if (event !== 'message.reacted' || data?.message_id !== messageId) return false;
+    return (data.reactions as { count: number }[]).reduce((sum, { count }) => sum + count, 0) === total;
+  };
 }
 
 function isRevoked({ type, reason }: ReceivedFrame): boolean {

@@ -171,6 +171,32 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_reactions',
+    path: `/v1/messaging/messages/${edited}/reactions`,
+    filters: [''],
+    add: () =>
+      app.database.kysely
+        .insertInto('reactions')
+        .values({
+          ...{ message_id: edited, conversation_id: held, actor_id: ada.id, customer: false },
+          emoji: String.fromCodePoint(0x1f600 + made++),
+        })
+        .execute(),
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
+    name: 'list_replies',
+    path: `/v1/messaging/messages/${edited}/replies`,
+    filters: [''],
+    add: () =>
+      create(`/v1/messaging/conversations/${held}/messages`, {
+        ...{ body: 'page', client_message_id: newId('message'), reply_to_message_id: edited },
+      }),
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_agents',
     path: '/v1/ai/agents',
     filters: ['', 'q=page', 'trigger_type=manual&status=active'],
@@ -310,19 +336,20 @@ for (const subject of SUBJECTS) {
   });
 }
 
-/** Occurrences and revisions have no id: they are identified by their time and number. */
+/** Occurrences, revisions and reactions have no id: they are identified by their time, number and emoji. */
 interface Item {
   readonly id?: string;
   readonly due_at?: string;
   readonly revision?: number;
+  readonly emoji?: string;
 }
 
 function only(initial: readonly string[], ids: readonly string[]): string[] {
   return ids.filter((id) => initial.includes(id));
 }
 
-function idOf({ id, due_at, revision }: Item): string {
-  return id ?? due_at ?? String(revision);
+function idOf({ id, due_at, emoji, revision }: Item): string {
+  return id ?? due_at ?? emoji ?? String(revision);
 }
 
 async function fetchPage(

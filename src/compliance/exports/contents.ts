@@ -1,5 +1,5 @@
 import type { Db } from '../../db/handle.ts';
-import { revisionsByMessage } from '../../messages/whole-store.ts';
+import { reactionsByMessage, revisionsByMessage } from '../../messages/whole-store.ts';
 import { readActors } from '../../resources/actor.ts';
 import { type Downloads, readAttachments, type StoredFile } from '../../resources/attachment.ts';
 import { type MessageRow, presentForTeam } from '../../resources/message.ts';
@@ -51,7 +51,7 @@ export class Contents {
     this.counts[noun] = lines;
   }
 
-  /** Adds messages with their revisions and attachments. The `url` of a file is its path in the archive. */
+  /** Adds messages with their revisions, reactions and attachments. The `url` of a file is its path in the archive. */
   async addMessages(db: Db, pages: AsyncIterable<readonly MessageRow[]>): Promise<void> {
     let revisions = 0;
     const shown = async function* (this: Contents) {
@@ -114,7 +114,7 @@ export class Contents {
 /** Resources of the newest version, as the team sees them, with what companions show only to some or on demand. */
 async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
   const ids = rows.map(({ id }) => id);
-  const [actors, attachments, revisions] = [
+  const [actors, attachments, revisions, reactions] = [
     await readActors(db, [
       ...new Set(rows.flatMap((row) => [row.sender_id ?? [], row.author_id ?? []].flat())),
     ]),
@@ -124,6 +124,7 @@ async function withEverything(db: Db, downloads: Downloads, rows: readonly Messa
       rows.flatMap((row) => (row.has_attachments ? row.id : [])),
     ),
     await revisionsByMessage(db, ids),
+    await reactionsByMessage(db, ids),
   ];
   return rows.map((row) => ({
     ...presentForTeam(row, {
@@ -138,6 +139,7 @@ async function withEverything(db: Db, downloads: Downloads, rows: readonly Messa
     mentions: row.mentions,
     outcome: row.outcome,
     revisions: (revisions.get(row.id) ?? []).map(presentRevision),
+    reactions: (reactions.get(row.id) ?? []).map(({ message_id: _, ...reaction }) => reaction),
   }));
 }
 

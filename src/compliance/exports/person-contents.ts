@@ -5,7 +5,7 @@ import { readMembershipsOf } from '../../conversations/participant-store.ts';
 import type { Db } from '../../db/handle.ts';
 import { presentEmail } from '../../mail/mail-store.ts';
 import { mailsOfPerson, type PersonOfMails } from '../../mail/person-store.ts';
-import { allMessagesOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
+import { allMessagesOf, allReactionsOf, conversationsOfAuthor } from '../../messages/whole-store.ts';
 import { readWholeFeed } from '../../notifications/feed-store.ts';
 import { readOwnSettings } from '../../notifications/settings.ts';
 import { readEventsRaisedBy } from '../../platform-events/event-store.ts';
@@ -16,7 +16,7 @@ import { inPages } from './pages.ts';
 
 /**
  * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, the events that it raised, the runs
+ * revisions and files, its reactions, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, the events that it raised, the runs
  * that it started with their files, and the audit of what it did.
  */
 export async function addPerson(
@@ -27,6 +27,7 @@ export async function addPerson(
   await contents.addDocument('profile.json', { id, ...profile });
   await contents.addLines('memberships', readMembershipsOf(db, id));
   await contents.addMessages(db, messages(db, contents, account_id, id));
+  await contents.addLines('reactions', allReactionsOf(db, id));
   const addresses = [profile.handle, profile.email].flatMap((address) => address?.toLowerCase() ?? []);
   await contents.addLines('emails', emails(db, contents, { accountId: account_id, id, addresses }));
   await contents.addLines('notifications', readWholeFeed(db, id));

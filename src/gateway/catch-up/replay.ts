@@ -1,4 +1,4 @@
-import type { CommittedFrame, CreatedFrame } from '../../engine/frame.ts';
+import { type CommittedFrame, type CreatedFrame, isOfPart } from '../../engine/frame.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Reader } from '../stream/reader.ts';
@@ -30,6 +30,14 @@ export interface ReadAhead {
   readonly frames: Promise<readonly CreatedFrame[]>;
 }
 
+/** What a replay begins with. */
+export interface Replayed {
+  /** Moves with the replay. */
+  readonly position: Position;
+  readonly ahead: ReadAhead | undefined;
+  readonly following: Following;
+}
+
 /** Begins to read the range that a `replay` from there sends first; undefined where nothing is missing. */
 export function readAhead(
   ranges: RangeCache,
@@ -44,9 +52,22 @@ export function readAhead(
   return { upTo, frames };
 }
 
+/** What belongs to messages that are still to be replayed and is no part of them, by the number of the message. */
+export type Following = ReadonlyMap<number, readonly CommittedFrame[]>;
+
+/** Returns what a replay from this number on must send behind its messages: reactions to them. */
+export function followingOf(changes: readonly CommittedFrame[], after: number): Following {
+  const following = changes.filter((frame) => isReplayed(frame, after) && isOfPart(frame));
+  return Map.groupBy(following, ({ sequence }) => sequence);
+}
+
+function isReplayed({ kind, sequence }: CommittedFrame, after: number): boolean {
+  return kind === 'updated' && sequence > after;
+}
+
 /**
  * Sends changes other than new messages, oldest first. Leaves out changes of messages that are still to be replayed:
- * the replay sends those messages as they are by then.
+ * the replay sends those messages as they are by then, and what follows them.
  */
 export async function sendChanges(
   frames: readonly CommittedFrame[],
@@ -57,7 +78,7 @@ export async function sendChanges(
   const batch = new Batch(reader);
   for (const frame of frames) {
     const bytes = bytesFor(frame, reader);
-    if (bytes === undefined || (frame.kind === 'updated' && frame.sequence > upToSequence)) continue;
+    if (bytes === undefined || isReplayed(frame, upToSequence)) continue;
     if (batch.add(bytes)) await batch.send();
     if (cancelled()) return;
   }
@@ -74,8 +95,7 @@ export async function replay(
   ranges: RangeCache,
   stream: ConversationStream,
   reader: Reader,
-  position: Position,
-  ahead: ReadAhead | undefined,
+  { position, ahead, following }: Replayed,
   cancelled: () => boolean,
   join: (last: readonly Buffer[]) => void,
 ): Promise<'joined' | 'ended' | 'lost'> {
@@ -87,7 +107,7 @@ export async function replay(
       const frames = await next.frames;
       if (cancelled()) return 'ended';
       for (const frame of frames) {
-        if (isDue(frame, reader, position, batch)) await batch.send();
+        if (isDue(frame, reader, position, following, batch)) await batch.send();
         if (cancelled()) return 'ended';
       }
       position.sequence = next.upTo;
@@ -105,7 +125,7 @@ export async function replay(
       position.journal += 1;
       // It may have been a message: what the stream has delivered by now is read by number before the next frame.
       if (frame === undefined) break;
-      if (isDue(frame, reader, position, batch) && !isLast) await batch.send();
+      if (isDue(frame, reader, position, following, batch) && !isLast) await batch.send();
       if (cancelled()) return 'ended';
     }
     if (isLast) {
@@ -116,17 +136,28 @@ export async function replay(
 }
 
 /**
- * Adds a frame to the batch; returns true when the batch must be sent. A message is sent once, by its number; changes
- * may be sent again.
+ * Adds a frame to the batch, and what follows it; returns true when the batch must be sent. A message is sent once, by its
+ * number; changes may be sent again.
  */
-function isDue(frame: CommittedFrame, reader: Reader, position: Position, batch: Batch): boolean {
+function isDue(
+  frame: CommittedFrame,
+  reader: Reader,
+  position: Position,
+  following: Following,
+  batch: Batch,
+): boolean {
   const bytes = bytesFor(frame, reader);
-  if (frame.kind === 'created') {
-    if (frame.sequence <= position.sequence) return false;
-    position.sequence = frame.sequence;
-    if (bytes !== undefined) position.visible = Math.max(position.visible, frame.sequence);
+  if (frame.kind !== 'created') return bytes !== undefined && batch.add(bytes);
+  if (frame.sequence <= position.sequence) return false;
+  position.sequence = frame.sequence;
+  if (bytes === undefined) return false;
+  position.visible = Math.max(position.visible, frame.sequence);
+  let isFull = batch.add(bytes);
+  for (const behind of following.get(frame.sequence) ?? []) {
+    const more = bytesFor(behind, reader);
+    if (more !== undefined) isFull = batch.add(more);
   }
-  return bytes !== undefined && batch.add(bytes);
+  return isFull;
 }
 
 function bytesOf(frames: readonly (CommittedFrame | undefined)[], reader: Reader): number {

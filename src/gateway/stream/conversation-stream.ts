@@ -176,8 +176,9 @@ export class ConversationStream {
     if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
     this.#deliver(frame);
     for (const update of updates ?? []) {
-      // A message that was read from Postgres may include the change already.
-      if (update.updatedAtUs > frame.updatedAtUs && this.#isNews(update)) this.#deliver(update);
+      // A message that was read from Postgres may include the change already, but not what only belongs to it.
+      const isIncluded = update.resource === frame.resource && update.updatedAtUs <= frame.updatedAtUs;
+      if (!isIncluded && this.#isNews(update)) this.#deliver(update);
     }
   }
 

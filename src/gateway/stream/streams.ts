@@ -7,6 +7,7 @@ import { unavailable } from '../../protocol/errors.ts';
 import type { ResyncReason } from '../../protocol/socket/server-frames.ts';
 import { RangeCache } from '../catch-up/range-cache.ts';
 import {
+  followingOf,
   MAX_REPLAY,
   type Position,
   type ReadAhead,
@@ -231,7 +232,13 @@ export class Streams {
     position.sequence = Math.min(position.sequence, stream.delivered);
     await sendChanges(changes, reader, position.sequence, cancelled);
     if (cancelled()) return;
-    const outcome = await replay(this.#ranges, stream, reader, position, ahead, cancelled, (last) => {
+    const following = followingOf(changes, position.sequence);
+    // What this node has not delivered yet waits in the stream for its message, which it may deliver behind the replay.
+    for (const [sequence, frames] of following) {
+      if (sequence > stream.delivered) frames.forEach(stream.receive, stream);
+    }
+    const replayed = { position, ahead, following };
+    const outcome = await replay(this.#ranges, stream, reader, replayed, cancelled, (last) => {
       const sequence = reader.audience === 'team' ? stream.moved('team').head : position.visible;
       reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
       reader.join(topics.durable(stream.id, reader));

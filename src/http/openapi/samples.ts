@@ -57,6 +57,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   participant: 'participant',
   recipient: 'actor',
   subscription: 'pushSubscription',
+  reply_to: 'message',
   resource: 'entity',
   role: 'role',
   run: 'agentRun',
@@ -86,6 +87,7 @@ export const RARE = new Set([
   'avatar_url',
   'chat_message.edited_by',
   'chat_message.email_status',
+  'chat_message.reply_to_id',
   'conversation.inbox_id',
   'email.code',
   'email.html',
@@ -161,6 +163,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'audit_head.public_key': '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
   'audit_head.signature':
     '5VZDAMNgrHKQhuLMgG6CioSHfx645dl02HPgZSJJAVVfuIIVkKM7rMYeOXAc-bRr0lv18FlbviRlUUFDjnoQCw',
+  emoji: '👍',
   'event.resource_id': 'SO-1042',
   'export.subject_id': 'cnv_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
   'available_tool.description': 'Reads a document that the account has stored.',

@@ -6,6 +6,8 @@ import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
+import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
+import { Thread } from './thread.ts';
 
 export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
@@ -83,6 +85,12 @@ export const ChatMessage = Type.Object({
   cc: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
   redaction: Since('1.2.harbor-preview.1', Nullable(MessageRedaction)),
   email_status: Since('1.2.harbor-preview.1', Nullable(OneOf(SENT_EMAIL_STATUSES))),
+  reply_to_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  reactions: Since(
+    '1.2.harbor-preview.1',
+    Nullable(Type.Array(MessageReaction, { maxItems: REACTION_LIMITS.kinds })),
+  ),
+  thread: Since('1.2.harbor-preview.1', Nullable(Thread)),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -128,6 +136,11 @@ describe(ChatMessage, {
     'By whom and why the message was redacted, and when. Null for every other message, deleted ones included.',
   email_status:
     'What became of the mail of a customer reply: `queued`, `sent` to the next server, `deferred` until its next try, `bounced`, `failed`, or `canceled` before it left. Null for messages that are not sent by mail, and to customers.',
+  reply_to_id:
+    'Id of the message that `reply_to` expands. Null where there is none, and to customers for messages of the team.',
+  reactions:
+    'The reactions to the message, by emoji, in the order in which each emoji was first used. Null unless expanded.',
+  thread: 'The replies to the message in numbers. Null unless expanded.',
 });
 
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */
@@ -142,6 +155,8 @@ export const MESSAGE_INCLUDES = [
   'reply_to',
   'resource',
   'agent_run',
+  'reactions',
+  'thread',
 ] as const;
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 

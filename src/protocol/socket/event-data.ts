@@ -5,6 +5,7 @@ import { Conversation } from '../resources/conversation.ts';
 import { MESSAGE_RESULTS } from '../resources/message-outcome.ts';
 import { Notification } from '../resources/notification.ts';
 import { Participant } from '../resources/participant.ts';
+import { REACTION_LIMITS, ReactionCount } from '../resources/reaction.ts';
 import { describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Since } from '../since.ts';
 import { Presence, Read, Typing } from './activity.ts';
@@ -113,6 +114,20 @@ describe(MessagesPurged, {
   through_sequence: 'The highest `sequence` that is gone.',
 });
 
+export const MessageReacted = Type.Object(
+  {
+    message_id: Id,
+    reactions: Type.Array(ReactionCount, { maxItems: REACTION_LIMITS.kinds }),
+  },
+  { title: 'message_reacted' },
+);
+export type MessageReacted = Static<typeof MessageReacted>;
+describe(MessageReacted, {
+  message_id: 'Id of the message.',
+  reactions:
+    'All reactions of the message, which replace those that the reader has, in the order in which each emoji was first used.',
+});
+
 /** The fields of `data` for every event (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
@@ -122,6 +137,11 @@ export const EVENT_DATA = {
   'message.updated': {
     summary: 'A message was edited or deleted, or its streamed text is complete.',
     data: UpdatedMessage,
+  },
+  'message.reacted': {
+    summary:
+      'An actor has reacted to a message, or has taken a reaction back. `data` has all reactions of it.',
+    data: MessageReacted,
   },
   'messages.purged': {
     summary:

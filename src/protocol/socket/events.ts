@@ -9,6 +9,12 @@ import type { Version } from '../versions.ts';
 export const EVENTS = {
   'message.created': { stream: 'conversation', order: 'created', customers: true, since: '1.1.harbor' },
   'message.updated': { stream: 'conversation', order: 'updated', customers: true, since: '1.1.harbor' },
+  'message.reacted': {
+    stream: 'conversation',
+    order: 'updated',
+    customers: true,
+    since: '1.2.harbor-preview.1',
+  },
   'messages.purged': {
     stream: 'conversation',
     order: 'durable',

@@ -1,0 +1,35 @@
+import type { Streamed, Time } from './columns.ts';
+
+/** What belongs to messages and changes without them (migrations/0028_reactions.ts). */
+
+export interface ReactionsTable {
+  message_id: string;
+  emoji: string;
+  actor_id: string;
+  conversation_id: string;
+  /** Whether the actor is a customer. */
+  customer: boolean;
+  created_at: Time;
+}
+
+export interface ReactedMessagesTable extends Streamed {
+  message_id: string;
+  conversation_id: string;
+  updated_at: Time;
+}
+
+export interface PinsTable extends Streamed {
+  message_id: string;
+  conversation_id: string;
+  /** Actor id; null, as `pinned_at`, where the message is not pinned any more. */
+  pinned_by: string | null;
+  pinned_at: string | null;
+  updated_at: Time;
+}
+
+export interface ThreadReadsTable {
+  message_id: string;
+  actor_id: string;
+  conversation_id: string;
+  read_sequence: number;
+}

@@ -1,0 +1,43 @@
+import type { Db, Tx } from '../../db/handle.ts';
+import { type KeysetPage, keysetList } from '../../db/keyset.ts';
+import { statement } from '../../db/statement.ts';
+import { type MessageRow, messageColumns } from '../../resources/message.ts';
+import { isReplyTo } from '../../resources/thread.ts';
+
+/** Returns the replies to a message, newest first. */
+export function readReplyPage(
+  db: Db,
+  messageId: string,
+  forCustomer: boolean,
+  page: KeysetPage,
+): Promise<MessageRow[]> {
+  return REPLIES.readPage(db, [messageId, forCustomer], page);
+}
+
+/** Moves the position of an actor in a thread forward, never back. */
+export async function writeThreadPosition(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  actorId: string,
+  sequence: number,
+): Promise<void> {
+  await tx.query(WRITE_POSITION, id, actorId, conversation_id, sequence);
+}
+
+const REPLIES = keysetList<[messageId: string, forCustomer: boolean], MessageRow>({
+  name: 'list-replies',
+  columns: messageColumns('r'),
+  from: 'messages r',
+  where: isReplyTo('$1', '$2'),
+  key: [['r.sequence', 'integer']],
+});
+
+const WRITE_POSITION = statement<
+  [messageId: string, actorId: string, conversationId: string, sequence: number]
+>({
+  name: 'write-thread-position',
+  text: `
+    INSERT INTO thread_reads (message_id, actor_id, conversation_id, read_sequence) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (message_id, actor_id) DO UPDATE
+      SET read_sequence = greatest(thread_reads.read_sequence, excluded.read_sequence)`,
+});

@@ -1,0 +1,20 @@
+/**
+ * Returns the emoji in the one form in which it is stored, or undefined if the text is not exactly one emoji that Unicode
+ * recommends for interchange. Keyboards differ in the selector that asks for the colored form (U+FE0F): where a character
+ * needs it, it is added, so that one emoji is never counted as two. Skin tones are emojis of their own.
+ */
+export function toEmoji(text: string): string | undefined {
+  if (text.length > MAX_UNITS) return undefined;
+  const emoji = text.replace(SELECTORS, '').replace(NEEDS_SELECTOR, '$&\uFE0F');
+  return EMOJI.test(emoji) ? emoji : undefined;
+}
+
+/** The longest emoji of Unicode, a family or a flag, has fewer than 30. */
+const MAX_UNITS = 64;
+
+const EMOJI = /^\p{RGI_Emoji}$/v;
+
+const SELECTORS = /[\uFE0E\uFE0F]/g;
+
+/** Characters that are shown as text by themselves, unless a skin tone follows. */
+const NEEDS_SELECTOR = /[\p{Emoji}--\p{Emoji_Presentation}](?!\p{Emoji_Modifier})/gv;
