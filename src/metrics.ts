@@ -150,6 +150,12 @@ export function createMetrics() {
       registers,
     }),
 
+    inboxWritten: new Counter({
+      name: 'parley_inbox_written_total',
+      help: 'Conversations whose inbox rows this node brought up to date',
+      registers,
+    }),
+
     auditSealed: new Counter({
       name: 'parley_audit_sealed_total',
       help: 'Audit events that this node appended to the chain of their account',

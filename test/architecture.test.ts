@@ -21,7 +21,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['agents'],
   ['mail'],
   ['push'],
-  ['notifications'],
+  ['notifications', 'inbox'],
   ['messages', 'platform-events'],
   ['conversations', 'registration'],
   ['accounts'],

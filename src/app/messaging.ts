@@ -22,6 +22,7 @@ import {
 } from '../conversations/outbox-topics.ts';
 import { DoneRows } from '../db/done-rows.ts';
 import { handle } from '../db/topic.ts';
+import { InboxWriter } from '../inbox/writer.ts';
 import { ChangedEffects } from '../jobs/changed-effects.ts';
 import { JobWorker } from '../jobs/job-worker.ts';
 import { OutboxWorker } from '../jobs/outbox-worker.ts';
@@ -89,7 +90,11 @@ export function openMessaging(
   const sealing = new Sealer({ database, signingKey, metrics, log });
   const sealer = disposer.add('sealer of the audit', sealing, (it) => it.close());
   const onUnsealed = () => sealer.wake();
-  const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, metrics, log });
+  const inboxWriter = disposer.add('writer of the inbox', new InboxWriter({ database, metrics, log }), (it) =>
+    it.close(),
+  );
+  const onMarked = () => inboxWriter.wake();
+  const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, onMarked, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const timeline = new Timeline(database, engine, metrics);

@@ -71,6 +71,8 @@ export const RECORDS: readonly OfAccount[] = [
   ofActors('agent_runs', 'actor_id', "a.type = 'agent'"),
   ofActors('notifications', 'recipient_id'),
   deletion('notification_settings'),
+  deletion('inbox_rows'),
+  deletion('conversation_activity'),
   deletion('platform_events'),
   deletion('push_subscriptions'),
   ofActors('digests', 'actor_id'),

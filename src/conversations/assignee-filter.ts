@@ -3,7 +3,9 @@ import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { readNamedActors } from '../resources/actor.ts';
-import { UNASSIGNED } from './conversation-store.ts';
+
+/** The value for conversations without an assignee. */
+export const UNASSIGNED = 'none';
 
 const ME = 'me';
 
@@ -15,7 +17,7 @@ export const AssigneeFilter = Type.String({
 });
 
 /**
- * Returns the filter's value for readConversations. Throws ApiError `parameter_invalid` for an id that is not an actor
+ * Returns the filter's value for the list (inbox/list-store.ts). Throws ApiError `parameter_invalid` for an id that is not an actor
  * of the account: an empty list would hide the mistake. For customers no conversation has an assignee, and the error
  * would reveal which actors exist, so they never get it.
  */

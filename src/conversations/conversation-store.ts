@@ -1,14 +1,12 @@
 import { sql, type Updateable } from 'kysely';
-import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import type { Db, Tx } from '../db/handle.ts';
-import { type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
 import { touched } from '../db/touched.ts';
 import { newId } from '../protocol/ids.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
-import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
-import { IS_MEMBER, MEMBER, type ParticipantRow } from '../resources/participant.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { conversationGone } from './access.ts';
 import { openMailThread } from './bridge.ts';
 import { addParticipant, type NewParticipant } from './participant-store.ts';
@@ -360,36 +358,6 @@ export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<b
   return group !== undefined;
 }
 
-/**
- * Filters of the list (docs/contract.md#conversations); without `status`: all but those that the caller has hidden.
- */
-export interface ConversationFilters {
-  readonly status?: string | undefined;
-  readonly type?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly workflowStatus?: string | undefined;
-  /** The value that readAssigneeFilter returns. */
-  readonly assigneeId?: string | undefined;
-}
-
-/** The value of `assigneeId` for conversations without an assignee. */
-export const UNASSIGNED = 'none';
-
-/** Returns the conversations that the caller may read, newest first. */
-export async function readConversations(
-  db: Db,
-  principal: Principal,
-  filters: ConversationFilters,
-  page: KeysetPage,
-): Promise<ConversationRow[]> {
-  const { status = null, type = null, audience = null, workflowStatus = null, assigneeId = null } = filters;
-  // Customers see null in these fields everywhere, so no conversation matches.
-  if (principal.customer && (workflowStatus !== null || assigneeId !== null)) return [];
-  const list = seesWholeAccount(principal) ? OF_ACCOUNT : OWN;
-  const { accountId, actor } = principal;
-  return list.readPage(db, [accountId, actor.id, status, type, audience, workflowStatus, assigneeId], page);
-}
-
 /** Returns the present version of each conversation's roster, by conversation id (ConversationFacts.rosterVersion). */
 export async function readRosterVersions(
   db: Db,
@@ -403,57 +371,6 @@ const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; r
   name: 'read-roster-versions',
   text: 'SELECT id, roster_version FROM conversations WHERE id = ANY($1)',
 });
-
-// Filters that are not given are null: one statement for all combinations keeps its plan.
-const CONDITIONS = `c.deleted_at IS NULL AND CASE WHEN $3::text = 'hidden' THEN p.membership = 'hidden'
-        ELSE p.membership IS DISTINCT FROM 'hidden' AND ($3 IS NULL OR c.status = $3) END
-      AND ($4::text IS NULL OR c.type = $4)
-      AND ($5::text IS NULL OR c.audience = $5)
-      AND ($6::text IS NULL OR c.workflow_status = $6)
-      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))`;
-
-/**
- * The source of the rows: for people their own participations, for other callers the account's index in order. OFFSET
- * 0 makes Postgres look up the other table row by row: otherwise the planner, while tables are small, scans all of the
- * caller's participations for each conversation, and keeps that plan while they grow.
- */
-const OWN = conversationList({
-  name: 'list-conversations-own',
-  from: 'participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c',
-  where: `c.account_id = $1 AND p.actor_id = $2 AND p.${IS_MEMBER} AND ${CONDITIONS}`,
-});
-
-const OF_ACCOUNT = conversationList({
-  name: 'list-conversations-whole_account',
-  from: `conversations c LEFT JOIN LATERAL (
-      SELECT membership FROM participants
-      WHERE conversation_id = c.id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0
-    ) p ON true`,
-  where: `c.account_id = $1 AND ${CONDITIONS}`,
-});
-
-function conversationList(options: Pick<KeysetOptions, 'name' | 'from' | 'where'>) {
-  return keysetList<
-    [
-      accountId: string,
-      actorId: string,
-      status: string | null,
-      type: string | null,
-      audience: string | null,
-      workflowStatus: string | null,
-      assigneeId: string | null,
-    ],
-    ConversationRow
-  >({
-    ...options,
-    columns: conversationColumns('c'),
-    key: [
-      ['c.created_at', 'timestamptz'],
-      ['c.id', 'text'],
-    ],
-    search: ['c.title'],
-  });
-}
 
 const DELETED_SINCE = statement<[id: string, days: number]>({
   name: 'conversation-deleted-since',

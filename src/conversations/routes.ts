@@ -1,34 +1,27 @@
-import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
 import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
-import { defineList, PageQuery, readPage, SearchQuery, toList } from '../http/pagination.ts';
+import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { Answer, defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
 import { AuditEvent } from '../protocol/resources/audit-event.ts';
 import {
-  AUDIENCES,
   CONVERSATION_INCLUDES,
-  CONVERSATION_STATUSES,
-  CONVERSATION_TYPES,
   Conversation,
   type ConversationInclude,
   CreateConversationBody,
   LEGAL_HOLD_INCLUDES,
   SetLegalHoldBody,
   UpdateConversationBody,
-  WORKFLOW_STATUSES,
 } from '../protocol/resources/conversation.ts';
-import { Body, Include, OneOf } from '../protocol/schema.ts';
+import { Body, Include } from '../protocol/schema.ts';
 import {
   type ConversationRow,
   expandConversations,
   readConversationsById,
 } from '../resources/conversation.ts';
 import { readableConversation } from './access.ts';
-import { AssigneeFilter, readAssigneeFilter } from './assignee-filter.ts';
-import { readConversations } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
@@ -57,41 +50,6 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
         const { conversation, isNew } = await startConversation(tx, principal, body);
         const shown = await show(tx, principal, conversation, query['include[]']);
         return new Answer(isNew ? 201 : 200, shown);
-      },
-    }),
-    defineRoute({
-      name: 'list_conversations',
-      frequent: true,
-      method: 'GET',
-      path: '/v1/messaging/conversations',
-      summary: 'List the conversations that the caller may read, newest first',
-      since: '1.1.harbor',
-      permission: 'messaging:read',
-      customers: true,
-      query: SearchQuery({
-        status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
-        type: Type.Optional(OneOf(CONVERSATION_TYPES)),
-        audience: Type.Optional(OneOf(AUDIENCES)),
-        workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
-        assignee_id: Type.Optional(AssigneeFilter),
-        'include[]': Include(CONVERSATION_INCLUDES),
-      }),
-      status: 200,
-      response: ListOf(Conversation),
-      async handle({ principal, query, url }) {
-        const filters = {
-          status: query.status,
-          type: query.type,
-          audience: query.audience,
-          workflowStatus: query.workflow_status,
-          assigneeId: query.assignee_id,
-        };
-        const assigneeId =
-          query.assignee_id && (await readAssigneeFilter(database, principal, query.assignee_id));
-        const page = readPage(CONVERSATIONS, query, { actor: principal.actor.id, ...filters });
-        const rows = await readConversations(database, principal, { ...filters, assigneeId }, page);
-        const shown = await expandConversations(database, principal, rows, query['include[]'] ?? [], ACTORS);
-        return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
       },
     }),
     defineRoute({
@@ -182,9 +140,9 @@ export async function show(
   return shown.get(row.id)!;
 }
 
-const ACTORS = { participantActors: true };
+/** Companions show the actors of participants. */
+export const ACTORS = { participantActors: true };
 
-const CONVERSATIONS = defineList('conversations', ['time', 'text']);
 const AUDIT = defineList('audit events', ['time', 'text']);
 
 /** Returns a cursor's content: the sort key of the lists here. */

@@ -100,6 +100,8 @@ export interface Backlog {
   readonly hasOverdue: boolean;
   /** Whether rows of the audit wait to be sealed (audit/sealer.ts), which this statement finds for nothing. */
   readonly hasUnsealed: boolean;
+  /** Whether inbox rows wait to be written (inbox/writer.ts), as above. */
+  readonly hasMarked: boolean;
 }
 
 /** Returns how much waits for what follows a commit. */
@@ -110,6 +112,7 @@ export async function measureOutbox(db: Querier): Promise<Backlog> {
     lagSeconds: Number(row?.lag ?? 0),
     hasOverdue: row?.has_overdue ?? false,
     hasUnsealed: row?.has_unsealed ?? false,
+    hasMarked: row?.has_marked ?? false,
   };
 }
 
@@ -175,11 +178,18 @@ const COUNT_DEAD = statement<[], { count: number }>({
 // Rows at `infinity` are dead: those are neither taken nor counted.
 const MEASURE = statement<
   [],
-  { pending: number; lag: number | null; has_overdue: boolean | null; has_unsealed: boolean }
+  {
+    pending: number;
+    lag: number | null;
+    has_overdue: boolean | null;
+    has_unsealed: boolean;
+    has_marked: boolean;
+  }
 >({
   name: 'outbox-measure',
   text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag,
       min(due_at) <= clock_timestamp() - interval '${TAKEOVER_MS} ms' AS has_overdue,
-      EXISTS (SELECT FROM audit_events WHERE number IS NULL) AS has_unsealed
+      EXISTS (SELECT FROM audit_events WHERE number IS NULL) AS has_unsealed,
+      EXISTS (SELECT FROM inbox_due) AS has_marked
     FROM outbox WHERE due_at < 'infinity'`,
 });

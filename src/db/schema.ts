@@ -40,6 +40,7 @@ import type {
   ArtifactsTable,
 } from './agent-run-tables.ts';
 import type { Streamed, Time, Times } from './columns.ts';
+import type { InboxTables } from './inbox-tables.ts';
 import type { InboxesTable, MailsTable, MailThreadsTable } from './mail-tables.ts';
 import type { PinsTable, ReactedMessagesTable, ReactionsTable, ThreadReadsTable } from './message-tables.ts';
 import type {
@@ -55,7 +56,7 @@ import type { WebhookDeliveriesTable, WebhookProgressTable, WebhooksTable } from
  * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds, bigints as numbers,
  * xid8 as decimal text (db/connection-options.ts).
  */
-export interface Schema {
+export interface Schema extends InboxTables {
   settings: SettingsTable;
   accounts: AccountsTable;
   roles: RolesTable;

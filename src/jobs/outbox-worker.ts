@@ -15,6 +15,8 @@ export interface OutboxWorkerOptions {
   readonly doneRows: DoneRows;
   /** Called when a sweep finds rows of the audit that are not sealed. */
   readonly onUnsealed?: () => void;
+  /** Called when a sweep finds conversations whose inbox rows are not written. */
+  readonly onMarked?: () => void;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -105,13 +107,15 @@ export class OutboxWorker {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { database, metrics } = this.#options;
+    const { database, onUnsealed, onMarked, metrics } = this.#options;
     // Here and not when the link returns: a sweep that is under way then may still have failures to record.
     if (this.#hasLinkReturned) {
       await this.#held.giveBack(database);
       this.#hasLinkReturned = false;
     }
-    const { lagSeconds, hasOverdue } = await measureOutbox(database);
+    const { lagSeconds, hasOverdue, hasUnsealed, hasMarked } = await measureOutbox(database);
+    if (hasUnsealed) onUnsealed?.();
+    if (hasMarked) onMarked?.();
     metrics.outboxLagSeconds.set(lagSeconds);
     for (let more = hasOverdue; more && !signal.aborted; ) {
       const rows = await takeOverdue(database, MAX_ROWS);

@@ -68,7 +68,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   create_conversation:
     'Starts a direct message, a group or a customer case. A user who creates it becomes its owner. A group that an API key begins is owned by the first user without a stated role. A second direct message of the same two users returns the first one with 200, active again if it was archived.',
   list_conversations:
-    "Lists the conversations that the caller may read. `status` filters by the caller's own view; without it, hidden conversations are left out. `assignee_id` takes an actor id, `me` or `none`.",
+    "Lists the conversations that the caller may read. `status` filters by the caller's own view; without it, hidden conversations are left out. `assignee_id` takes an actor id, `me` or `none`. With `order` `activity` the conversation in which something was sent last comes first, and those that the caller has snoozed are left out unless `filter` is `snoozed` or the request searches. `as_of` is when the walk began: what moves up behind it is left out of its later pages, so no conversation comes twice, and `inbox.updated` says that something moved. `topic_type` and `topic_id` go together. Admins and API keys see other people's direct messages only with `direct` `all`, which is audited; other callers get `insufficient_permissions`. For customers, filters by the team's workflow and by other people match nothing.",
   get_conversation: 'Returns one conversation with the view and the unread count of the caller.',
   update_conversation:
     'Renames, assigns, moves, anchors or archives a conversation. What is absent stays. Lanes are for customer cases alone, and a lane that the case cannot be moved to answers `resource_conflict`.',

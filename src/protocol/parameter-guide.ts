@@ -30,6 +30,18 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   workflow_status: 'Only customer cases in this lane.',
   'list_agents.status': 'Only agents with this status.',
   'list_agent_runs.status': 'Only runs with this status.',
+  order:
+    'Which conversations come first: those that were created last, or those in which something was sent last. Default `created`.',
+  filter:
+    'Only conversations in which the caller has something unread, cases that the caller owns, cases that no actor owns, or conversations that the caller has snoozed. Resolved cases are neither `mine` nor `unassigned`.',
+  'status[]':
+    "Only conversations with one of these statuses in the caller's own view. Exclusive with `status`.",
+  'workflow_status[]': 'Only customer cases in one of these lanes. Exclusive with `workflow_status`.',
+  participant_id: 'Only conversations of which this actor (`act_…`, `agt_…`, `grp_…`) is a member.',
+  customer_id: 'Only cases of which this customer (`act_…`) is a member.',
+  topic_type: 'Kind of the resource that `topic_id` names. Required with it.',
+  topic_id: 'Only conversations about this resource. Required with `topic_type`.',
+  direct: "For admins and API keys: `all` lists other people's direct messages too. The request is audited.",
   'list_conversations.status': "Only conversations with this status in the caller's own view.",
   'list_messages.status':
     'Only messages with this status. `sent` is the timeline; the others are not in it, and closed to customers.',

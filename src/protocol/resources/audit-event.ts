@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   'conversation.deleted',
   'conversation.restored',
   'conversation.purged',
+  'conversations.direct_listed',
   'participant.added',
   'participant.changed',
   'participant.left',

@@ -1,0 +1,93 @@
+import type { Querier } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
+import { activityOf, isUnread, STANDING_COLUMNS, standing } from './standing.ts';
+
+/** A conversation with more members has no row of its own for each of them: its readers merge it in. */
+export const MOST_ROWS = 100;
+
+/** A conversation whose rows were written. */
+export interface WrittenConversation {
+  readonly id: string;
+  /** Null if the conversation is gone. */
+  readonly account_id: string | null;
+  readonly is_large: boolean | null;
+  /** What changed concerns people that see the whole account too: a case. */
+  readonly is_case: boolean | null;
+  /** The actors whose rows changed or went, or may have; of a large conversation those that did something themselves. */
+  readonly actor_ids: readonly string[];
+}
+
+/**
+ * Writes the rows of up to `limit` conversations that are marked and were not written for a second, and removes their
+ * marks. Returns undefined if another node is at it.
+ *
+ * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change that it stands for, so
+ * that the rows contain it; what is committed meanwhile leaves a mark of its own. One writer at a time, since an older
+ * snapshot must not be written over a newer one. The lock ends with the statement, whatever becomes of the node.
+ */
+export async function writeDue(db: Querier, limit: number): Promise<WrittenConversation[] | undefined> {
+  const rows = await db.query(WRITE_DUE, limit);
+  return rows.some(({ is_ours }) => !is_ours) ? undefined : rows.flatMap(({ written }) => written ?? []);
+}
+
+/** Any number that nothing else of Parley locks. */
+const LOCK = 7_230_915_025;
+
+const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: WrittenConversation | null }>({
+  name: 'write-due-inbox-rows',
+  text: `
+    WITH turn AS MATERIALIZED (
+      SELECT pg_try_advisory_xact_lock(${LOCK}) AS is_ours
+    ), due AS MATERIALIZED (
+      SELECT d.conversation_id AS id, bool_or(d.is_rescan) AS is_rescan, bool_or(d.actor_id IS NULL) AS is_whole,
+        coalesce(array_agg(DISTINCT d.actor_id::text) FILTER (WHERE d.actor_id IS NOT NULL), '{}') AS actor_ids
+      FROM turn JOIN inbox_due d ON turn.is_ours
+        LEFT JOIN conversation_activity a ON a.conversation_id = d.conversation_id
+      WHERE a.written_at IS NULL OR a.written_at < statement_timestamp() - interval '1 second'
+      GROUP BY d.conversation_id ORDER BY min(d.id) LIMIT $1
+    ), taken AS (
+      DELETE FROM inbox_due d USING due WHERE d.conversation_id = due.id
+    ), found AS MATERIALIZED (
+      SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
+        (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size
+      FROM due JOIN conversations c ON c.id = due.id
+        LEFT JOIN conversation_activity stored ON stored.conversation_id = due.id
+        LEFT JOIN conversation_activity known ON known.conversation_id = due.id AND NOT due.is_rescan
+        CROSS JOIN LATERAL ${standing('c', 'stored', 'known')} s
+        CROSS JOIN LATERAL (
+          SELECT count(*) FROM (
+            SELECT FROM participants WHERE conversation_id = due.id AND ${IS_MEMBER} LIMIT ${MOST_ROWS + 1}
+          ) AS present
+        ) members
+    ), activity AS (
+      INSERT INTO conversation_activity (conversation_id, account_id, is_large, written_at, ${STANDING_COLUMNS.join(', ')})
+      SELECT id, account_id, is_large, statement_timestamp(), ${STANDING_COLUMNS.join(', ')} FROM found
+      ON CONFLICT (conversation_id) DO UPDATE SET is_large = excluded.is_large, written_at = excluded.written_at,
+        ${STANDING_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}
+    ), ended AS (
+      DELETE FROM conversation_activity a USING due
+      WHERE a.conversation_id = due.id AND NOT EXISTS (SELECT FROM conversations WHERE id = due.id)
+    ), written AS (
+      INSERT INTO inbox_rows AS r (actor_id, conversation_id, account_id, activity_at, is_unread)
+      SELECT p.actor_id, f.id, f.account_id, CASE WHEN f.is_large THEN NULL ELSE ${activityOf('p', 'f')} END,
+        NOT f.is_large AND ${isUnread('p', 'f')}
+      FROM found f JOIN participants p ON p.conversation_id = f.id AND p.${IS_MEMBER} AND p.actor_id IS NOT NULL
+      WHERE (f.is_whole AND NOT f.is_large) OR f.is_other_size OR p.actor_id = ANY(f.actor_ids)
+      ON CONFLICT (actor_id, conversation_id) DO UPDATE
+        SET activity_at = excluded.activity_at, is_unread = excluded.is_unread
+        WHERE (r.activity_at, r.is_unread) IS DISTINCT FROM (excluded.activity_at, excluded.is_unread)
+      RETURNING r.actor_id, r.conversation_id
+    ), gone AS (
+      DELETE FROM inbox_rows r USING due, unnest(due.actor_ids) AS own(actor_id)
+      WHERE r.actor_id = own.actor_id AND r.conversation_id = due.id AND NOT EXISTS (
+        SELECT FROM participants p
+        WHERE p.conversation_id = due.id AND p.actor_id = own.actor_id AND p.${IS_MEMBER})
+    )
+    SELECT turn.is_ours, CASE WHEN due.id IS NOT NULL THEN jsonb_build_object(
+      'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large, 'is_case', f.audience = 'customer',
+      'actor_ids', to_jsonb(due.actor_ids || ARRAY(
+        SELECT w.actor_id::text FROM written w WHERE w.conversation_id = due.id)))
+      END AS written
+    FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id`,
+});

@@ -1,0 +1,56 @@
+import type { Database } from '../db/database.ts';
+import { Loop } from '../lifecycle.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { type WrittenConversation, writeDue } from './write-store.ts';
+
+export interface InboxWriterOptions {
+  readonly database: Database;
+  readonly metrics: Pick<Metrics, 'inboxWritten'>;
+  readonly log: Logger;
+  /** Called with what was written, once it is committed. */
+  readonly onWritten?: (written: readonly WrittenConversation[]) => void;
+}
+
+/** Conversations a statement, with up to a hundred rows each; more follow in the next one. */
+const MAX_CONVERSATIONS = 50;
+
+/** A round without a wake-up, which finds what a sweep of the outbox did not report because it failed. */
+const ROUND_EVERY_MS = 10_000;
+
+/**
+ * Writes the inbox rows of conversations that are marked (src/inbox/README.md). Every node has one, and each takes up
+ * whatever is marked, so that what a killed node left behind is written by the next sweep of another.
+ */
+export class InboxWriter {
+  readonly #options: InboxWriterOptions;
+  readonly #loop: Loop;
+
+  constructor(options: InboxWriterOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: ROUND_EVERY_MS,
+      run: (signal) => this.#round(signal),
+      onError: (error) => options.log.warn({ err: error }, 'writing inbox rows failed'),
+    });
+  }
+
+  /** Begins a round now: a sweep has seen marks. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { database, metrics, onWritten } = this.#options;
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const written = (await writeDue(database, MAX_CONVERSATIONS)) ?? [];
+      metrics.inboxWritten.inc(written.length);
+      if (written.length > 0) onWritten?.(written);
+      isMore = written.length === MAX_CONVERSATIONS;
+    }
+  }
+}

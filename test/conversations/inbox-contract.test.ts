@@ -1,0 +1,267 @@
+/** The list of conversations in the order of activity and its filters (docs/contract.md#the-inbox), on a whole server. */
+
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { Conversations, PATH } from './fixture.ts';
+
+const app = await startTestApp(t);
+const { demo, database } = app;
+const { ada, grace, vera } = demo.users;
+const conversations = new Conversations(app);
+const NEW = { headers: { 'Service-Version': NEWEST_VERSION } };
+const BY_ADA = { ...NEW, token: ada.access_token };
+const BY_GRACE = { ...NEW, token: grace.access_token };
+const BY_VERA = { ...NEW, token: vera.access_token };
+const user = (actor: { readonly id: string }) => ({ type: 'user', actor_id: actor.id });
+
+type Inbox = List<Conversation> & { readonly as_of?: string };
+
+t.test('the conversation in which something was sent last comes first', async (t) => {
+  const ids: string[] = [];
+  for (let n = 0; n < 4; n++) ids.push((await conversations.create({ participants: [user(grace)] })).id);
+  const [a, b, c, d] = ids as [string, string, string, string];
+  t.strictSame(
+    (await inbox('order=activity&limit=4')).ids,
+    [d, c, b, a],
+    'created counts where nothing was sent',
+  );
+  await send(b);
+  await send(a);
+  const { ids: first, body } = await inbox('order=activity&limit=2');
+  t.strictSame(first, [a, b], 'at once, whether or not the rows are written');
+  t.match(body.as_of, /^\d{4}-.*Z$/);
+  await send(d);
+  const next = await page(body.page_info.next_page_url!);
+  t.notOk(next.ids.includes(d), 'what moved up since the walk began is left out');
+  t.equal(next.ids[0], c);
+  t.equal(next.body.as_of, body.as_of, 'the walk is of one moment');
+  const back = await page(next.body.page_info.previous_page_url!);
+  t.strictSame(back.ids, [a, b]);
+  t.strictSame((await inbox('order=activity&limit=3', BY_ADA)).ids, [d, a, b], 'of the whole account too');
+  await written();
+  t.strictSame((await inbox('order=activity&limit=4')).ids, [d, a, b, c], 'from the rows');
+  t.strictSame((await inbox('order=activity&limit=4', BY_ADA)).ids, [d, a, b, c]);
+  t.strictSame((await inbox('limit=4')).ids, [d, c, b, a], 'in the order of creation as before');
+
+  const sent = await send(b);
+  await conversations.ok('DELETE', `/v1/messaging/messages/${sent.id}`, BY_ADA);
+  t.equal((await inbox('order=activity&limit=1')).ids[0], b, 'a deletion moves nothing');
+  await written();
+  t.equal((await inbox('order=activity&limit=1')).ids[0], b);
+});
+
+t.test('unread follows reading, sending and deleting at once', async (t) => {
+  const { id } = await conversations.create({ participants: [user(grace)] });
+  const isUnread = async (options: CallOptions = BY_GRACE) => {
+    const lists = await Promise.all([
+      inbox('filter=unread', options),
+      inbox('filter=unread&order=activity', options),
+    ]);
+    const found = lists.map((list) => list.ids.includes(id));
+    t.equal(found[0], found[1], 'in both orders');
+    return found[0];
+  };
+  t.notOk(await isUnread());
+  const first = await send(id);
+  for (const wait of [false, true]) {
+    if (wait) await written();
+    t.ok(await isUnread());
+    t.notOk(await isUnread(BY_ADA), 'one’s own message is not unread');
+  }
+  await send(id, {}, BY_GRACE);
+  for (const wait of [false, true]) {
+    if (wait) await written();
+    t.ok(await isUnread(), 'an answer reads nothing');
+    t.ok(await isUnread(BY_ADA));
+  }
+  await conversations.ok('DELETE', `/v1/messaging/messages/${first.id}`, BY_ADA);
+  for (const wait of [false, true]) {
+    if (wait) await written();
+    t.notOk(await isUnread(), 'what was deleted is not unread');
+  }
+  const second = await send(id);
+  t.ok(await isUnread());
+  await conversations.ok('POST', `${PATH}/${id}/actions/mark-read`, {
+    ...{ ...BY_GRACE, body: { sequence: second.sequence } },
+  });
+  t.notOk(await isUnread());
+  await written();
+  t.notOk(await isUnread());
+});
+
+t.test('members come and go', async (t) => {
+  const { id } = await conversations.create();
+  await send(id);
+  await written();
+  t.notOk((await inbox('order=activity')).ids.includes(id));
+  const member = await conversations.add(id, user(grace));
+  t.equal((await inbox('order=activity&limit=1')).ids[0], id);
+  await written();
+  t.equal((await inbox('order=activity&limit=1')).ids[0], id);
+  await conversations.ok('POST', `${PATH}/${id}/actions/hide`, BY_GRACE);
+  t.notOk((await inbox('order=activity')).ids.includes(id), 'hidden');
+  t.equal((await inbox('order=activity&status[]=hidden&limit=1')).ids[0], id);
+  await conversations.ok('DELETE', `${PATH}/${id}/participants/${member.id}`);
+  t.notOk((await inbox('order=activity&status[]=hidden&status[]=active')).ids.includes(id));
+  await written();
+  t.notOk((await inbox('order=activity&status[]=hidden&status[]=active')).ids.includes(id));
+  const { rowCount } = await database.pool.query(
+    'SELECT FROM inbox_rows WHERE conversation_id = $1 AND actor_id = $2',
+    [id, grace.id],
+  );
+  t.equal(rowCount, 0, 'a former member has no row');
+});
+
+t.test('a large conversation is merged in', async (t) => {
+  const { id } = await conversations.create({ participants: [user(grace)] });
+  const { id: other } = await conversations.create({ participants: [user(grace)] });
+  await database.pool.query(
+    `WITH added AS (
+      INSERT INTO actors (id, account_id, type, name)
+      SELECT 'act_large' || n, $1, 'user', 'One of many' FROM generate_series(1, 110) AS n RETURNING id
+    )
+    INSERT INTO participants (id, account_id, conversation_id, actor_id, type)
+    SELECT replace(id, 'act', 'par'), $1, $2, id, 'user' FROM added`,
+    [demo.account_id, id],
+  );
+  await written();
+  const rows = async () =>
+    (
+      await database.pool.query<{ large: number; small: number }>(
+        `SELECT count(*) FILTER (WHERE activity_at IS NULL) AS large, count(activity_at) AS small
+          FROM inbox_rows WHERE conversation_id = $1`,
+        [id],
+      )
+    ).rows[0]!;
+  t.match(await rows(), { large: 112, small: 0 });
+  await send(other);
+  await send(id);
+  for (const wait of [false, true]) {
+    if (wait) await written();
+    t.strictSame((await inbox('order=activity&limit=2')).ids, [id, other]);
+    t.ok((await inbox('filter=unread')).ids.includes(id));
+    t.notOk((await inbox('filter=unread', BY_ADA)).ids.includes(id));
+  }
+  await database.pool.query(`UPDATE participants SET membership = 'left' WHERE id LIKE 'par_large%'`);
+  await written();
+  t.match(await rows(), { large: 0, small: 2 }, 'it has rows again');
+  t.strictSame((await inbox('order=activity&limit=2')).ids, [id, other]);
+});
+
+t.test('filters', async (t) => {
+  const { conversation: mine, customer } = await conversations.createCase();
+  const { conversation: free } = await conversations.createCase();
+  const { conversation: done } = await conversations.createCase();
+  await conversations.update(mine.id, { assignee_id: ada.id, topic: { type: 'actor', id: vera.id } });
+  await conversations.update(done.id, { workflow_status: 'resolved' });
+  const { id: withVera } = await conversations.create({ participants: [user(vera)] });
+  const all = [mine.id, free.id, done.id, withVera];
+  const found = async (query: string, options: CallOptions = BY_ADA) => {
+    const lists = await Promise.all(
+      ['created', 'activity'].map((order) => inbox(`${query}&order=${order}&limit=100`, options)),
+    );
+    const [created, activity] = lists.map(({ ids }) => all.filter((id) => ids.includes(id)));
+    t.strictSame(created, activity, query);
+    return activity;
+  };
+  t.strictSame(await found('filter=mine'), [mine.id]);
+  t.strictSame(await found('filter=unassigned'), [free.id]);
+  t.strictSame(await found('assignee_id=me'), [mine.id]);
+  t.strictSame(await found(`assignee_id=${ada.id}`), [mine.id]);
+  t.strictSame(await found(`participant_id=${vera.id}`), [withVera]);
+  t.strictSame(await found(`customer_id=${customer.actor!.id}`), [mine.id]);
+  t.strictSame(await found(`customer_id=${vera.id}`), [], 'a user is no customer');
+  t.strictSame(await found(`topic_type=actor&topic_id=${vera.id}`), [mine.id]);
+  t.strictSame(await found('workflow_status[]=new&workflow_status[]=resolved'), [mine.id, free.id, done.id]);
+  t.strictSame(await found('workflow_status=resolved'), [done.id]);
+  await conversations.update(withVera, { status: 'archived' });
+  t.strictSame(await found(`status[]=archived&participant_id=${vera.id}`), [withVera]);
+  t.strictSame(await found(`status[]=active&participant_id=${vera.id}`), []);
+  const byCustomer = { ...NEW, token: await app.tokenOf(customer.actor!.id) };
+  t.strictSame(await found('', byCustomer), [mine.id]);
+  for (const query of [
+    `participant_id=${ada.id}`,
+    'filter=mine',
+    'filter=unassigned',
+    'workflow_status[]=new',
+    'assignee_id=none',
+  ]) {
+    t.strictSame(await found(query, byCustomer), [], `a customer does not learn of the team: ${query}`);
+  }
+  t.strictSame(await found(`participant_id=${newId('actor')}`, byCustomer), [], 'nor whether it exists');
+});
+
+t.test('other people’s direct messages', async (t) => {
+  const direct = await conversations.create({ type: 'direct_message', participants: [user(vera)] }, BY_GRACE);
+  const sees = async (query: string, options: CallOptions) =>
+    (await inbox(`${query}&limit=100`, options)).ids.includes(direct.id);
+  for (const query of ['order=activity', 'order=created']) {
+    t.notOk(await sees(query, BY_ADA), 'an admin leaves them out');
+    t.ok(await sees(`${query}&direct=all`, BY_ADA), 'unless asked for');
+    t.ok(await sees(query, BY_GRACE));
+  }
+  t.ok(await sees('', { token: ada.access_token }), 'the version before lists what it did');
+  const { data } = await conversations.ok<List<{ action: string; actor: { id: string } }>>(
+    'GET',
+    '/v1/account/audit?action=conversations.direct_listed',
+    BY_ADA,
+  );
+  t.strictSame(
+    data.map(({ actor }) => actor.id),
+    [ada.id, ada.id],
+    'each is audited',
+  );
+});
+
+t.test('refusals', async (t) => {
+  const calls: [query: string, options: CallOptions, expected: string][] = [
+    ['order=oldest', BY_ADA, '400 parameter_invalid order'],
+    ['filter=all', BY_ADA, '400 parameter_invalid filter'],
+    ['status=active&status[]=archived', BY_ADA, '400 parameters_exclusive status[]'],
+    ['workflow_status=new&workflow_status[]=open', BY_ADA, '400 parameters_exclusive workflow_status[]'],
+    ['topic_type=actor', BY_ADA, '400 parameter_missing topic_id'],
+    ['topic_id=x', BY_ADA, '400 parameter_missing topic_type'],
+    [`participant_id=${newId('actor')}`, BY_ADA, '400 parameter_invalid participant_id'],
+    [`customer_id=${newId('actor')}`, BY_ADA, '400 parameter_invalid customer_id'],
+    ['direct=mine', BY_ADA, '400 parameter_invalid direct'],
+    ['direct=all', BY_GRACE, '403 insufficient_permissions direct'],
+    ['order=activity', { token: ada.access_token }, '400 parameter_unknown order'],
+  ];
+  for (const [query, options, expected] of calls) {
+    t.equal(refusalOf(await app.call('GET', `${PATH}?${query}`, options)), expected, query);
+  }
+  const { body } = await inbox('order=activity&limit=1');
+  const cursor = new URL(body.page_info.next_page_url!, app.baseUrl).searchParams.get('cursor');
+  const other = await app.call('GET', `${PATH}?order=created&cursor=${cursor}`, BY_GRACE);
+  t.equal(refusalOf(other), '400 parameter_invalid cursor', 'a cursor belongs to its order');
+  t.equal((await inbox('order=activity', BY_VERA)).status, 200, 'messaging:read is enough');
+});
+
+async function inbox(query: string, options: CallOptions = BY_GRACE) {
+  return page(`${PATH}?${query}`, options);
+}
+
+async function page(path: string, options: CallOptions = BY_GRACE) {
+  const { status, body, text } = await app.call<Inbox>('GET', path, options);
+  if (status !== 200) throw new Error(text);
+  return { status, body, ids: body.data.map(({ id }) => id) };
+}
+
+/** Resolves when every row is written. */
+function written() {
+  const left = async () =>
+    (await database.pool.query('SELECT FROM inbox_due UNION ALL SELECT FROM outbox')).rowCount;
+  return until(async () => (await left()) === 0, { what: 'rows of the inbox' });
+}
+
+function send(id: string, fields: object = {}, options: CallOptions = {}): Promise<ChatMessage> {
+  const body = { body: 'ahoy', client_message_id: randomUUID(), ...fields };
+  return conversations.ok<ChatMessage>('POST', `${PATH}/${id}/messages`, { body, ...options });
+}
