@@ -11,8 +11,8 @@ import { type Kysely, sql } from 'kysely';
  * avatars: the image of an actor. The id is a part of its public address, so it must not be guessable.
  *
  * presences: the status that sockets of a node declared for their actor; `until`: the last of them has closed, and the
- * actor counts as present until then. A row counts while its node is among `presence_nodes` and was seen lately. Both
- * are not logged: after a crash of Postgres nodes write them again.
+ * actor counts as present until then. A row counts while its node does, as `presence_nodes` says, where a node moves its
+ * time on for as long as it runs. Both tables are unlogged: after a crash of Postgres the nodes write them again.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -59,7 +59,7 @@ const STATEMENTS = [
 
   `CREATE UNLOGGED TABLE presence_nodes (
     id text PRIMARY KEY,
-    seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    until timestamptz NOT NULL
   )`,
   `CREATE UNLOGGED TABLE presences (
     actor_id ${ID} NOT NULL,

@@ -8,6 +8,7 @@ import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './group-routes.ts';
 import { apiKeyRoutes } from './key-routes.ts';
 import { meRoutes } from './me-routes.ts';
+import { peopleRoutes } from './people/people-routes.ts';
 import { roleRoutes } from './role-routes.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
 import { tokenRoutes } from './sessions/token-routes.ts';
@@ -29,6 +30,7 @@ export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAcc
       handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
     }),
     ...meRoutes(database),
+    ...peopleRoutes(database),
     ...sessionRoutes(database),
     ...roleRoutes(database),
     ...userRoutes(database),

@@ -115,5 +115,6 @@ export interface PresencesTable {
 
 export interface PresenceNodesTable {
   id: string;
-  seen_at: Time;
+  /** The rows of the node count until then. */
+  until: string;
 }

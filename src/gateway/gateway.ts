@@ -19,6 +19,7 @@ import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';
 import { Activity } from './presence/activity.ts';
 import { Presence } from './presence/presence.ts';
+import { PresenceRecord } from './presence/presence-record.ts';
 import { Admission } from './socket/admission.ts';
 import { Commands } from './socket/commands.ts';
 import { Heartbeats } from './socket/heartbeats.ts';
@@ -60,6 +61,7 @@ export class Gateway {
   readonly broadcast: Broadcast;
   readonly #heartbeats: Heartbeats;
   readonly #presence: Presence;
+  readonly #record: PresenceRecord;
   readonly #revocation: Revocation;
   readonly #server: SocketServer;
   readonly #unregister: () => void;
@@ -74,6 +76,12 @@ export class Gateway {
       deliver: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
       onError: (error) => log.error({ err: error }, 'presence failed'),
     });
+    const record = new PresenceRecord({
+      database: options.database,
+      nodeId: options.engine.nodeId,
+      holdMs: limits.presenceMs,
+      onError: (error) => log.warn({ err: error }, 'presence could not be written'),
+    });
     const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
     const heartbeatCursors = new HeartbeatCursors(cursors);
     const heartbeats = new Heartbeats({
@@ -83,7 +91,7 @@ export class Gateway {
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
     const admission = new Admission({ sessions, streams, revocation, cursors, limits });
-    const activity = new Activity({ ...options, presence });
+    const activity = new Activity({ ...options, presence, record });
     const resume = new Resume({ ...options, streams, heartbeatCursors });
     const commands = new Commands({
       ...options,
@@ -106,6 +114,7 @@ export class Gateway {
     this.broadcast = fanout.broadcast;
     this.#heartbeats = heartbeats;
     this.#presence = presence;
+    this.#record = record;
     this.#revocation = revocation;
     this.#server = new SocketServer({
       ...options,
@@ -116,6 +125,7 @@ export class Gateway {
       admission,
       commands,
       fanout,
+      record,
     });
   }
 
@@ -134,6 +144,7 @@ export class Gateway {
       this.#server.close(),
       this.#heartbeats.close(),
       this.#presence.close(),
+      this.#record.close(),
       this.#revocation.close(),
     ]);
   }

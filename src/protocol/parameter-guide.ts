@@ -14,6 +14,7 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   around_sequence:
     'Only the first page: the messages nearest to this `sequence`, which need not be there, newest first. `next_page_url` leads to older and `previous_page_url` to newer ones. Exclusive with the other bounds, and only for sent messages.',
   assignee_id: 'Only cases that this user or group (`act_…`, `grp_…`) owns.',
+  'actor_ids[]': 'The users (`act_…`) whose presence to return, 100 at most.',
   action: 'Only events with this action, such as `message.edited`.',
   actor_id: 'Only what this actor (`act_…`, `agt_…`, `grp_…`) did.',
   conversation_id: 'Only events of this conversation.',

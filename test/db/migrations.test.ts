@@ -50,7 +50,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0024_mails_without_message.ts': '9bf15fe431e3fdc3',
   '0025_inbox.ts': '38e04de94e48bc3a',
   '0026_reading.ts': '1f9edadf1deb982f',
-  '0027_directory.ts': '1ff322cf53dbbac3',
+  '0027_directory.ts': '4303b4e0a3b189d2',
   '0028_reactions.ts': '12d88e9262f685fd',
 };
 

@@ -12,12 +12,14 @@ import type { CommandFrame, CommandResult } from '../../protocol/socket/commands
 import { expandConversations } from '../../resources/conversation.ts';
 import type { Session } from '../socket/session.ts';
 import type { Presence } from './presence.ts';
+import type { PresenceRecord } from './presence-record.ts';
 
 export interface ActivityOptions {
   readonly database: Database;
   readonly engine: Engine;
   readonly directory: Pick<ConversationDirectory, 'facts'>;
   readonly presence: Presence;
+  readonly record: Pick<PresenceRecord, 'declare'>;
 }
 
 /**
@@ -79,6 +81,8 @@ export class Activity {
     if (principal !== undefined && !session.closed) {
       const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
       this.#options.presence.declare(session, principal.actor.id, frame.status, live);
+      // REST shows the presence of users alone.
+      if (!principal.customer) this.#options.record.declare(session, principal.actor.id, frame.status);
     }
     return {};
   }

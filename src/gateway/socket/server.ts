@@ -18,6 +18,7 @@ import { App, us_listen_socket_close, us_socket_local_port } from '../../http/uw
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Admission } from './admission.ts';
 import type { Commands } from './commands.ts';
@@ -35,6 +36,7 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
   readonly admission: Admission;
   readonly commands: Commands;
   readonly fanout: Fanout;
+  readonly record: Pick<PresenceRecord, 'left'>;
   readonly origins: Pick<AllowedOrigins, 'allows'>;
   readonly limits: SocketLimits;
   readonly metrics: Metrics;
@@ -57,7 +59,7 @@ export class SocketServer {
     this.#options = options;
     // A rejection is reported by the first handshake, which is refused.
     this.#cork.catch(() => {});
-    const { heartbeats, heartbeatCursors, sessions, streams, fanout, limits, metrics, log } = options;
+    const { heartbeats, heartbeatCursors, sessions, streams, fanout, record, limits, metrics, log } = options;
     this.#host = {
       limits,
       log,
@@ -68,6 +70,7 @@ export class SocketServer {
       gapped: (session) => fanout.gapped(session),
       ended: (session, reason) => {
         sessions.closed(session);
+        record.left(session);
         metrics.socketsOpen.dec();
         if (reason !== undefined) metrics.socketsClosed.inc({ reason });
         if (sessions.size === 0) this.#emptied?.();

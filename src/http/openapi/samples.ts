@@ -30,6 +30,7 @@ export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   messaging_group: 'group',
   notification: 'notification',
   push_subscription: 'pushSubscription',
+  person: 'actor',
   role: 'role',
   session: 'session',
   user: 'actor',

@@ -1,0 +1,47 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Id, Nullable, OneOf } from '../schema.ts';
+import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
+
+export const PERSON_TYPES = ['user', 'agent'] as const;
+
+/** A user or agent that one may write to (docs/contract.md#people). Its id is the id of its actor. */
+export const Person = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('person'),
+  type: OneOf(PERSON_TYPES),
+  name: Nullable(Type.String()),
+  handle: Nullable(Type.String()),
+  avatar_url: Nullable(Type.String()),
+  presence: Nullable(OneOf(PRESENCE_STATUSES)),
+});
+export type Person = Static<typeof Person>;
+
+describe(Person, {
+  id: 'Id of the actor: what participants, mentions, members and assignees are named by.',
+  type: 'Whether it is a `user` of the account or an `agent`.',
+  name: 'Display name. Null where there is none.',
+  handle: 'Email address of a `user`. Null for an `agent`.',
+  avatar_url: 'Address of the profile photo, which works without a credential. Null where there is none.',
+  presence:
+    '`online` or `away` as the sockets of the user say, `offline` after the last one. Null for an `agent`.',
+});
+
+/** Most actors whose presence one request reads. */
+export const MAX_PRESENCES = 100;
+
+export const PresenceQuery = Body({
+  'actor_ids[]': Type.Array(Id, { minItems: 1, maxItems: MAX_PRESENCES }),
+});
+
+/** The presence of a user (docs/contract.md#people). */
+export const ActorPresence = Type.Object({
+  object: Type.Literal('actor_presence'),
+  actor_id: Type.String(),
+  status: OneOf(PRESENCE_STATUSES),
+});
+export type ActorPresence = Static<typeof ActorPresence>;
+
+describe(ActorPresence, {
+  actor_id: 'Id of the user, which is the id of its actor.',
+  status: `${DECLARED_STATUSES.map((status) => `\`${status}\``).join(' or ')} as the sockets of the user say, \`offline\` after the last one.`,
+});
