@@ -2,9 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { GUIDES, pathOf } from '../../src/http/docs/guides/guides.ts';
 import { startTestApp } from '../support/app.ts';
 
-const PATHS = ['', '/socket', '/agents', '/api/errors', '/states', '/access'].map((path) => `/docs${path}`);
+const PATHS = [
+  ...['', '/socket', '/agents', '/api/errors', '/states', '/access', '/guides'].map((path) => `/docs${path}`),
+  ...GUIDES.map(pathOf),
+];
 const app = await startTestApp(t);
 
 for (const path of PATHS) {

@@ -4,6 +4,7 @@ import { htmlPage } from './html-page.ts';
 
 /** Every page of the documentation, as the navigation lists them. */
 export const PAGES = {
+  guides: { path: '/docs/guides', title: 'Guides' },
   reference: { path: '/docs', title: 'API reference' },
   socket: { path: '/docs/socket', title: 'Socket' },
   errors: { path: '/docs/api/errors', title: 'Errors' },
@@ -22,8 +23,20 @@ export interface PageContent {
 }
 
 /** A whole page, readable without a script. */
-export function pageOf(name: PageName, { main, styles = [], scripts = [] }: PageContent): Document {
-  const { title } = PAGES[name];
+export function pageOf(name: PageName, content: PageContent): Document {
+  return documentOf(name, PAGES[name].title, content);
+}
+
+/** One of the guides, which the navigation lists as a whole. */
+export function guidePage(title: string, content: PageContent): Document {
+  return documentOf('guides', title, content);
+}
+
+function documentOf(
+  name: PageName,
+  title: string,
+  { main, styles = [], scripts = [] }: PageContent,
+): Document {
   return htmlPage({
     title,
     name,

@@ -7,6 +7,7 @@ import { accessPage } from './access-page.ts';
 import { agentsPage } from './agents-page.ts';
 import { ASSETS } from './assets.ts';
 import { errorsPage } from './errors-page.ts';
+import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
 import { PAGES } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
@@ -23,11 +24,14 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
+  const guides = GUIDES.map((guide) => [pathOf(guide), documentRoute(() => pageOfGuide(guide))]);
   return {
     '/v1/openapi.json': documentRoute(() => json(openApi())),
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
     [`${PAGES.reference.path}/`]: reference,
+    [PAGES.guides.path]: documentRoute(guidesPage),
+    ...Object.fromEntries(guides),
     [PAGES.socket.path]: documentRoute(socketPage),
     [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),
     [PAGES.agents.path]: documentRoute(() => agentsPage(routes)),

@@ -1,0 +1,86 @@
+/** The examples of the guides run, as a reader would paste them: the JavaScript of a page as one module, its shell as one script. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import t from 'tap';
+import { GUIDES, pathOf } from '../../src/http/docs/guides/guides.ts';
+import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
+import { startTestApp } from '../support/app.ts';
+import { freePort } from '../support/free-port.ts';
+
+const app = await startTestApp(t);
+const { demo } = app;
+const { ada } = demo.users;
+const directory = freshDirectory(t);
+
+/** The backend of the guides: answers every request with a token of a signed-in user. */
+const backend = createServer((_, response) => response.end(ada.access_token));
+await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve));
+t.teardown(() => backend.close());
+
+/** What stands for the reader's own server, ids and credentials in the examples. */
+const OWN: readonly (readonly [text: string, value: string])[] = [
+  ['https://chat.example.com/v1/client.js', pathToFileURL(join(ROOT, 'src/client/index.ts')).href],
+  ['https://chat.example.com', app.baseUrl],
+  ['acc_…', demo.account_id],
+  ['cnv_…', demo.conversations.group],
+  ['parley_…', demo.api_key],
+  ["'/chat-token'", `'http://127.0.0.1:${(backend.address() as AddressInfo).port}'`],
+  ['3000', String(await freePort())],
+];
+
+/** What a reader's product has: `render` draws, `signedInUser` reads its session. */
+const PRELUDE = `
+const rendered = [];
+const render = (what) => rendered.push(what);
+const signedInUser = async () => ({ parleyId: '${ada.id}' });
+`;
+
+for (const guide of GUIDES) {
+  t.test(`the examples of "${guide.title}"`, async (t) => {
+    const page = await (await fetch(`${app.baseUrl}${pathOf(guide)}`)).text();
+    const [js, sh] = [examplesOf(page, 'js'), examplesOf(page, 'sh')];
+    t.ok(js.length + sh.length > 0, 'there are some');
+    if (js.length > 0) {
+      const path = join(directory, `${guide.slug}.mjs`);
+      const code = OWN.reduce((text, [own, value]) => text.replaceAll(own, value), js.join('\n'));
+      t.notMatch(code, '…', 'nothing is left to fill in');
+      writeFileSync(path, `${PRELUDE}${code}`);
+      // In a process of its own, whose end shows that the client was closed.
+      const { code: status, stderr } = await runProgram(process.execPath, [path], {});
+      t.equal(status, 0, stderr);
+    }
+    if (sh.length > 0) {
+      const work = join(directory, guide.slug);
+      mkdirSync(work);
+      const script = join(work, 'example.sh');
+      writeFileSync(script, `set -euo pipefail\ncd '${work}'\n${sh.join('\n')}\n`);
+      const {
+        code: status,
+        stdout,
+        stderr,
+      } = await runProgram('bash', [script], {
+        PARLEY_URL: app.baseUrl,
+        PARLEY_KEY: demo.api_key,
+        PARLEY_ACCOUNT: demo.account_id,
+        PARLEY_CONVERSATION: demo.conversations.group,
+      });
+      t.equal(status, 0, `${stdout}\n${stderr}`);
+    }
+  });
+}
+
+function examplesOf(page: string, language: string): string[] {
+  const found = page.matchAll(new RegExp(`<code class="language-${language}">([^<]*)</code>`, 'g'));
+  return [...found].map(([, text = '']) =>
+    text
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&amp;', '&'),
+  );
+}
